@@ -1,0 +1,242 @@
+/**
+ * One `acquire` from the call to the grant: attempts, and the waits between them.
+ *
+ * The first attempt asks all masters at once. Once it met contention, the next ones ask the resource's *home* master
+ * first and the others only if that one grants: contenders meet in one place, a refusal costs one command, and votes
+ * are not split (protocol C2). Every attempt draws a fresh token, has one deadline for everything it waits for, and
+ * is undone on every master that it was sent to before the next one starts.
+ */
+import type { Cancellation } from './cancellation.js';
+import type { Clock, Timers } from './clock.js';
+import type { RedlockError } from './errors.js';
+import { type CallContext, cancelledError, type RoundFailure, roundError } from './failure.js';
+import { Grant } from './grant.js';
+import { isPermanent, type Node } from './node.js';
+import type { Outcome } from './quorum.js';
+import type { Random } from './random.js';
+import type { Repairs } from './repairs.js';
+import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
+import { type Patience, Retry } from './retry.js';
+import { Round, Withdrawal } from './round.js';
+import { expiredByMs, validUntilMs } from './validity.js';
+
+/** What all acquisitions of an instance share. */
+export interface Ground {
+  readonly nodes: readonly Node[];
+  /** The same nodes in an order on which clients agree that were given them in another one. */
+  readonly nodesByName: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly repairs: Repairs;
+  readonly driftFactor: number;
+}
+
+/** What one acquisition is asked for; times in milliseconds. */
+export interface Wish extends Patience {
+  readonly resources: readonly string[];
+  readonly keys: readonly string[];
+  readonly ttlMs: number;
+  readonly nodeTimeoutMs: number;
+}
+
+/** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
+const HOME_REFUSALS = 8;
+
+export class Acquisition {
+  readonly #ground: Ground;
+  readonly #wish: Wish;
+  readonly #cancellation: Cancellation;
+  readonly #retry: Retry;
+  #homeRefusals = 0;
+  /** The last attempt met other claimants. */
+  #isContended = false;
+  /** The last full fan-out, and why it failed: what an error reports. */
+  #lastFull: { readonly round: Round; readonly failure: RoundFailure } | undefined;
+  /** The shortest time left among the keys that were in the way last. */
+  #shortestMs = Infinity;
+  #onDeadline: (() => void) | undefined;
+
+  constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
+    this.#ground = ground;
+    this.#wish = wish;
+    this.#cancellation = cancellation;
+    this.#retry = new Retry(ground, wish, cancellation);
+  }
+
+  /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
+  async run(): Promise<Grant> {
+    for (;;) {
+      this.#throwIfCancelled();
+      const grant = await this.#attempt();
+      if (grant !== undefined) return grant;
+      this.#throwIfCancelled();
+      if (this.#isHopeless() || !(await this.#retry.next(this.#shortestMs))) throw this.#error();
+    }
+  }
+
+  async #attempt(): Promise<Grant | undefined> {
+    const { clock, nodes, timers, random } = this.#ground;
+    const { nodeTimeoutMs } = this.#wish;
+    const home = this.#homeForNext();
+    const fate: { grant: Grant | undefined; hasFailed: boolean } = { grant: undefined, hasFailed: false };
+    const round = new Round(nodes, this.#request(random.token()), clock.earliest(), (node, late) => {
+      // a vote that comes in after its attempt or its lease has ended is undone again
+      if (fate.hasFailed || fate.grant?.isEnded === true) this.#owe(node, late.request);
+    });
+    this.#onDeadline = () => round.end(new Error(`no reply within ${nodeTimeoutMs} ms`), true);
+    const timer = timers.deadline(nodeTimeoutMs, () => {
+      this.#onDeadline?.();
+      this.#onDeadline = undefined; // time is up for the whole attempt
+    });
+    this.#cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
+    const isFull = await this.#ask(round, home);
+    fate.grant = this.#accept(round);
+    if (fate.grant === undefined) {
+      fate.hasFailed = true;
+      await this.#giveUp(round, isFull);
+    }
+    this.#cancellation.onCancel = undefined;
+    timer.cancel();
+    return fate.grant;
+  }
+
+  /** @returns whether all masters were asked */
+  async #ask(round: Round, home: Node | undefined): Promise<boolean> {
+    const { nodes } = this.#ground;
+    if (home === undefined) {
+      await round.ask(nodes);
+      return true;
+    }
+    await round.ask([home]);
+    if (round.outcomes[home.index]?.kind === 'granted') {
+      await round.ask(nodes.filter((node) => node !== home));
+      return true;
+    }
+    round.end(new Error('not asked'), false);
+    return false;
+  }
+
+  /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
+  #accept(round: Round): Grant | undefined {
+    const { clock, driftFactor } = this.#ground;
+    if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
+    const { keys, token } = round.request;
+    const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
+    if (untilMs <= clock.recent()) return undefined;
+    const goneMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);
+    return new Grant(keys, token, round.sentTo, untilMs, goneMs);
+  }
+
+  /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
+  async #giveUp(round: Round, isFull: boolean): Promise<void> {
+    const withdrawal = this.#undo(round);
+    const looked = withdrawal.send();
+    if (this.#onDeadline !== undefined && this.#cancellation.cancelled === undefined) {
+      // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
+      this.#onDeadline = () => withdrawal.end();
+      this.#cancellation.onCancel = () => withdrawal.end();
+      await looked;
+      for (const node of this.#ground.nodes) {
+        const seen = withdrawal.outcomes[node.index];
+        if (seen !== undefined) round.revise(node, seen);
+      }
+    }
+    this.#learn(round, isFull);
+  }
+
+  #undo(round: Round): Withdrawal {
+    const { keys, token } = round.request;
+    // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
+    // have been carried out twice, and refused the second time by its own vote.
+    const targets = round.sentTo.filter((node) => !isExplained(round.outcomes[node.index]));
+    return new Withdrawal(undo(keys, token), targets, {
+      counts: (node) => round.outcomes[node.index]?.kind === 'refused',
+      onFailed: (node) => this.#owe(node, round.request),
+    });
+  }
+
+  #learn(round: Round, isFull: boolean): void {
+    const { decision } = round;
+    const refusals = round.outcomes.filter((outcome) => outcome?.kind === 'refused');
+    this.#shortestMs = refusals.reduce(
+      (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
+      Infinity,
+    );
+    if (isFull) {
+      this.#lastFull = { round, failure: decision === 'granted' ? 'late' : decision };
+      this.#isContended = decision === 'held';
+      this.#homeRefusals = 0;
+    } else if (refusals.length > 0) {
+      this.#homeRefusals++;
+    } else {
+      this.#isContended = false; // the home master is silent or gone: ask all, and another one next time
+    }
+  }
+
+  #homeForNext(): Node | undefined {
+    const { nodesByName } = this.#ground;
+    if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
+    if (nodesByName.length === 1) return undefined;
+    const first = hash(this.#wish.keys[0] ?? '') % nodesByName.length;
+    const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
+    return order.find((node) => node.isHealthy);
+  }
+
+  /** Plain at first; a script where it takes several keys, or where a refusal is likely and shall tell its reason. */
+  #request(token: string): Request {
+    const { keys, ttlMs } = this.#wish;
+    const [key] = keys;
+    if (keys.length === 1 && key !== undefined && this.#retry.attempts === 1)
+      return plainClaim(key, token, ttlMs);
+    return scriptedClaim(keys, token, ttlMs);
+  }
+
+  /** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
+  #isHopeless(): boolean {
+    const last = this.#lastFull;
+    if (last?.failure === 'foreign') return true;
+    if (last?.failure !== 'misconfigured') return false;
+    const causes = last.round.outcomes.flatMap((outcome) =>
+      outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
+    );
+    return causes.every(isPermanent);
+  }
+
+  /** Leaves an undo to the background, until the vote has run out by itself. */
+  #owe(node: Node, { keys, token }: Request): void {
+    const { clock, driftFactor, repairs } = this.#ground;
+    const untilMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);
+    repairs.add(node, { keys, token, untilMs });
+  }
+
+  #throwIfCancelled(): void {
+    const { cancelled } = this.#cancellation;
+    if (cancelled === undefined) return;
+    const round = this.#lastFull?.round;
+    throw cancelledError(cancelled, this.#context(), round, this.#ground.nodes);
+  }
+
+  #error(): RedlockError {
+    const last = this.#lastFull;
+    if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
+    return roundError(last.failure, last.round, this.#ground.nodes, this.#context());
+  }
+
+  #context(): CallContext {
+    const { attempts, elapsedMs } = this.#retry;
+    return { resources: this.#wish.resources, attempts, elapsedMs };
+  }
+}
+
+/** Refused, and the master said by what. */
+function isExplained(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isForeign);
+}
+
+/** FNV-1a: spreads resources over the masters, the same in every client. */
+function hash(text: string): number {
+  let sum = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return sum;
+}

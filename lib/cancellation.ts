@@ -1,0 +1,59 @@
+/**
+ * The end of a wait from outside: by the caller's `AbortSignal`, or by `close()`.
+ *
+ * However many waits share one signal, it gets one listener: Node warns at the eleventh, and each costs memory.
+ */
+
+/** Why a wait was ended. */
+export type Cancelled = { readonly code: 'ABORTED'; readonly cause: unknown } | { readonly code: 'CLOSED' };
+
+/** Bounded by the waits under way; a signal's entry goes with the last of them. */
+const waitsBySignal = new WeakMap<AbortSignal, Set<Cancellation>>();
+
+function listen(this: AbortSignal): void {
+  const waits = waitsBySignal.get(this);
+  waitsBySignal.delete(this);
+  if (waits === undefined) return;
+  for (const wait of waits) wait.cancel({ code: 'ABORTED', cause: this.reason });
+}
+
+/** One wait of one caller. Dispose of it when the wait is over. */
+export class Cancellation {
+  /** Set once the wait was ended from outside. */
+  cancelled: Cancelled | undefined;
+  /** Called once, at that moment, by whoever ended it. */
+  onCancel: (() => void) | undefined;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+    if (signal === undefined) return;
+    if (signal.aborted) {
+      this.cancelled = { code: 'ABORTED', cause: signal.reason };
+      return;
+    }
+    const waits = waitsBySignal.get(signal);
+    if (waits !== undefined) {
+      waits.add(this);
+      return;
+    }
+    waitsBySignal.set(signal, new Set([this]));
+    signal.addEventListener('abort', listen, { once: true });
+  }
+
+  cancel(why: Cancelled): void {
+    if (this.cancelled !== undefined) return;
+    this.cancelled = why;
+    this.onCancel?.();
+  }
+
+  dispose(): void {
+    this.onCancel = undefined;
+    const signal = this.#signal;
+    if (signal === undefined) return;
+    const waits = waitsBySignal.get(signal);
+    if (waits === undefined || !waits.delete(this) || waits.size > 0) return;
+    waitsBySignal.delete(signal);
+    signal.removeEventListener('abort', listen);
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * N masters as one: acquire, extend, release and inspect by quorum. With `acquisition.ts`, `round.ts` and `repairs.ts`
+ * beside it this is the only place that knows of several masters; one master is the case N = 1 of the same code.
+ *
+ * Safety rests on three things: any two quorums share a master, a master's key holds one token, and a holder believes
+ * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
+ */
+import { Acquisition, type Ground, type Wish } from './acquisition.js';
+import type { Cancellation } from './cancellation.js';
+import type { Clock, Timer, Timers } from './clock.js';
+import { cancelledError, lossError, roundError } from './failure.js';
+import { Grant } from './grant.js';
+import { Node, type Sink } from './node.js';
+import { quorumOf } from './quorum.js';
+import type { Random } from './random.js';
+import { Repairs } from './repairs.js';
+import { extension, inspection, release, type Request, undo } from './request.js';
+import { Retry } from './retry.js';
+import { Round, Withdrawal } from './round.js';
+import type { Transport } from './transport.js';
+import { expiredByMs, validUntilMs } from './validity.js';
+
+export interface CoordinatorOptions {
+  readonly transports: readonly Transport[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly driftFactor: number;
+}
+
+/** How an extension ended. Only `extended` moved the validity; the others left it where it was. */
+export type ExtensionEnd =
+  | { readonly kind: 'extended' }
+  /** The masters did not agree, or agreed too late: see the round. */
+  | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
+
+/** What one master said of a key. */
+export type Look =
+  | { readonly kind: 'answered'; readonly reply: unknown }
+  | { readonly kind: 'unknown'; readonly cause: Error };
+
+export class Coordinator {
+  readonly nodes: readonly Node[];
+  readonly quorum: number;
+  readonly #ground: Ground;
+
+  constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
+    this.nodes = transports.map((transport, i) => new Node(transport, i, clock));
+    this.quorum = quorumOf(this.nodes.length);
+    this.#ground = {
+      nodes: this.nodes,
+      nodesByName: [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      clock,
+      timers,
+      random,
+      repairs: new Repairs(this.nodes, clock, timers),
+      driftFactor,
+    };
+  }
+
+  /** Undos that are still owed to masters that did not confirm them. */
+  get owed(): number {
+    return this.#ground.repairs.size;
+  }
+
+  /** Rejects with a `RedlockError` when it ends without a grant. */
+  acquire(wish: Wish, cancellation: Cancellation): Promise<Grant> {
+    return new Acquisition(this.#ground, wish, cancellation).run();
+  }
+
+  /**
+   * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
+   * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
+   */
+  async extend(grant: Grant, ttlMs: number, nodeTimeoutMs: number): Promise<ExtensionEnd> {
+    const { clock, driftFactor } = this.#ground;
+    const leftMs = grant.validUntilMs - clock.now();
+    const round = this.#extensionRound(grant, ttlMs, true);
+    grant.extension = round;
+    await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));
+    grant.extension = undefined;
+    this.#note(grant, round, ttlMs);
+    const nowMs = clock.now();
+    const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
+    const isInTime = nowMs < grant.validUntilMs && nowMs < untilMs;
+    if (round.decision !== 'granted' || !isInTime) {
+      return { kind: 'failed', round, isLate: round.decision === 'granted' };
+    }
+    grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
+    return { kind: 'extended' };
+  }
+
+  /**
+   * Takes over what another process held, by an extension that never sets a key again: while a quorum of masters still
+   * holds the token, nobody else can have held the lock since it was granted. Rejects with a `RedlockError`.
+   */
+  async adopt(wish: Wish, token: string, cancellation: Cancellation): Promise<Grant> {
+    const retry = new Retry(this.#ground, wish, cancellation);
+    for (;;) {
+      const grant = new Grant(wish.keys, token, this.nodes, -Infinity, -Infinity);
+      const round = this.#extensionRound(grant, wish.ttlMs, false);
+      cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
+      if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);
+      this.#note(grant, round, wish.ttlMs);
+      grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
+      const { attempts, elapsedMs } = retry;
+      const context = { resources: wish.resources, attempts, elapsedMs };
+      if (cancellation.cancelled !== undefined) {
+        throw cancelledError(cancellation.cancelled, context, round, this.nodes);
+      }
+      const { decision } = round;
+      if (decision === 'granted' && this.#ground.clock.now() < grant.validUntilMs) return grant;
+      const error = roundError(decision === 'granted' ? 'late' : decision, round, this.nodes, context);
+      if (decision === 'held' || decision === 'foreign')
+        throw lossError('masters refuse to extend it', wish.resources, error);
+      if (!(await retry.next())) throw error;
+    }
+  }
+
+  /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
+  async release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
+    this.#setAside(grant);
+    grant.isEnded = true;
+    const withdrawal = new Withdrawal(release(grant.keys, grant.token), grant.sentTo, {
+      enough: this.quorum,
+      onFailed: (node) => this.#owe(node, grant),
+    });
+    const released = withdrawal.send();
+    const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
+    await released;
+    timer.cancel();
+  }
+
+  /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
+  abandon(grant: Grant): void {
+    this.#setAside(grant);
+    grant.isEnded = true;
+    const request = undo(grant.keys, grant.token);
+    const healthy = grant.sentTo.filter((node) => node.isHealthy || node.owes(grant.token));
+    void new Withdrawal(request, healthy, { onFailed: () => undefined }).send();
+  }
+
+  /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */
+  handOver(grant: Grant): void {
+    this.#setAside(grant);
+  }
+
+  /** Asks every master what a key holds; each has the node timeout to answer. By the master's index. */
+  async inspect(key: string, nodeTimeoutMs: number): Promise<readonly Look[]> {
+    const looks: (Look | undefined)[] = this.nodes.map(() => undefined);
+    const request = inspection(key);
+    await new Promise<void>((resolve) => {
+      let timer: Timer | undefined = undefined;
+      let pending = this.nodes.length;
+      const note = (node: Node, look: Look): void => {
+        if (looks[node.index] !== undefined) return;
+        looks[node.index] = look;
+        if (--pending > 0) return;
+        timer?.cancel();
+        resolve();
+      };
+      const sink: Sink = {
+        isWanted: true,
+        onSent: () => undefined,
+        onReply: (node, reply) => note(node, { kind: 'answered', reply }),
+        onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
+      };
+      for (const node of this.nodes) node.send(request, sink);
+      timer = this.#ground.timers.deadline(nodeTimeoutMs, () => {
+        const cause = new Error(`no reply within ${nodeTimeoutMs} ms`);
+        for (const node of this.nodes) {
+          node.forget(sink);
+          note(node, { kind: 'unknown', cause });
+        }
+      });
+      if (pending === 0) timer.cancel();
+    });
+    return looks.map((look) => look ?? { kind: 'unknown', cause: new Error('not asked') });
+  }
+
+  /** Resolves when a quorum of masters is connected; `cancellation` ends the wait, and it resolves all the same. */
+  async ready(cancellation: Cancellation): Promise<void> {
+    const isReady = (): boolean => this.nodes.filter(({ state }) => state === 'ready').length >= this.quorum;
+    if (isReady() || cancellation.cancelled !== undefined) return;
+    await new Promise<void>((resolve) => {
+      const unwatch = this.nodes.map((node) =>
+        node.watch(() => {
+          if (isReady()) finish();
+        }),
+      );
+      const finish = (): void => {
+        for (const stop of unwatch) stop();
+        cancellation.onCancel = undefined;
+        resolve();
+      };
+      cancellation.onCancel = finish;
+    });
+  }
+
+  /** Gives undos that are owed one node timeout to get through, and ends all that is scheduled. */
+  async close(nodeTimeoutMs: number): Promise<void> {
+    const { repairs, timers } = this.#ground;
+    if (repairs.size > 0) {
+      repairs.run();
+      await new Promise<void>((resolve) => {
+        const timer = timers.wait(nodeTimeoutMs, resolve);
+        void repairs.settled().then(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
+    }
+    repairs.close();
+  }
+
+  #extensionRound(grant: Grant, ttlMs: number, mayCreate: boolean): Round {
+    const request: Request = extension(grant.keys, grant.token, ttlMs, mayCreate);
+    return new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
+      if (grant.isEnded) this.#owe(node, grant);
+    });
+  }
+
+  #setAside(grant: Grant): void {
+    grant.extension?.end(new Error('the lease ended'), false);
+  }
+
+  async #vote(round: Round, deadlineMs: number): Promise<void> {
+    const cause = (): Error => new Error(`no reply within ${Math.round(deadlineMs)} ms`);
+    const voted = round.ask(this.nodes);
+    const timer = this.#ground.timers.deadline(deadlineMs, () => round.end(cause(), true));
+    await voted;
+    timer.cancel();
+  }
+
+  /** The masters may hold its votes for longer now, and more of them may. */
+  #note(grant: Grant, round: Round, ttlMs: number): void {
+    if (round.sentTo !== this.nodes || grant.sentTo !== this.nodes) {
+      grant.sentTo = this.nodes.filter((node) => round.sentTo.includes(node) || grant.sentTo.includes(node));
+    }
+    if (grant.sentTo.length === this.nodes.length) grant.sentTo = this.nodes;
+    const goneMs = expiredByMs(this.#ground.clock.earliest(), ttlMs, this.#ground.driftFactor);
+    grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
+  }
+
+  #owe(node: Node, { keys, token, expiredByMs: untilMs }: Grant): void {
+    this.#ground.repairs.add(node, { keys, token, untilMs });
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * From what the masters said to the error that the caller gets: code, text, tally.
+ */
+import type { Cancelled } from './cancellation.js';
+import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.js';
+import type { Node } from './node.js';
+import { type Decision, type Outcome, quorumOf } from './quorum.js';
+import type { Round } from './round.js';
+
+/** What a failed call was about. */
+export interface CallContext {
+  readonly resources: readonly string[];
+  readonly attempts: number;
+  readonly elapsedMs: number;
+}
+
+/** Why a round gave no lease: what it decided, or a quorum that came too late. */
+export type RoundFailure = Exclude<Decision, 'granted'> | 'late';
+
+const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
+  held: 'LOCK_TAKEN',
+  foreign: 'WRONG_KIND',
+  misconfigured: 'MISCONFIGURED',
+  unknown: 'NO_QUORUM',
+  late: 'VALIDITY_EXPIRED',
+};
+
+/** The error for a round that failed. */
+export function roundError(
+  failure: RoundFailure,
+  round: Round,
+  nodes: readonly Node[],
+  context: CallContext,
+): RedlockError {
+  const tally = tallyOf(round.outcomes, nodes);
+  return new RedlockError(
+    CODES[failure],
+    `${opening(failure, context.resources)}: ${describe(tally, nodes)}`,
+    {
+      ...context,
+      tally,
+    },
+  );
+}
+
+/** The error for a call that was ended from outside, with what was known by then. */
+export function cancelledError(
+  why: Cancelled,
+  context: CallContext,
+  round: Round | undefined,
+  nodes: readonly Node[],
+): RedlockError {
+  const tally = round === undefined ? [] : tallyOf(round.outcomes, nodes);
+  const names = nameResources(context.resources);
+  if (why.code === 'CLOSED') {
+    return new RedlockError('CLOSED', `the instance was closed; ${names} was not acquired`, {
+      ...context,
+      tally,
+    });
+  }
+  const text = `the caller's signal ended the wait for ${names}`;
+  return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
+}
+
+/** The error for a lease that is no longer its holder's. */
+export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
+  const text = `the lease on ${nameResources(resources)} was lost: ${why}`;
+  if (cause === undefined) return new RedlockError('LOCK_LOST', text, { resources });
+  const { attempts, elapsedMs, tally } = cause;
+  return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
+}
+
+/** Node by node what was said, for the caller. */
+export function tallyOf(outcomes: readonly (Outcome | undefined)[], nodes: readonly Node[]): NodeOutcome[] {
+  return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
+}
+
+function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
+  switch (outcome?.kind) {
+    case 'granted':
+      return { node, outcome: 'granted' };
+    case 'refused': {
+      const time = outcome.remainingMs === undefined ? {} : { remainingMs: outcome.remainingMs };
+      return {
+        node,
+        outcome: 'refused',
+        ...time,
+        ...(outcome.isForeign ? { wrongKind: true as const } : {}),
+      };
+    }
+    case 'unknown':
+      return { node, outcome: 'unknown', cause: outcome.cause };
+    case undefined:
+      return { node, outcome: 'unknown', cause: new Error('the round was decided before it answered') };
+  }
+}
+
+function opening(failure: RoundFailure, resources: readonly string[]): string {
+  const names = nameResources(resources);
+  switch (failure) {
+    case 'held':
+      return `${names} is taken`;
+    case 'foreign':
+      return `${names} holds something that is no lock`;
+    case 'misconfigured':
+      return `the masters cannot lock ${names} as they are set up`;
+    case 'unknown':
+      return `no quorum for ${names}`;
+    case 'late':
+      return `a quorum for ${names} came too late for the ttl`;
+  }
+}
+
+const NAMED_RESOURCES = 3;
+
+export function nameResources(resources: readonly string[]): string {
+  const named = resources.slice(0, NAMED_RESOURCES).map((name) => JSON.stringify(name));
+  const more = resources.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+function describe(tally: readonly NodeOutcome[], nodes: readonly Node[]): string {
+  const granted = tally.filter(({ outcome }) => outcome === 'granted').length;
+  const parts = [`${granted} of ${nodes.length} masters granted, ${quorumOf(nodes.length)} needed`];
+  for (const entry of tally) {
+    if (entry.outcome === 'refused') parts.push(`${entry.node} refused${why(entry)}`);
+    else if (entry.outcome === 'unknown') parts.push(`${entry.node} unknown (${entry.cause.message})`);
+  }
+  return parts.join('; ');
+}
+
+function why(entry: { readonly remainingMs?: number; readonly wrongKind?: true }): string {
+  if (entry.wrongKind === true) return ' (the key is of another type)';
+  if (entry.remainingMs === undefined) return '';
+  return entry.remainingMs === Infinity ? ' (no expiry)' : ` (${entry.remainingMs} ms left)`;
+}

@@ -1,0 +1,16 @@
+/** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
+export { Redlock, type Routine } from './redlock.js';
+export { Lease, type LeaseHandle, type LeaseStatus } from './lease.js';
+export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';
+export type { Inspection, NodeInspection } from './inspection.js';
+export {
+  type AcquireOptions,
+  type AdoptOptions,
+  DEFAULTS,
+  type RedlockOptions,
+  type ResolvedOptions,
+  type RetryOptions,
+  type TryAcquireOptions,
+} from './options.js';
+export type { Master } from './connect.js';
+export type { RedisClient } from './transport.js';

@@ -1,0 +1,329 @@
+/**
+ * What a holder has: until when it is valid, a signal of its loss, renewal, and the ways to end it.
+ *
+ * Assumes nothing of timers: `status`, `remainingMs()` and `assertHeld()` read the clock, and are right while the event
+ * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
+ * timer at all; any other one has one.
+ */
+import type { Clock, Timer, Timers } from './clock.js';
+import type { Coordinator, ExtensionEnd } from './coordinator.js';
+import { RedlockError } from './errors.js';
+import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
+import type { Grant } from './grant.js';
+import { nodeTimeoutFor, resolveTtl } from './options.js';
+
+export type LeaseStatus = 'held' | 'lost' | 'released';
+
+/** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
+export interface LeaseHandle {
+  readonly version: 1;
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttlMs: number;
+}
+
+/** What a lease needs of the instance that it comes from. */
+export interface LeaseGround {
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** A fraction in [0, 1), for jitter. */
+  readonly fraction: () => number;
+  readonly driftFactor: number;
+  /** Called once, when the lease is held no longer, whatever the reason. */
+  readonly onEnd: (lease: Lease) => void;
+}
+
+/** What a lease is made with; times in milliseconds. */
+export interface LeaseTerms {
+  readonly resources: readonly string[];
+  readonly ttlMs: number;
+  /** 0 stands for the default, which depends on the ttl. */
+  readonly nodeTimeoutMs: number;
+  readonly renew: boolean;
+  readonly maxHoldMs: number;
+}
+
+/** Renewal starts when this part of the ttl is over. */
+const RENEW_AT = 1 / 3;
+/** A failed renewal is tried again after this part of what is left, within these bounds (ms). */
+const RETRY_AFTER = 1 / 10;
+const RETRY_FIRST_MS = 5;
+const RETRY_LAST_MS = 500;
+/** The lease counts as lost when less than this is left as its timer fires: timers have a resolution of 1 ms. */
+const LOSS_MARGIN_MS = 2;
+
+/** When the next renewal is due, and the instant after which none starts. */
+interface Renewal {
+  dueAtMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * A lock in its holder's hands.
+ *
+ * @example
+ * ```ts
+ * const lease = await redlock.acquire('invoice:42', { ttlMs: 10_000 });
+ * try {
+ *   await bill(42, { signal: lease.signal });
+ *   lease.assertHeld();
+ * } finally {
+ *   await lease.release();
+ * }
+ * ```
+ */
+export class Lease {
+  /** What it locks: sorted, without duplicates. */
+  readonly resources: readonly string[];
+  /** How long it lives without renewal, in ms, from each extension on. */
+  readonly ttlMs: number;
+  readonly #ground: LeaseGround;
+  readonly #grant: Grant;
+  readonly #nodeTimeoutMs: number;
+  #renewal: Renewal | undefined;
+  #state: LeaseStatus = 'held';
+  #lossError: RedlockError | undefined;
+  #controller: AbortController | undefined;
+  #timer: Timer | undefined;
+  #extension: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
+
+  /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
+  constructor(ground: LeaseGround, grant: Grant, terms: LeaseTerms) {
+    this.#ground = ground;
+    this.#grant = grant;
+    this.resources = terms.resources;
+    this.ttlMs = terms.ttlMs;
+    this.#nodeTimeoutMs = terms.nodeTimeoutMs;
+    if (!terms.renew) return;
+    const nowMs = ground.clock.earliest();
+    this.#renewal = { dueAtMs: nowMs + terms.ttlMs * RENEW_AT, untilMs: nowMs + terms.maxHoldMs };
+    this.#arm();
+  }
+
+  /** The secret that the masters keep for it. Not for logs. */
+  get token(): string {
+    return this.#grant.token;
+  }
+
+  /** Right at every instant, also when the event loop was stalled. */
+  get status(): LeaseStatus {
+    this.checkValidity(this.#ground.clock.now());
+    return this.#state;
+  }
+
+  /** Validity left, in ms; 0 when it is not held. */
+  remainingMs(): number {
+    const nowMs = this.#ground.clock.now();
+    this.checkValidity(nowMs);
+    return this.#state === 'held' ? this.#grant.validUntilMs - nowMs : 0;
+  }
+
+  /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
+  assertHeld(): void {
+    this.checkValidity(this.#ground.clock.now());
+    const error = this.#endError();
+    if (error !== undefined) throw error;
+  }
+
+  /**
+   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
+   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.checkValidity(this.#ground.clock.now());
+      if (this.#state === 'lost') this.#controller.abort(this.#lossError);
+      else this.#arm();
+    }
+    return this.#controller.signal;
+  }
+
+  /**
+   * Makes the lease live for `ttlMs` from now, by default its own ttl; it is never shortened.
+   *
+   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity stands · `VALIDITY_EXPIRED`: a
+   *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released
+   */
+  async extend(ttlMs?: number): Promise<void> {
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.driftFactor);
+    // one at a time: a second one begins when the first has ended, whichever way
+    while (this.#extension !== undefined) await this.#extension.catch(ignore);
+    this.assertHeld();
+    const extension = this.#extend(forMs);
+    this.#extension = extension;
+    try {
+      await extension;
+    } finally {
+      this.#extension = undefined;
+    }
+  }
+
+  /**
+   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; what is left is
+   * retried in the background until the ttl is over. Never rejects, and does nothing the second time.
+   */
+  release(): Promise<void> {
+    this.checkValidity(this.#ground.clock.earliest()); // whether it ended a moment ago makes no difference here
+    if (this.#state === 'held') {
+      this.#end('released');
+      const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
+      const ending = this.#ground.coordinator.release(this.#grant, timeoutMs).then(() => {
+        this.#ending = undefined;
+      });
+      this.#ending = ending;
+    }
+    return this.#ending ?? Promise.resolve();
+  }
+
+  /**
+   * Gives the lease away: what another process needs for `redlock.adopt(handle)`. From here on this object holds
+   * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
+   *
+   * @throws RedlockError `LOCK_LOST` or `NOT_HELD`
+   */
+  handle(): LeaseHandle {
+    this.assertHeld();
+    this.#end('released');
+    this.#ground.coordinator.handOver(this.#grant);
+    return { version: 1, resources: this.resources, token: this.token, ttlMs: this.ttlMs };
+  }
+
+  /** Releases it at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** A lease never shows its token by accident: not in JSON, not in logs. */
+  toJSON(): object {
+    return {
+      resources: this.resources,
+      ttlMs: this.ttlMs,
+      status: this.status,
+      remainingMs: this.remainingMs(),
+    };
+  }
+
+  async #extend(ttlMs: number): Promise<void> {
+    const { clock, coordinator } = this.#ground;
+    const startedAtMs = clock.earliest();
+    const timeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
+    const end = await coordinator.extend(this.#grant, ttlMs, timeoutMs);
+    this.checkValidity(this.#ground.clock.now());
+    const ended = this.#endError();
+    if (end.kind === 'extended' && ended === undefined) {
+      if (this.#renewal !== undefined) this.#renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
+      this.#arm();
+      return;
+    }
+    const error = this.#extensionError(end, startedAtMs);
+    if (ended !== undefined) throw error?.code === 'VALIDITY_EXPIRED' ? error : ended;
+    if (error === undefined) return;
+    if (error.code === 'LOCK_LOST') this.#lose(error);
+    throw error;
+  }
+
+  /** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
+  #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
+    if (end.kind === 'extended') return undefined;
+    const { round, isLate } = end;
+    const failure: RoundFailure = isLate || round.decision === 'granted' ? 'late' : round.decision;
+    const { coordinator, clock } = this.#ground;
+    const elapsedMs = Math.round(clock.now() - startedAtMs);
+    const error = roundError(failure, round, coordinator.nodes, {
+      resources: this.resources,
+      attempts: 1,
+      elapsedMs,
+    });
+    if (failure !== 'held' && failure !== 'foreign') return error;
+    return lossError('masters refuse to extend it', this.resources, error);
+  }
+
+  /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#state !== 'held') return;
+    const { clock, timers } = this.#ground;
+    if (this.#controller === undefined && this.#renewal === undefined) return;
+    const endMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
+    const delayMs = Math.floor(Math.min(this.#renewal?.dueAtMs ?? Infinity, endMs) - clock.now());
+    this.#timer = timers.background(Math.max(delayMs, 0), () => this.#wake());
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    const nowMs = this.#ground.clock.now();
+    if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
+      this.#lose(lossError('its validity ended', this.resources));
+      return;
+    }
+    const renewal = this.#renewal;
+    if (renewal === undefined || nowMs < renewal.dueAtMs) return this.#arm();
+    if (nowMs > renewal.untilMs) {
+      this.#renewal = undefined;
+      return this.#arm();
+    }
+    // Until the attempt has ended the timer watches the end of validity; then it is set anew.
+    renewal.dueAtMs = Infinity;
+    this.#arm();
+    void this.#renew(renewal);
+  }
+
+  async #renew(renewal: Renewal): Promise<void> {
+    try {
+      await this.extend();
+    } catch {
+      // The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts.
+      if (this.#state !== 'held') return;
+      const nowMs = this.#ground.clock.now();
+      const leftMs = this.#grant.validUntilMs - nowMs;
+      const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+      renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
+      this.#arm();
+    }
+  }
+
+  /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
+  checkValidity(nowMs: number): void {
+    if (this.#state !== 'held' || nowMs < this.#grant.validUntilMs) return;
+    this.#lose(lossError('its validity ended', this.resources));
+  }
+
+  #lose(error: RedlockError): void {
+    if (this.#state !== 'held') return;
+    this.#lossError = error;
+    this.#end('lost');
+    this.#ground.coordinator.abandon(this.#grant);
+    this.#controller?.abort(error);
+  }
+
+  /** A lease ends once, and never comes back. */
+  #end(state: 'lost' | 'released'): void {
+    this.#state = state;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#ground.onEnd(this);
+  }
+
+  #endError(): RedlockError | undefined {
+    switch (this.#state) {
+      case 'held':
+        return undefined;
+      case 'lost':
+        return this.#lossError;
+      case 'released':
+        return new RedlockError(
+          'NOT_HELD',
+          `the lease on ${nameResources(this.resources)} was released or given away`,
+          {
+            resources: this.resources,
+          },
+        );
+    }
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,285 @@
+/**
+ * One master: sends requests on its connection in order, and keeps count of what was not answered.
+ *
+ * Bounds. At most `WINDOW` requests are unanswered at a time, `SILENT_WINDOW` once an attempt gave up waiting for this
+ * master; what comes after waits here, in memory of ours, and is dropped unsent when its attempt ends. Undos of claims
+ * that are still unanswered go past the window, one for each: they must follow the claim on the same connection.
+ *
+ * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
+ * unanswered until the master says anything; one probe every few seconds finds out.
+ */
+import type { Clock } from './clock.js';
+import type { Request } from './request.js';
+import type { Transport, TransportState } from './transport.js';
+
+/** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
+export interface Sink {
+  /** False once nobody waits: what was not sent yet is dropped, and a claim is not sent a second time. */
+  readonly isWanted: boolean;
+  onSent(node: Node): void;
+  /** `isFollowed`: a withdrawal of the same token was sent behind the request, and runs after it. */
+  onReply(node: Node, reply: unknown, isFollowed: boolean): void;
+  /** No answer, and there will be none: the connection failed, or the server gave an error. */
+  onFailure(node: Node, cause: Error): void;
+}
+
+/** Unanswered requests on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
+export const WINDOW = 1_000;
+/** The same once the master is silent. */
+export const SILENT_WINDOW = 16;
+/** A master that answered nothing for so long, while at least `SILENT_WINDOW` requests are unanswered, is silent. */
+const SILENT_AFTER_MS = 200;
+/** How often a silent master whose client times commands out by itself is asked again. */
+const PROBE_EVERY_MS = 5_000;
+
+export class Node {
+  readonly index: number;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  /** Requests that wait for room or for the connection, in order; bounded by the attempts under way. */
+  readonly #waiting = new Map<Sink, Request>();
+  /** How many requests that may leave a vote are unanswered, by token; bounded by the window. */
+  readonly #owed = new Map<string, number>();
+  #unanswered = 0;
+  /** Those among them whose promise the client rejected by its own timeout. */
+  #abandoned = 0;
+  #isSilent = false;
+  /** When that many were unanswered first, with no answer since. */
+  #crowdedSinceMs: number | undefined;
+  #probedAtMs = -Infinity;
+  #unwatch: (() => void) | undefined;
+  #notConnected: Error | undefined;
+
+  constructor(transport: Transport, index: number, clock: Clock) {
+    this.#transport = transport;
+    this.index = index;
+    this.#clock = clock;
+  }
+
+  get name(): string {
+    return this.#transport.name;
+  }
+
+  get isCluster(): boolean {
+    return this.#transport.isCluster;
+  }
+
+  get keyPrefix(): string {
+    return this.#transport.keyPrefix;
+  }
+
+  get state(): TransportState {
+    return this.#transport.state;
+  }
+
+  /** Connected, and it answered the last time that somebody waited for it. */
+  get isHealthy(): boolean {
+    return !this.#isSilent && this.#transport.state === 'ready';
+  }
+
+  /** Is a request that may leave a vote of this token unanswered here? */
+  owes(token: string): boolean {
+    return this.#owed.has(token);
+  }
+
+  /** How many requests are on the wire without an answer. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** How many requests wait here, unsent. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#transport.watch(listener);
+  }
+
+  /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
+  send(request: Request, sink: Sink): void {
+    switch (this.#transport.state) {
+      case 'ready':
+        if (this.#waiting.size > 0) this.#pump(); // after a broken connection no answer is left to do it
+        if (this.#waiting.size === 0 && this.#hasRoom()) this.#transmit(request, sink);
+        else this.#park(request, sink);
+        return;
+      case 'opening':
+        this.#park(request, sink);
+        return;
+      case 'lost':
+        this.#failWaiting();
+        sink.onFailure(this, this.#lostError());
+    }
+  }
+
+  /**
+   * Takes back what a token may have got here. Where its claim is unanswered, the request follows it at once on the
+   * same connection, so that it is carried out after it even by a master that is frozen now.
+   */
+  withdraw(request: Request, sink: Sink): void {
+    const follows = this.#transport.state === 'ready' && this.#owed.delete(request.token);
+    if (follows) this.#transmit(request, sink);
+    else this.send(request, sink);
+  }
+
+  /** Drops what this sink has waiting here, unsent. */
+  forget(sink: Sink): boolean {
+    const wasWaiting = this.#waiting.delete(sink);
+    if (this.#waiting.size === 0) this.#stopWatching();
+    return wasWaiting;
+  }
+
+  /** An attempt gave up waiting for an answer. */
+  markSilent(): void {
+    this.#isSilent = true;
+  }
+
+  /** Until there is room or a connection; should the connection be lost instead, it fails at once. */
+  #park(request: Request, sink: Sink): void {
+    this.#waiting.set(sink, request);
+    this.#unwatch ??= this.#transport.watch(() => this.#pump());
+  }
+
+  #hasRoom(): boolean {
+    if (this.#unanswered < SILENT_WINDOW) return true; // the usual case reads no clock
+    this.#noticeSilence();
+    if (this.#unanswered < WINDOW && !this.#isSilent) return true;
+    if (this.#abandoned === 0) return false;
+    const nowMs = this.#clock.earliest();
+    if (nowMs - this.#probedAtMs < PROBE_EVERY_MS) return false;
+    this.#probedAtMs = nowMs;
+    return true;
+  }
+
+  /** An attempt that gets its quorum from the others never waits for this one, and would not notice. */
+  #noticeSilence(): void {
+    if (this.#isSilent) return;
+    const nowMs = this.#clock.earliest();
+    this.#crowdedSinceMs ??= nowMs;
+    if (nowMs - this.#crowdedSinceMs > SILENT_AFTER_MS) this.#isSilent = true;
+  }
+
+  #transmit(request: Request, sink: Sink, command = request.command): void {
+    this.#unanswered++;
+    if (request.leavesVote) this.#owed.set(request.token, (this.#owed.get(request.token) ?? 0) + 1);
+    sink.onSent(this);
+    let answer: Promise<unknown>;
+    try {
+      answer = this.#transport.call(command);
+    } catch (error) {
+      answer = Promise.reject(toError(error));
+    }
+    answer.then(
+      (reply) => {
+        sink.onReply(this, reply, this.#onAnswer(request));
+        if (this.#waiting.size > 0) this.#pump();
+      },
+      (error: unknown) => this.#onRejection(request, sink, toError(error)),
+    );
+  }
+
+  /** @returns whether a withdrawal was sent behind it; on a cluster, requests may overtake each other */
+  #onAnswer(request: Request): boolean {
+    this.#unanswered -= 1 + this.#abandoned; // answers come in order: those before this one came as well
+    this.#abandoned = 0;
+    this.#isSilent = false;
+    this.#crowdedSinceMs = undefined;
+    return request.leavesVote && !this.#settleOwed(request.token) && !this.isCluster;
+  }
+
+  /** @returns false where nothing is owed any more, since a withdrawal was sent */
+  #settleOwed(token: string): boolean {
+    const owed = this.#owed.get(token);
+    if (owed === undefined) return false;
+    if (owed > 1) this.#owed.set(token, owed - 1);
+    else this.#owed.delete(token);
+    return true;
+  }
+
+  #onRejection(request: Request, sink: Sink, error: Error): void {
+    if (isClientTimeout(error)) {
+      this.#abandoned++; // it may still run: the token stays owed until it is withdrawn
+      this.#isSilent = true;
+      sink.onFailure(this, error);
+      return;
+    }
+    this.#onAnswer(request); // by an error of the server, or by the end of the connection: nothing is open before it
+    if (error.message.startsWith('NOSCRIPT') && (sink.isWanted || !request.leavesVote)) {
+      this.#transmit(request, sink, request.whole());
+      return;
+    }
+    sink.onFailure(this, redact(error, request.token));
+    if (this.#waiting.size > 0) this.#pump();
+  }
+
+  /** Sends what waits, as far as there is room; without a connection it fails. */
+  #pump(): void {
+    switch (this.#transport.state) {
+      case 'ready':
+        for (const [sink, request] of this.#waiting) {
+          if (!this.#hasRoom()) return;
+          this.#waiting.delete(sink);
+          if (sink.isWanted) this.#transmit(request, sink);
+        }
+        return this.#stopWatching();
+      case 'opening':
+        return;
+      case 'lost':
+        this.#failWaiting();
+    }
+  }
+
+  #failWaiting(): void {
+    this.#stopWatching();
+    if (this.#waiting.size === 0) return;
+    const sinks = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const sink of sinks) sink.onFailure(this, this.#lostError());
+  }
+
+  #stopWatching(): void {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+
+  /** One error for all: a dead master must not cost a stack trace per acquisition. */
+  #lostError(): Error {
+    this.#notConnected ??= new Error('not connected');
+    return this.#notConnected;
+  }
+}
+
+function isClientTimeout(error: Error): boolean {
+  return error.message === 'Command timed out'; // ioredis gives it neither a name nor a code
+}
+
+/** Answers of a server that say that it cannot take part as it is set up. */
+const MISCONFIGURED =
+  /^(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|-(?:NOPERM|READONLY|MISCONF|OOM)\b|unknown command|can't run this command/;
+/** Those among them that pass by themselves, or when somebody makes room. */
+const PASSING = /\b(?:READONLY|MISCONF|OOM)\b/;
+
+export function isMisconfigured(error: Error): boolean {
+  return MISCONFIGURED.test(error.message);
+}
+
+/** Will it stay so until somebody changes the set-up? Then there is no use in trying again. */
+export function isPermanent(error: Error): boolean {
+  return isMisconfigured(error) && !PASSING.test(error.message);
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Errors of a server quote the command, and those of ioredis carry its arguments: the token has no place there. */
+function redact(error: Error, token: string): Error {
+  const details = error as { command?: { args?: unknown } };
+  if (details.command !== undefined) details.command = { ...details.command, args: [] };
+  if (token !== '' && error.message.includes(token)) {
+    error.message = error.message.replaceAll(token, '[token]');
+    if (error.stack !== undefined) error.stack = error.stack.replaceAll(token, '[token]');
+  }
+  return error;
+}

@@ -1,0 +1,245 @@
+/**
+ * Options are resolved once, at the door, into frozen objects without optional fields. Wrong input throws
+ * `INVALID_ARGUMENT` before anything is sent, naming the option and the value.
+ */
+import { invalidArgument, RedlockError, show } from './errors.js';
+import { driftMs } from './validity.js';
+
+/** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
+export interface RetryOptions {
+  /** The shortest wait between two attempts. Milliseconds, at least 1. @default 10 */
+  readonly minDelayMs?: number;
+  /** The longest wait between two attempts, reached by doubling. Milliseconds, at least `minDelayMs`. @default 200 */
+  readonly maxDelayMs?: number;
+}
+
+/** What can be set for an instance and, with another value, for one call. */
+interface SharedOptions {
+  /**
+   * How long a lease lives without renewal, and for how long a crashed holder blocks the others. Milliseconds, a safe
+   * integer that leaves room for drift (`ttlMs > ttlMs · driftFactor + 2`). @default 30_000
+   */
+  readonly ttlMs?: number;
+  /**
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
+   * `tryAcquire`. @default 10_000
+   */
+  readonly waitMs?: number;
+  /**
+   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1.
+   * @default min(ttlMs / 10, 200)
+   */
+  readonly nodeTimeoutMs?: number;
+  /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
+  readonly renew?: boolean;
+  /**
+   * No renewal starts later than this after the lease was acquired, so that it ends at most one ttl later.
+   * Milliseconds, at least 1, or `Infinity`. Has no effect without renewal. @default Infinity
+   */
+  readonly maxHoldMs?: number;
+  /** The waits between attempts. */
+  readonly retry?: RetryOptions;
+}
+
+/** Options of `new Redlock` and `Redlock.connect`. */
+export interface RedlockOptions extends SharedOptions {
+  /**
+   * The share of a ttl by which the clocks of masters and clients may run apart; 2 ms come on top. From 0 up to, not
+   * including, 1. @default 0.01
+   */
+  readonly driftFactor?: number;
+  /** Stands before each resource's name in the masters' keys. @default '' */
+  readonly keyPrefix?: string;
+}
+
+/** Options of `tryAcquire`. */
+export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry'> {
+  /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `acquire` and `using`. */
+export interface AcquireOptions extends SharedOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `adopt`. */
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs'>;
+
+/** The defaults of all options that have a fixed one. */
+export const DEFAULTS = Object.freeze({
+  ttlMs: 30_000,
+  waitMs: 10_000,
+  /** The upper bound of the default of `nodeTimeoutMs`. */
+  nodeTimeoutMs: 200,
+  driftFactor: 0.01,
+  keyPrefix: '',
+  renew: false,
+  maxHoldMs: Infinity,
+  minDelayMs: 10,
+  maxDelayMs: 200,
+});
+
+/** The options of one call, filled in. */
+export interface ResolvedCall {
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly nodeTimeoutMs: number;
+  readonly renew: boolean;
+  readonly maxHoldMs: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+/** The options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default, which depends on the ttl. */
+export interface ResolvedOptions extends ResolvedCall {
+  readonly driftFactor: number;
+  readonly keyPrefix: string;
+}
+
+const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
+const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry'];
+const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix'];
+
+/** The names that a call takes; `using` renews unless told otherwise. */
+export const CALL_NAMES = {
+  acquire: [...SHARED_NAMES, 'signal'],
+  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'signal'],
+  adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
+} as const;
+
+/** Fills in the options of an instance. */
+export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
+  checkNames('options', given, INSTANCE_NAMES);
+  const driftFactor = or(given.driftFactor, DEFAULTS.driftFactor);
+  if (typeof driftFactor !== 'number' || !(driftFactor >= 0 && driftFactor < 1)) {
+    throw invalidArgument('driftFactor', driftFactor, 'a number from 0 up to, not including, 1');
+  }
+  const keyPrefix = or(given.keyPrefix, DEFAULTS.keyPrefix);
+  if (typeof keyPrefix !== 'string') throw invalidArgument('keyPrefix', keyPrefix, 'a string');
+  const base: ResolvedOptions = { ...DEFAULTS, nodeTimeoutMs: 0, driftFactor, keyPrefix };
+  return Object.freeze({ ...resolveShared(given, base), driftFactor, keyPrefix });
+}
+
+/** Fills in the options of one call from those of the instance. */
+export function resolveCall(
+  given: AcquireOptions,
+  names: readonly string[],
+  instance: ResolvedOptions,
+): ResolvedCall {
+  checkNames('options', given, names);
+  const { signal } = given;
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  return resolveShared(given, instance);
+}
+
+/** The ttl of an extension: `given`, or the lease's own. */
+export function resolveTtl(given: number | undefined, own: number, driftFactor: number): number {
+  if (given === undefined) return own;
+  checkTtl(given, driftFactor);
+  return given;
+}
+
+/** The node timeout that goes with a ttl: the one that was asked for, or a tenth of the ttl up to 200 ms. */
+export function nodeTimeoutFor(ttlMs: number, asked: number): number {
+  return asked > 0 ? asked : Math.max(1, Math.min(Math.floor(ttlMs / 10), DEFAULTS.nodeTimeoutMs));
+}
+
+/** One resource or several: sorted, without duplicates, none empty. */
+export function resolveResources(given: string | readonly string[]): readonly string[] {
+  const list: readonly unknown[] = typeof given === 'string' ? [given] : given;
+  if (!Array.isArray(list) || list.length === 0) {
+    throw invalidArgument('resources', given, 'a non-empty string or a non-empty array of them');
+  }
+  const names = list.map((name: unknown) => {
+    if (typeof name !== 'string' || name === '')
+      throw invalidArgument('resources', name, 'non-empty strings');
+    return name;
+  });
+  if (names.length === 1) return names;
+  // By code units: any order will do as long as all clients use the same.
+  const sorted = [...names].sort();
+  const duplicate = sorted.find((name, i) => name === sorted[i + 1]);
+  if (duplicate !== undefined) throw invalidArgument('resources', duplicate, 'free of duplicates');
+  return sorted;
+}
+
+function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCall {
+  const ttlMs = or(given.ttlMs, base.ttlMs);
+  checkTtl(ttlMs, base.driftFactor);
+  const waitMs = or(given.waitMs, base.waitMs);
+  if (waitMs !== Infinity && !isCount(waitMs, 0)) {
+    throw invalidArgument('waitMs', waitMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  const nodeTimeoutMs = or(given.nodeTimeoutMs, base.nodeTimeoutMs);
+  if (given.nodeTimeoutMs !== undefined && !isCount(nodeTimeoutMs, 1)) {
+    throw invalidArgument('nodeTimeoutMs', nodeTimeoutMs, 'a whole number of milliseconds from 1 on');
+  }
+  const renew = or(given.renew, base.renew);
+  if (typeof renew !== 'boolean') throw invalidArgument('renew', renew, 'true or false');
+  const maxHoldMs = or(given.maxHoldMs, base.maxHoldMs);
+  if (maxHoldMs !== Infinity && !isCount(maxHoldMs, 1)) {
+    throw invalidArgument('maxHoldMs', maxHoldMs, 'a whole number of milliseconds from 1 on, or Infinity');
+  }
+  return { ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, ...resolveRetry(given.retry, base) };
+}
+
+function resolveRetry(
+  given: RetryOptions | undefined,
+  base: ResolvedOptions,
+): { minDelayMs: number; maxDelayMs: number } {
+  if (given === undefined) return { minDelayMs: base.minDelayMs, maxDelayMs: base.maxDelayMs };
+  checkNames('retry', given, RETRY_NAMES);
+  const minDelayMs = or(given.minDelayMs, base.minDelayMs);
+  const maxDelayMs = or(given.maxDelayMs, base.maxDelayMs);
+  if (!isCount(minDelayMs, 1)) {
+    throw invalidArgument('retry.minDelayMs', minDelayMs, 'a whole number of milliseconds from 1 on');
+  }
+  if (!isCount(maxDelayMs, minDelayMs)) {
+    throw invalidArgument(
+      'retry.maxDelayMs',
+      maxDelayMs,
+      `a whole number of milliseconds from ${minDelayMs} on`,
+    );
+  }
+  return { minDelayMs, maxDelayMs };
+}
+
+/** The default stands for `undefined` only: null is a mistake, and 0 and '' are values. */
+function or<T>(given: T | undefined, fallback: T): T {
+  return given === undefined ? fallback : given;
+}
+
+function checkTtl(ttlMs: number, driftFactor: number): void {
+  if (!isCount(ttlMs, 1)) throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
+  const drift = driftMs(ttlMs, driftFactor);
+  if (ttlMs <= drift) {
+    throw invalidArgument('ttlMs', ttlMs, `longer than the ${drift} ms that are taken off for drift`);
+  }
+}
+
+function checkNames(what: string, given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidArgument(what, given, 'an object');
+  }
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const hint = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase().replace(/s$/, '')));
+    const value = show((given as Record<string, unknown>)[name]); // an unknown name: only its value is shown
+    throw new RedlockError(
+      'INVALID_ARGUMENT',
+      `${name} (${value}) is not an option here${hint === undefined ? '' : `; did you mean ${hint}?`} ` +
+        `Known: ${known.join(', ')}`,
+    );
+  }
+}
+
+function isCount(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= least;
+}
+
+/** Any AbortSignal, also of another realm or a polyfill. */
+function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+}

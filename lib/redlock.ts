@@ -1,0 +1,346 @@
+/**
+ * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
+ */
+import type { Wish } from './acquisition.js';
+import { Cancellation } from './cancellation.js';
+import { type Clock, SystemClock, SystemTimers, type Timers } from './clock.js';
+import { type Master, openClients } from './connect.js';
+import { Coordinator } from './coordinator.js';
+import { invalidArgument, RedlockError } from './errors.js';
+import type { Grant } from './grant.js';
+import { type Inspection, readInspection } from './inspection.js';
+import { Lease, type LeaseGround, type LeaseHandle } from './lease.js';
+import {
+  type AcquireOptions,
+  type AdoptOptions,
+  CALL_NAMES,
+  nodeTimeoutFor,
+  type RedlockOptions,
+  type ResolvedCall,
+  type ResolvedOptions,
+  resolveCall,
+  resolveOptions,
+  resolveResources,
+  type TryAcquireOptions,
+} from './options.js';
+import { type Random, SystemRandom } from './random.js';
+import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
+import { checkOneSlot } from './slots.js';
+
+/** What an instance stands on; specs and simulations bring their own. */
+export interface RedlockGround {
+  readonly transports: readonly Transport[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Closes what the instance owns. */
+  readonly disconnect: () => void;
+}
+
+export type Routine<T> = (lease: Lease) => Promise<T> | T;
+
+/**
+ * Locks by quorum over N independent Redis masters; one master is the same with N = 1.
+ *
+ * @example
+ * ```ts
+ * const redlock = new Redlock([redisA, redisB, redisC], { ttlMs: 10_000 });
+ * await redlock.using('invoice:42', async (lease) => {
+ *   await bill(42, { signal: lease.signal });
+ * });
+ * ```
+ */
+export class Redlock {
+  /** The options in force, defaults filled in; `nodeTimeoutMs` 0 stands for min(ttl / 10, 200). */
+  readonly options: ResolvedOptions;
+  readonly #coordinator: Coordinator;
+  readonly #leaseGround: LeaseGround;
+  readonly #random: Random;
+  readonly #disconnect: () => void;
+  /** Calls under way; `close` ends them. */
+  readonly #waits = new Set<Cancellation>();
+  readonly #held = new Set<Lease>();
+  #sweep: IterableIterator<Lease> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * @param clients  ioredis `Redis` or `Cluster` instances, one for each master. They stay the caller's: `close` does
+   *   not close them. The same client or host:port twice is refused.
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  constructor(clients: readonly RedisClient[], options?: RedlockOptions);
+  /** @internal */
+  constructor(ground: RedlockGround, options?: RedlockOptions);
+  constructor(over: readonly RedisClient[] | RedlockGround, options?: RedlockOptions) {
+    const resolved = resolveOptions(options);
+    const ground = isGround(over) ? over : groundOver(over, () => undefined);
+    const { clock, timers, random, transports } = ground;
+    checkDistinct(transports);
+    this.options = resolved;
+    this.#random = random;
+    this.#disconnect = ground.disconnect;
+    this.#coordinator = new Coordinator({
+      transports,
+      clock,
+      timers,
+      random,
+      driftFactor: resolved.driftFactor,
+    });
+    this.#leaseGround = {
+      coordinator: this.#coordinator,
+      clock,
+      timers,
+      fraction: () => this.#random.fraction(),
+      driftFactor: resolved.driftFactor,
+      onEnd: (lease) => this.#held.delete(lease),
+    };
+  }
+
+  /**
+   * Makes its own connections, set up as a lock needs them; `close` closes them.
+   *
+   * @param masters  URLs (`redis://`, `rediss://`) or ioredis options, one for each master
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  static connect(masters: readonly Master[], options?: RedlockOptions): Redlock {
+    resolveOptions(options); // before a connection is opened
+    const clients = openClients(masters);
+    const disconnect = (): void => {
+      for (const client of clients) client.disconnect();
+    };
+    try {
+      return new Redlock(groundOver(clients, disconnect), options);
+    } catch (error) {
+      disconnect();
+      throw error;
+    }
+  }
+
+  /**
+   * Acquires one resource, or several: all or none. Tries again within `waitMs`.
+   *
+   * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
+   *   fan-out stood · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
+   */
+  async acquire(resources: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
+    const names = resolveResources(resources);
+    const call = resolveCall(options, CALL_NAMES.acquire, this.options);
+    return this.#acquire(names, call, options.signal);
+  }
+
+  /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
+  async tryAcquire(
+    resources: string | readonly string[],
+    options: TryAcquireOptions = {},
+  ): Promise<Lease | null> {
+    const names = resolveResources(resources);
+    const call = resolveCall(options, CALL_NAMES.tryAcquire, this.options);
+    try {
+      return await this.#acquire(names, { ...call, waitMs: 0 }, options.signal);
+    } catch (error) {
+      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
+   * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
+   * by `lease.signal`. A failed release replaces neither.
+   *
+   * @throws RedlockError as `acquire` does
+   */
+  using<T>(resources: string | readonly string[], routine: Routine<T>): Promise<T>;
+  using<T>(resources: string | readonly string[], options: AcquireOptions, routine: Routine<T>): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    optionsOrRoutine: AcquireOptions | Routine<T>,
+    routineAfterOptions?: Routine<T>,
+  ): Promise<T> {
+    const isShort = typeof optionsOrRoutine === 'function';
+    const options = isShort ? {} : optionsOrRoutine;
+    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
+    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const names = resolveResources(resources);
+    const call = resolveCall(options, CALL_NAMES.acquire, this.options);
+    const lease = await this.#acquire(names, { ...call, renew: options.renew ?? true }, options.signal);
+    try {
+      return await routine(lease);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /**
+   * Takes over a lease that another process gave away by `lease.handle()`. Keys that are gone are not set again: what
+   * ran out or was released stays so.
+   *
+   * @throws RedlockError `LOCK_LOST`: it is not there any more · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`,
+   *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
+   */
+  async adopt(handle: LeaseHandle, options: AdoptOptions = {}): Promise<Lease> {
+    const { resources, token, ttlMs } = checkHandle(handle);
+    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs };
+    return this.#underCancellation(options.signal, async (cancellation) => {
+      const wish = this.#wish(resources, call);
+      return this.#toLease(await this.#coordinator.adopt(wish, token, cancellation), resources, call);
+    });
+  }
+
+  /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
+  async inspect(resource: string): Promise<Inspection> {
+    const names = resolveResources(resource);
+    const [name] = names;
+    const [key] = this.#keysFor(names);
+    if (names.length !== 1 || name === undefined || key === undefined) {
+      throw invalidArgument('resource', resource, 'one non-empty string');
+    }
+    if (this.#closing !== undefined) throw closedError();
+    const timeoutMs = nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs);
+    const looks = await this.#coordinator.inspect(key, timeoutMs);
+    return readInspection(name, looks, this.#coordinator.nodes);
+  }
+
+  /** Resolves when a quorum of masters is connected. @throws RedlockError `CLOSED` */
+  async ready(): Promise<void> {
+    await this.#underCancellation(undefined, async (cancellation) => {
+      await this.#coordinator.ready(cancellation);
+      if (cancellation.cancelled !== undefined) throw closedError();
+    });
+  }
+
+  /**
+   * Ends it: calls that wait fail with `CLOSED`, held leases are released, undos that are owed get one node timeout,
+   * and connections of its own are closed. The same promise each time.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #acquire(names: readonly string[], call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease> {
+    return this.#underCancellation(signal, async (cancellation) => {
+      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
+      return this.#toLease(grant, names, call);
+    });
+  }
+
+  /** Runs a call that `close` and the caller's signal can end. */
+  async #underCancellation<T>(
+    signal: AbortSignal | undefined,
+    call: (cancellation: Cancellation) => Promise<T>,
+  ): Promise<T> {
+    if (this.#closing !== undefined) throw closedError();
+    const cancellation = new Cancellation(signal);
+    this.#waits.add(cancellation);
+    try {
+      return await call(cancellation);
+    } finally {
+      this.#waits.delete(cancellation);
+      cancellation.dispose();
+    }
+  }
+
+  #wish(resources: readonly string[], call: ResolvedCall): Wish {
+    const { ttlMs, waitMs, minDelayMs, maxDelayMs } = call;
+    const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
+    return {
+      resources,
+      keys: this.#keysFor(resources),
+      ttlMs,
+      waitMs,
+      nodeTimeoutMs,
+      minDelayMs,
+      maxDelayMs,
+    };
+  }
+
+  #keysFor(resources: readonly string[]): readonly string[] {
+    const { keyPrefix } = this.options;
+    const keys = keyPrefix === '' ? resources : resources.map((name) => keyPrefix + name);
+    if (keys.length > 1) checkOneSlot(keys, this.#coordinator.nodes);
+    return keys;
+  }
+
+  #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
+    const { ttlMs, nodeTimeoutMs, renew, maxHoldMs } = call;
+    const lease = new Lease(this.#leaseGround, grant, { resources, ttlMs, nodeTimeoutMs, renew, maxHoldMs });
+    this.#held.add(lease);
+    this.#forgetEnded();
+    if (this.#closing === undefined) return lease;
+    void lease.release(); // closed in this very turn: `close` did not see it
+    throw closedError();
+  }
+
+  /** Leases that ran out without a release are found a few at a time, so that they never add up. */
+  #forgetEnded(): void {
+    const nowMs = this.#leaseGround.clock.earliest();
+    for (let looked = 0; looked < SWEPT_PER_LEASE; looked++) {
+      this.#sweep ??= this.#held.values();
+      const next = this.#sweep.next();
+      if (next.done === true) this.#sweep = undefined;
+      else next.value.checkValidity(nowMs);
+    }
+  }
+
+  async #close(): Promise<void> {
+    for (const wait of this.#waits) wait.cancel({ code: 'CLOSED' });
+    await Promise.all([...this.#held].map((lease) => lease.release()));
+    await this.#coordinator.close(nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs));
+    this.#disconnect();
+  }
+}
+
+/** How many held leases are looked at as one is added. */
+const SWEPT_PER_LEASE = 2;
+
+function closedError(): RedlockError {
+  return new RedlockError('CLOSED', 'the instance was closed');
+}
+
+function isGround(over: unknown): over is RedlockGround {
+  return typeof over === 'object' && over !== null && 'transports' in over;
+}
+
+function groundOver(clients: readonly RedisClient[], disconnect: () => void): RedlockGround {
+  if (!Array.isArray(clients) || clients.length === 0) {
+    throw invalidArgument('clients', clients, 'a non-empty array of ioredis Redis or Cluster instances');
+  }
+  clients.forEach((client: unknown, i) => checkClient(client, `clients[${i}]`));
+  if (new Set(clients).size < clients.length) {
+    throw invalidArgument('clients', clients, 'distinct: the same client is given twice');
+  }
+  return {
+    transports: clients.map((client: RedisClient) => new RedisTransport(client)),
+    clock: new SystemClock(),
+    timers: new SystemTimers(),
+    random: new SystemRandom(),
+    disconnect,
+  };
+}
+
+/** One server that is listed twice would vote twice. */
+function checkDistinct(transports: readonly Transport[]): void {
+  if (transports.length === 0) throw invalidArgument('clients', transports, 'a non-empty array');
+  const names = transports.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined)
+    throw invalidArgument('clients', twice, 'distinct masters: this host and port is given twice');
+}
+
+function checkHandle(handle: unknown): { resources: readonly string[]; token: string; ttlMs: number } {
+  const wanted = 'what lease.handle() gave';
+  if (typeof handle !== 'object' || handle === null) throw invalidArgument('handle', handle, wanted);
+  const { version, resources, token, ttlMs } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
+  if (version !== 1) throw invalidArgument('handle.version', version, '1');
+  if (typeof token !== 'string' || token === '')
+    throw invalidArgument('handle.token', typeof token, 'a non-empty string');
+  if (!Number.isSafeInteger(ttlMs) || Number(ttlMs) < 1)
+    throw invalidArgument('handle.ttlMs', ttlMs, 'a ttl in ms');
+  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, wanted);
+  return { resources: resolveResources(resources), token, ttlMs: Number(ttlMs) };
+}

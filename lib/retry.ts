@@ -1,0 +1,74 @@
+/**
+ * The waits between the attempts of one call: at random, longer each time, never past the end of the wait.
+ */
+import type { Cancellation } from './cancellation.js';
+import type { Clock, Timers } from './clock.js';
+import type { Random } from './random.js';
+
+/** How long a call goes on, and how its waits grow; milliseconds. */
+export interface Patience {
+  readonly waitMs: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface RetryGround {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+export class Retry {
+  readonly #ground: RetryGround;
+  readonly #patience: Patience;
+  readonly #cancellation: Cancellation;
+  readonly #startedAtMs: number;
+  /** Attempts made or under way. */
+  attempts = 1;
+  /** No attempt follows the one that is under way. */
+  isLast: boolean;
+
+  constructor(ground: RetryGround, patience: Patience, cancellation: Cancellation) {
+    this.#ground = ground;
+    this.#patience = patience;
+    this.#cancellation = cancellation;
+    this.#startedAtMs = ground.clock.earliest();
+    this.isLast = patience.waitMs === 0;
+  }
+
+  get elapsedMs(): number {
+    return Math.round(this.#ground.clock.now() - this.#startedAtMs);
+  }
+
+  /**
+   * Waits before the next attempt, and resolves to whether there is one.
+   *
+   * @param freeInMs  what is in the way will be gone by then: no use in waiting longer
+   */
+  async next(freeInMs = Infinity): Promise<boolean> {
+    const { clock, random, timers } = this.#ground;
+    const { minDelayMs, maxDelayMs, waitMs } = this.#patience;
+    const leftMs = this.#startedAtMs + waitMs - clock.now();
+    if (this.isLast || leftMs <= 0) return false;
+    const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
+    const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);
+    const freeMs = freeInMs + 1 + random.fraction() * minDelayMs;
+    const delayMs = Math.min(drawnMs, freeMs, leftMs);
+    this.isLast = delayMs === leftMs;
+    this.attempts++;
+    await this.#sleep(timers, delayMs);
+    return true;
+  }
+
+  async #sleep(timers: Timers, delayMs: number): Promise<void> {
+    if (this.#cancellation.cancelled !== undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = timers.wait(delayMs, resolve);
+      this.#cancellation.onCancel = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.#cancellation.onCancel = undefined;
+  }
+}

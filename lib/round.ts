@@ -1,0 +1,212 @@
+/**
+ * Two ways of asking several masters at once: a `Round` asks for votes, a `Withdrawal` takes them back.
+ *
+ * Both settle as soon as they are decided, and when their caller says that time is up; answers that come later go to
+ * the callback that they were given. Neither sets a timer: who waits has one deadline for all.
+ */
+import type { Node, Sink } from './node.js';
+import { isMisconfigured } from './node.js';
+import { type Counts, decideClaim, type Decision, type Outcome, verdict } from './quorum.js';
+import type { Request } from './request.js';
+
+/** An answer to a request for a vote that came after its round was over. */
+export type OnLateVote = (node: Node, round: Round) => void;
+
+/** One fan-out of claims or extensions over N masters. */
+export class Round implements Sink {
+  readonly request: Request;
+  /** The instant before the first request was sent: validity is measured from here. */
+  readonly sentAtMs: number;
+  /** What each master said, by its index. */
+  readonly outcomes: (Outcome | undefined)[];
+  readonly #nodes: readonly Node[];
+  readonly #counts: Counts;
+  readonly #onLateVote: OnLateVote;
+  readonly #isSentTo: boolean[];
+  #asked = 0;
+  #answered = 0;
+  #sent = 0;
+  #isOver = false;
+  #settle: (() => void) | undefined;
+
+  constructor(nodes: readonly Node[], request: Request, sentAtMs: number, onLateVote: OnLateVote) {
+    this.#nodes = nodes;
+    this.request = request;
+    this.sentAtMs = sentAtMs;
+    this.#onLateVote = onLateVote;
+    this.outcomes = new Array<undefined>(nodes.length).fill(undefined);
+    this.#isSentTo = new Array<boolean>(nodes.length).fill(false);
+    this.#counts = { granted: 0, held: 0, foreign: 0, misconfigured: 0, unknown: 0, pending: nodes.length };
+  }
+
+  get isWanted(): boolean {
+    return !this.#isOver;
+  }
+
+  /** What the round says; only once it is over. */
+  get decision(): Decision {
+    return verdict(this.#counts);
+  }
+
+  /** The masters that may have carried the request out; `nodes` itself when it is all of them. */
+  get sentTo(): readonly Node[] {
+    return this.#sent === this.#nodes.length
+      ? this.#nodes
+      : this.#nodes.filter((node) => this.#isSentTo[node.index] === true);
+  }
+
+  /** Asks these masters, and resolves when the round is decided, or all that were asked have answered. */
+  ask(targets: readonly Node[]): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    this.#asked += targets.length;
+    const settled = new Promise<void>((resolve) => {
+      this.#settle = resolve;
+    });
+    for (const node of targets) {
+      if (this.#isOver) break;
+      node.send(this.request, this);
+    }
+    return settled;
+  }
+
+  /** Ends the round with the answers it has; `silence` is the cause for those that are missing. */
+  end(silence: Error, isTimeout: boolean): void {
+    if (this.#isOver) return;
+    for (const node of this.#nodes) {
+      if (this.outcomes[node.index] !== undefined) continue;
+      this.#count(node, { kind: 'unknown', cause: silence, isMisconfigured: false });
+      if (isTimeout && this.#isSentTo[node.index] === true) node.markSilent();
+    }
+    this.#finish();
+  }
+
+  /** A second look told more about a refusal. */
+  revise(node: Node, outcome: Outcome): void {
+    const before = this.outcomes[node.index];
+    if (before?.kind !== 'refused' || outcome.kind !== 'refused') return;
+    this.#counts[before.isForeign ? 'foreign' : 'held']--;
+    this.#counts.pending++;
+    this.#count(node, outcome);
+  }
+
+  onSent(node: Node): void {
+    if (this.#isSentTo[node.index] === true) return; // a second step after NOSCRIPT
+    this.#isSentTo[node.index] = true;
+    this.#sent++;
+  }
+
+  onReply(node: Node, reply: unknown, isFollowed: boolean): void {
+    const outcome = this.request.read(reply);
+    if (this.#isOver) {
+      if (outcome?.kind === 'granted' && !isFollowed) this.#onLateVote(node, this);
+      return;
+    }
+    this.#add(node, outcome ?? odd(reply));
+  }
+
+  onFailure(node: Node, cause: Error): void {
+    if (this.#isOver) return; // unknown it was, and undone it is
+    this.#add(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+  }
+
+  #add(node: Node, outcome: Outcome): void {
+    this.#answered++;
+    this.#count(node, outcome);
+    if (decideClaim(this.#counts) !== undefined) this.#finish();
+    else if (this.#answered === this.#asked) this.#settle?.();
+  }
+
+  #count(node: Node, outcome: Outcome): void {
+    this.outcomes[node.index] = outcome;
+    this.#counts.pending--;
+    switch (outcome.kind) {
+      case 'granted':
+        this.#counts.granted++;
+        return;
+      case 'refused':
+        this.#counts[outcome.isForeign ? 'foreign' : 'held']++;
+        return;
+      case 'unknown':
+        this.#counts[outcome.isMisconfigured ? 'misconfigured' : 'unknown']++;
+    }
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    if (this.#sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
+    this.#settle?.();
+  }
+}
+
+export interface WithdrawalOptions {
+  /** Whose answer is waited for; the others are sent it all the same. All by default. */
+  readonly counts?: (node: Node) => boolean;
+  /** So many confirmations settle it. By default, the answers of all that count. */
+  readonly enough?: number;
+  /** Told of each master that did not confirm, also long after. */
+  readonly onFailed: (node: Node) => void;
+}
+
+/** Undo or release: never given up by the master it was sent to, only by who waits for it. */
+export class Withdrawal implements Sink {
+  readonly isWanted = true;
+  /** What stands in the way of the next claim, by the master's index; only an undo looks. */
+  readonly outcomes: (Outcome | undefined)[] = [];
+  readonly #request: Request;
+  readonly #targets: readonly Node[];
+  readonly #options: WithdrawalOptions;
+  #confirmed = 0;
+  #pending: number;
+  #settle: (() => void) | undefined;
+
+  constructor(request: Request, targets: readonly Node[], options: WithdrawalOptions) {
+    this.#request = request;
+    this.#targets = targets;
+    this.#options = options;
+    const { counts } = options;
+    this.#pending = counts === undefined ? targets.length : targets.filter(counts).length;
+  }
+
+  /** Sends at once; resolves when enough masters confirmed, none that counts is left, or `end` was called. */
+  send(): Promise<void> {
+    const settled = new Promise<void>((resolve) => {
+      this.#settle = resolve;
+      if (this.#pending === 0) resolve();
+    });
+    for (const node of this.#targets) node.withdraw(this.#request, this);
+    return settled;
+  }
+
+  /** Time is up. What was not even sent is left to the background. */
+  end(): void {
+    for (const node of this.#targets) if (node.forget(this)) this.onFailure(node);
+    this.#settle?.();
+  }
+
+  onSent(): void {}
+
+  onReply(node: Node, reply: unknown): void {
+    const outcome = this.#request.read(reply);
+    if (outcome === undefined) return this.onFailure(node);
+    this.outcomes[node.index] = outcome;
+    this.#advance(node, 1);
+  }
+
+  onFailure(node: Node): void {
+    this.#options.onFailed(node);
+    this.#advance(node, 0);
+  }
+
+  #advance(node: Node, confirmations: 0 | 1): void {
+    const { counts, enough = Infinity } = this.#options;
+    if (counts?.(node) === false) return;
+    this.#pending--;
+    this.#confirmed += confirmations;
+    if (this.#confirmed >= enough || this.#pending <= 0) this.#settle?.();
+  }
+}
+
+function odd(reply: unknown): Outcome {
+  const cause = new Error(`a reply that no master gives to this request: ${typeof reply}`);
+  return { kind: 'unknown', cause, isMisconfigured: false };
+}

@@ -1,0 +1,64 @@
+/**
+ * Calls go down, results come up: a file of lib imports only from lower levels, and inside its own level only from files that
+ * stand before it in this table. (What touches time, randomness and sockets is in .oxlintrc.json.)
+ *
+ *   node scripts/check-levels.mjs [folder]     the folder defaults to lib
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const LEVELS = [
+  // 0: the ground, and the pure rules that options need
+  [
+    'errors',
+    'clock',
+    'random',
+    'cancellation',
+    'scripts',
+    'validity',
+    'options',
+    'slots',
+    'transport',
+    'connect',
+  ],
+  // 1: one master
+  ['quorum', 'request', 'node'],
+  // 2: several masters
+  ['round', 'grant', 'failure', 'repairs', 'retry', 'acquisition', 'coordinator'],
+  // 3: what a holder has, and what an onlooker sees
+  ['inspection', 'lease'],
+  // 4: the facade
+  ['redlock'],
+  // 5: leases put to work
+  [],
+  // 6: the public surface
+  ['index'],
+];
+
+const PLACES = new Map(LEVELS.flat().map((name, place) => [`${name}.ts`, place]));
+const IMPORT = /\bfrom\s+'(\.[^']*)'|\bimport\s*\(\s*'(\.[^']*)'|^import\s+'(\.[^']*)'/gm;
+
+const root = process.argv[2] ?? join(dirname(fileURLToPath(import.meta.url)), '../lib');
+const files = readdirSync(root, { recursive: true }).filter((file) => file.endsWith('.ts'));
+const faults = files.flatMap(faultsOf);
+
+function faultsOf(file) {
+  const place = PLACES.get(file);
+  if (place === undefined) return [`${file} is in no level: add it to the table of scripts/check-levels.mjs`];
+  return importsOf(file)
+    .filter((target) => !(PLACES.get(target) < place)) // also true for a target that is in no level
+    .map((target) => `${file} imports ${target}, which is not below it`);
+}
+
+function importsOf(file) {
+  const source = readFileSync(join(root, file), 'utf8');
+  return [...source.matchAll(IMPORT)].map(([, from, lazily, bare]) =>
+    relative(root, join(root, dirname(file), from ?? lazily ?? bare)).replace(/\.js$/, '.ts'),
+  );
+}
+
+for (const fault of faults) process.stderr.write(`levels: ${fault}\n`);
+if (files.length === 0) faults.push('no files');
+process.stdout.write(`levels: ${files.length} files of lib looked at, ${faults.length} faults\n`);
+process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,0 +1,182 @@
+/**
+ * Looks at the built package as a stranger would: packed, installed into an empty folder beside ioredis 6 and ioredis 5, imported,
+ * required, type-checked by every way of resolving modules, and run under Jest, all against real masters.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { register } from 'tsx/esm/api';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const JEST = 'jest@30.5.2';
+const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
+const OLDER_TYPESCRIPT = '5.9.3'; // what most users have
+
+register();
+const { startMasters } = await import('./masters.ts');
+
+/** What npm tells its scripts about our own folder must not reach an npm that works in another. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([key]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(key)),
+);
+
+function run(what, program, args, options = {}) {
+  const start = performance.now();
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: ROOT,
+    env,
+    encoding: 'utf8',
+    ...options,
+  });
+  if (status !== 0) throw new Error(`${what} failed\n${stdout}\n${stderr}`);
+  process.stdout.write(`check:package: ${what} ✓ ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+  return stdout;
+}
+
+const bin = (name) => join(ROOT, 'node_modules/.bin', name);
+const installed = (name) =>
+  JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
+
+// --- what a stranger writes
+
+const ACQUIRE = `
+async function proveIt(Redlock, RedlockError, Redis, urls) {
+  const clients = urls.map((url) => new Redis(url));
+  const redlock = new Redlock(clients);
+  const lease = await redlock.acquire('package', { ttlMs: 5000 });
+  if (lease.status !== 'held' || !(lease.remainingMs() > 0)) throw new Error('not held');
+  if ((await redlock.tryAcquire('package')) !== null) throw new Error('held twice');
+  await lease.release();
+  const three = await redlock.using(['a', 'b'], async () => 3);
+  if (three !== 3) throw new Error('using lost the result');
+  const refused = await redlock.acquire([]).catch((error) => error);
+  if (!(refused instanceof RedlockError) || refused.code !== 'INVALID_ARGUMENT') throw refused;
+  await redlock.close();
+  for (const client of clients) client.disconnect();
+}`;
+
+const TYPES = `
+import { Cluster, Redis } from 'ioredis';
+import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
+
+const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
+const redlock = new Redlock([new Redis(), new Redis(6380)], options);
+export const ofClusters: Redlock = new Redlock([new Cluster([{ host: 'a', port: 6379 }])]);
+export const own = Redlock.connect(['redis://a:6379', { host: 'b', port: 6379 }]);
+
+export async function work(signal: AbortSignal): Promise<number> {
+  const lease: Lease = await redlock.acquire(['a', 'b'], { waitMs: 0, signal });
+  await lease.extend(5_000);
+  const maybe: Lease | null = await redlock.tryAcquire('c');
+  await maybe?.release();
+  // @ts-expect-error an option that does not exist
+  await redlock.acquire('a', { ttl: 5 });
+  // @ts-expect-error a client that is none
+  new Redlock([{ not: 'a client' }]);
+  try {
+    return await redlock.using('d', async (held) => held.remainingMs());
+  } catch (error) {
+    if (error instanceof RedlockError && error.code === 'LOCK_TAKEN') return 0;
+    throw error;
+  }
+}
+export async function disposed(): Promise<string> {
+  await using lease = await redlock.acquire('e', { renew: true });
+  return lease.token;
+}
+`;
+
+const FILES = {
+  'import.mjs': `import { Redlock, RedlockError } from 'quorate';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(Redlock, RedlockError, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `const { Redlock, RedlockError } = require('quorate');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(Redlock, RedlockError, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `const { Redlock, RedlockError } = require('quorate');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(Redlock, RedlockError, Redis, process.env.URLS.split(',')));\n`,
+  'types.mts': TYPES,
+  'types.cts': TYPES,
+  'bundled/types.ts': TYPES,
+  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts', 'types.cts']),
+  'tsconfig.bundler.json': tsconfig('esnext', 'bundler', ['bundled/types.ts']),
+};
+
+/** Strict, and the declarations are looked at too: a user must not need skipLibCheck because of us. */
+function tsconfig(module, moduleResolution, files) {
+  const lib = ['es2022', 'esnext.disposable'];
+  const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+  return JSON.stringify({
+    compilerOptions: { target: 'es2022', lib, types: ['node'], module, moduleResolution, ...strict },
+    files,
+  });
+}
+
+// --- the checks
+
+function checkManifest() {
+  run('publint', bin('publint'), ['--strict']);
+  // all resolutions, the old node10 included: "main" and "types" serve it. An entry below the package's own name would need
+  // --profile node16: node10 knows no "exports", and is gone from TypeScript 7 and from every Node that we run on.
+  run('are the types wrong', bin('attw'), ['--pack', '.', '--no-emoji']);
+}
+
+function pack(folder) {
+  run('npm pack', 'npm', ['pack', '--loglevel=error', '--pack-destination', folder]);
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+  return join(folder, tarball);
+}
+
+function install(folder, tarball, ioredis, more = []) {
+  mkdirSync(join(folder, 'bundled'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true }));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  const packages = [
+    tarball,
+    `ioredis@${ioredis}`,
+    `@types/node@${installed('@types/node')}`,
+    `typescript@${OLDER_TYPESCRIPT}`,
+  ];
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  run(`install beside ioredis ${ioredis}`, 'npm', ['install', ...flags, ...packages, ...more], {
+    cwd: folder,
+  });
+}
+
+function checkUse(folder, ioredis, urls) {
+  const options = { cwd: folder, timeout: 60_000 };
+  run(`import, ioredis ${ioredis}`, process.execPath, ['import.mjs', ...urls], options);
+  run(`require, ioredis ${ioredis}`, process.execPath, ['require.cjs', ...urls], options);
+  const compilers = {
+    [installed('typescript')]: bin('tsc'),
+    [OLDER_TYPESCRIPT]: join(folder, 'node_modules/.bin/tsc'),
+  };
+  for (const [version, tsc] of Object.entries(compilers)) {
+    for (const way of ['nodenext', 'bundler']) {
+      const what = `types by ${way}, ioredis ${ioredis}, TypeScript ${version}`;
+      run(what, tsc, ['-p', `tsconfig.${way}.json`], options);
+    }
+  }
+}
+
+function checkJest(folder, urls) {
+  const jest = ['node_modules/jest/bin/jest.js', '--ci', '--rootDir', '.'];
+  run('Jest', process.execPath, jest, {
+    cwd: folder,
+    env: { ...env, URLS: urls.join(',') },
+    timeout: 60_000,
+  });
+}
+
+checkManifest();
+const temporary = mkdtempSync(join(tmpdir(), 'quorate-package-'));
+const masters = await startMasters(3);
+try {
+  const tarball = pack(temporary);
+  for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS]) {
+    const folder = join(temporary, ioredis);
+    install(folder, tarball, ioredis, ioredis === installed('ioredis') ? [JEST] : []);
+    checkUse(folder, ioredis, masters.urls);
+    if (ioredis === installed('ioredis')) checkJest(folder, masters.urls);
+  }
+} finally {
+  await masters.stop();
+  rmSync(temporary, { recursive: true, force: true });
+}

@@ -1,0 +1,165 @@
+/** Masters as services of docker-compose.redlock.yml, in a project of their own: for machines without a Redis server. */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Master } from '../masters.js';
+import { atExit } from './at-exit.js';
+import { answersPing, freePort, HOST, until } from './wait.js';
+
+const FILE = join(dirname(fileURLToPath(import.meta.url)), '../../docker-compose.redlock.yml');
+const MOST = 5; // services in the file
+const PING_TIMEOUT_MS = 1_000; // a port that was just published can be silent for most of a second
+const START_TIMEOUT_MS = 60_000;
+
+const run = promisify(execFile);
+
+interface Settings {
+  readonly args: readonly string[];
+  readonly persist: boolean;
+}
+
+export async function startComposed(
+  count: number,
+  settings: Settings,
+): Promise<{ list: Master[]; stop: () => Promise<void> }> {
+  if (count > MOST) throw new RangeError(`the compose file has ${MOST} masters, ${count} were asked for`);
+  if (settings.args.length > 0) throw new RangeError('more server arguments need the process backend');
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const project = new Project(ports);
+  await project.findCommand();
+  const masters = ports.map(
+    (port, i) => new ComposedMaster(project, `redis-${i + 1}`, port, settings.persist),
+  );
+  const release = tieToUs(project);
+  const stop = async (): Promise<void> => {
+    await project.compose('down', '--volumes', '--timeout', '0');
+    release();
+  };
+  try {
+    await project.compose('up', '-d', ...masters.map((master) => master.name));
+    await Promise.all(masters.map((master) => master.untilUp()));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { list: masters, stop };
+}
+
+/** One run of the compose file: its unique name, its ports, and the command that serves it. */
+class Project {
+  readonly name = `quorate-${process.pid}-${randomBytes(4).toString('hex')}`;
+  readonly env: NodeJS.ProcessEnv;
+  #command: readonly string[] = [];
+
+  constructor(ports: readonly number[]) {
+    const chosen = ports.map((port, i): [string, string] => [`QUORATE_PORT_${i + 1}`, `${port}`]);
+    this.env = { ...process.env, ...Object.fromEntries(chosen) };
+  }
+
+  /** Compose 2 is a plug-in of docker, compose 1 a program of its own. */
+  async findCommand(): Promise<void> {
+    for (const command of [['docker', 'compose'], ['docker-compose']] as const) {
+      const [program, ...args] = command;
+      try {
+        await run(program, [...args, 'version']);
+        this.#command = command;
+        return;
+      } catch {
+        // try the next one
+      }
+    }
+    throw new Error('no Redis server on the PATH, and neither docker compose nor docker-compose answers');
+  }
+
+  line(...args: readonly string[]): readonly [string, ...string[]] {
+    const [program = 'docker-compose', ...rest] = this.#command;
+    return [program, ...rest, '--project-name', this.name, '--file', FILE, ...args];
+  }
+
+  async compose(...args: readonly string[]): Promise<void> {
+    const [program, ...rest] = this.line(...args);
+    await run(program, rest, { env: this.env });
+  }
+}
+
+/**
+ * Takes the project down when we end without a `stop()`: at once at an exit that we see, and through a watcher that waits
+ * for the end of its input when we are killed -9.
+ */
+function tieToUs(project: Project): () => void {
+  const [program, ...args] = project.line('down', '--volumes', '--timeout', '0');
+  const watcher = spawn('sh', ['-c', 'cat >/dev/null; exec "$@"', 'sh', program, ...args], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: project.env,
+    detached: true,
+  });
+  watcher.unref();
+  const forget = atExit(() => {
+    watcher.kill('SIGKILL');
+    spawnSync(program, args, { env: project.env, stdio: 'ignore' });
+  });
+  return () => {
+    watcher.kill('SIGKILL');
+    forget();
+  };
+}
+
+class ComposedMaster implements Master {
+  readonly host = HOST;
+  readonly url: string;
+  readonly #project: Project;
+  readonly #persist: boolean;
+  #state: 'runs' | 'dead' | 'stopped' = 'runs';
+
+  constructor(
+    project: Project,
+    readonly name: string,
+    readonly port: number,
+    persist: boolean,
+  ) {
+    this.url = `redis://${HOST}:${port}`;
+    this.#project = project;
+    this.#persist = persist;
+  }
+
+  async untilUp(): Promise<void> {
+    await until(`${this.name} to answer`, () => answersPing(this.port, PING_TIMEOUT_MS), START_TIMEOUT_MS);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#state !== 'runs') return;
+    await this.#project.compose('kill', this.name);
+    this.#state = 'dead';
+  }
+
+  async freeze(): Promise<void> {
+    await this.#project.compose('pause', this.name);
+  }
+
+  async thaw(): Promise<void> {
+    await this.#project.compose('unpause', this.name);
+    await this.untilUp();
+  }
+
+  async restart(options: { empty?: boolean } = {}): Promise<void> {
+    if (this.#state !== 'dead') throw new Error(`cannot restart ${this.name}: kill it first`);
+    if (options.empty === true || !this.#persist) await this.#removeData();
+    await this.#project.compose('up', '-d', this.name);
+    await this.untilUp();
+    this.#state = 'runs';
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state === 'stopped') return;
+    await this.#removeData();
+    this.#state = 'stopped';
+  }
+
+  async #removeData(): Promise<void> {
+    await this.#project.compose('kill', this.name).catch(() => undefined); // it may be dead already
+    await this.#project.compose('rm', '--force', '-v', this.name);
+    await run('docker', ['volume', 'rm', '--force', `${this.#project.name}_${this.name}`]);
+  }
+}

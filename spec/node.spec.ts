@@ -1,0 +1,222 @@
+import { expect } from 'chai';
+import { Node, SILENT_WINDOW, type Sink, WINDOW } from '../lib/node.js';
+import { extension, plainClaim, release, type Request, scriptedClaim, undo } from '../lib/request.js';
+import { FakeMaster, serverError } from './support/fake-master.js';
+import { FakeTime, settle } from './support/fake-time.js';
+
+/** Writes down what it is told. */
+class Notes implements Sink {
+  isWanted = true;
+  sent = 0;
+  readonly replies: unknown[] = [];
+  readonly failures: string[] = [];
+
+  onSent(): void {
+    this.sent++;
+  }
+
+  onReply(_node: Node, reply: unknown): void {
+    this.replies.push(reply);
+  }
+
+  onFailure(_node: Node, cause: Error): void {
+    this.failures.push(cause.message);
+  }
+}
+
+interface Ground {
+  readonly time: FakeTime;
+  readonly master: FakeMaster;
+  readonly node: Node;
+  send(request: Request): Notes;
+  claims(count: number): Notes[];
+}
+
+function ground(): Ground {
+  const time = new FakeTime();
+  const master = new FakeMaster('m1', time);
+  const node = new Node(master, 0, time);
+  let claimed = 0;
+  const send = (request: Request): Notes => {
+    const notes = new Notes();
+    node.send(request, notes);
+    return notes;
+  };
+  const claims = (count: number): Notes[] =>
+    Array.from({ length: count }, () => send(plainClaim(`k${++claimed}`, `token-${claimed}`, 30_000)));
+  return { time, master, node, send, claims };
+}
+
+const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
+
+describe('node: one master', () => {
+  it('sends at once while there is room, and in order', async () => {
+    const { master, node, claims } = ground();
+    const [first, second] = claims(2);
+    expect(master.sent.map(({ args }) => args[0])).to.deep.equal(['k1', 'k2']);
+    expect(node.unanswered).to.equal(2);
+    await settle();
+    expect(node.unanswered).to.equal(0);
+    expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
+  });
+
+  it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(WINDOW + 20);
+    expect(node.unanswered).to.equal(WINDOW);
+    expect(node.waiting).to.equal(20);
+    master.thaw();
+    await settle();
+    expect([node.unanswered, node.waiting]).to.deep.equal([0, 0]);
+    expect(master.run.length).to.equal(WINDOW + 20);
+  });
+
+  it(`has at most ${SILENT_WINDOW} unanswered once somebody waited for it in vain`, () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(1);
+    node.markSilent();
+    claims(100);
+    expect(node.unanswered).to.equal(SILENT_WINDOW);
+    expect(node.isHealthy).to.equal(false);
+  });
+
+  it('finds silence out by itself when all attempts got their quorum elsewhere', () => {
+    const { master, node, time, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW + 1);
+    time.stall(201);
+    claims(1_000);
+    expect(node.unanswered).to.equal(SILENT_WINDOW + 1);
+    expect(node.isHealthy).to.equal(false);
+  });
+
+  it('is healthy again, with all of its room, after one answer', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(1);
+    node.markSilent();
+    master.thaw();
+    await settle();
+    expect(node.isHealthy).to.equal(true);
+    master.manner = 'freeze';
+    claims(100);
+    expect(node.unanswered).to.equal(100);
+  });
+
+  it('drops what its attempt no longer wants, unsent', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    node.markSilent();
+    const [given, kept] = claims(2);
+    if (given === undefined || kept === undefined) throw new Error('two were sent');
+    expect(node.forget(given)).to.equal(true);
+    expect(node.waiting).to.equal(1);
+    master.thaw();
+    await settle();
+    expect([given.sent, kept.sent]).to.deep.equal([0, 1]);
+  });
+
+  it('drops what waits for room when nobody wants it by the time there is some', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    node.markSilent();
+    const [late] = claims(1);
+    if (late === undefined) throw new Error('one was sent');
+    late.isWanted = false;
+    master.thaw();
+    await settle();
+    expect([late.sent, node.waiting]).to.deep.equal([0, 0]);
+  });
+
+  it('sends the undo of an unanswered claim past the window, behind the claim (rule 5)', () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    node.markSilent();
+    for (let i = 1; i <= SILENT_WINDOW; i++) node.withdraw(undo([`k${i}`], `token-${i}`), new Notes());
+    expect(names(master)).to.deep.equal([
+      ...Array.from({ length: SILENT_WINDOW }, () => 'set'),
+      ...Array.from({ length: SILENT_WINDOW }, () => 'eval'),
+    ]);
+  });
+
+  it('sends one undo past the window for each claim, not more', () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    node.markSilent();
+    node.withdraw(undo(['k1'], 'token-1'), new Notes());
+    node.withdraw(undo(['k1'], 'token-1'), new Notes());
+    expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
+  });
+});
+
+describe('node: a script that the master does not know (rule 11)', () => {
+  const cases: [string, Request][] = [
+    ['a claim', scriptedClaim(['a', 'b'], 'token', 30_000)],
+    ['an extension', extension(['a'], 'token', 30_000, true)],
+    ['a release', release(['a'], 'token')],
+  ];
+  for (const [title, request] of cases) {
+    it(`${title} is sent again, whole, and its answer is the answer`, async () => {
+      const { master, send } = ground();
+      master.knowsScripts = false;
+      const notes = send(request);
+      await settle();
+      expect(names(master)).to.deep.equal(['evalsha', 'eval']);
+      expect([notes.replies.length, notes.failures]).to.deep.equal([1, []]);
+    });
+  }
+
+  it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {
+    const { master, node, send } = ground();
+    master.knowsScripts = false;
+    master.manner = 'freeze';
+    const notes = send(scriptedClaim(['a'], 'token', 30_000));
+    notes.isWanted = false;
+    node.withdraw(undo(['a'], 'token'), new Notes());
+    master.thaw();
+    await settle();
+    expect(names(master)).to.deep.equal(['evalsha', 'eval']); // the second is the undo
+    expect(master.value('a')).to.equal(undefined);
+  });
+
+  it('a release is sent again even when its caller went on: the vote must go', async () => {
+    const { master, send } = ground();
+    master.set('a', 'token', 30_000);
+    master.knowsScripts = false;
+    master.manner = 'freeze';
+    const notes = send(release(['a'], 'token'));
+    notes.isWanted = false;
+    master.thaw();
+    await settle();
+    expect(master.value('a')).to.equal(undefined);
+  });
+
+  it('a master that never learns it is asked twice, not for ever', async () => {
+    const { master, send } = ground();
+    master.replies.push(serverError('NOSCRIPT No matching script.'), serverError('ERR no scripts here'));
+    const notes = send(scriptedClaim(['a'], 'token', 30_000));
+    await settle();
+    expect(notes.failures).to.deep.equal(['ERR no scripts here']);
+    expect(master.sent.length).to.equal(2);
+  });
+});
+
+describe('node: texts of errors', () => {
+  it('never hold the token, wherever the server or the client put it', async () => {
+    const { master, send } = ground();
+    const error = Object.assign(serverError("ERR unknown command, with args beginning with: 'k' 'c:secret' "), {
+      command: { name: 'set', args: ['k', 'c:secret', 'PX', '30000', 'NX'] },
+    });
+    master.replies.push(error);
+    const notes = send(plainClaim('k', 'c:secret', 30_000));
+    await settle();
+    expect(notes.failures.join()).to.contain('unknown command').and.not.contain('secret');
+    expect(JSON.stringify(error.command) + error.stack).to.not.contain('secret');
+  });
+});

@@ -1,0 +1,57 @@
+/**
+ * A whole instance over masters in memory, under virtual time.
+ */
+import type { Random } from '../../lib/random.js';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { FakeMaster } from './fake-master.js';
+import { FakeTime } from './fake-time.js';
+
+/** Tokens in sequence; jitter always in the middle, unless a spec says otherwise. */
+export class FakeRandom implements Random {
+  fractionValue = 0.5;
+  readonly tokens: string[] = [];
+  readonly #client: string;
+
+  constructor(client = 'client') {
+    this.#client = client;
+  }
+
+  token(): string {
+    const token = `${this.#client}:secret-${this.tokens.length + 1}`;
+    this.tokens.push(token);
+    return token;
+  }
+
+  fraction(): number {
+    return this.fractionValue;
+  }
+}
+
+export interface Bench {
+  readonly time: FakeTime;
+  readonly masters: readonly FakeMaster[];
+  readonly random: FakeRandom;
+  readonly redlock: Redlock;
+  /** Another instance over the same masters: another client's claims. */
+  other(name?: string, options?: RedlockOptions): { readonly redlock: Redlock; readonly random: FakeRandom };
+}
+
+/** N masters named m1…mN and one instance over them. */
+export function fakeCluster(nodes: number, options: RedlockOptions = {}): Bench {
+  const time = new FakeTime();
+  const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
+  const over = (random: Random, own: RedlockOptions): Redlock =>
+    new Redlock({ transports: masters, clock: time, timers: time, random, disconnect: () => undefined }, own);
+  const random = new FakeRandom();
+  return {
+    time,
+    masters,
+    random,
+    redlock: over(random, options),
+    other(name = 'other', own = options) {
+      const theirs = new FakeRandom(name);
+      return { redlock: over(theirs, own), random: theirs };
+    },
+  };
+}
