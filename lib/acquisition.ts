@@ -136,13 +136,24 @@ export class Acquisition {
       // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
       this.#onDeadline = () => withdrawal.end();
       this.#cancellation.onCancel = () => withdrawal.end();
+      const wasHeld = round.decision === 'held';
       await looked;
-      for (const node of this.#ground.nodes) {
-        const seen = withdrawal.outcomes[node.index];
-        if (seen !== undefined) round.revise(node, seen);
+      this.#revise(round, withdrawal);
+      if (wasHeld && round.decision !== 'held') {
+        // no claimants after all: whether it is misuse is for all masters to say
+        await withdrawal.all();
+        this.#revise(round, withdrawal);
       }
     }
+    withdrawal.end();
     this.#learn(round, isFull);
+  }
+
+  #revise(round: Round, withdrawal: Withdrawal): void {
+    for (const node of this.#ground.nodes) {
+      const seen = withdrawal.outcomes[node.index];
+      if (seen !== undefined) round.revise(node, seen);
+    }
   }
 
   #undo(round: Round): Withdrawal {

@@ -72,8 +72,18 @@ function procUptime(): BootClock {
   };
 }
 
-/** The boot clock of this machine, or undefined where there is none or none is needed (macOS and Windows). */
+let ofThisMachine: { readonly clock: BootClock | undefined } | undefined;
+
+/**
+ * The boot clock of this machine, or undefined where there is none or none is needed (macOS and Windows). One for all
+ * instances: it keeps a file open.
+ */
 export function systemBootClock(): BootClock | undefined {
+  ofThisMachine ??= { clock: findBootClock() };
+  return ofThisMachine.clock;
+}
+
+function findBootClock(): BootClock | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
     return /^\d+\.\d\d /.test(readFileSync('/proc/uptime', 'latin1')) ? procUptime() : () => uptime() * 1000;

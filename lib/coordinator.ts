@@ -129,6 +129,7 @@ export class Coordinator {
     const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
     await released;
     timer.cancel();
+    withdrawal.end(); // what waits for room at a silent master is owed from now on, and no longer than the ttl
   }
 
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
@@ -137,7 +138,9 @@ export class Coordinator {
     grant.isEnded = true;
     const request = undo(grant.keys, grant.token);
     const healthy = grant.sentTo.filter((node) => node.isHealthy || node.owes(grant.token));
-    void new Withdrawal(request, healthy, { onFailed: () => undefined }).send();
+    const withdrawal = new Withdrawal(request, healthy, { onFailed: () => undefined });
+    void withdrawal.send();
+    withdrawal.end();
   }
 
   /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */

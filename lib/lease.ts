@@ -248,9 +248,11 @@ export class Lease {
     if (this.#state !== 'held') return;
     const { clock, timers } = this.#ground;
     if (this.#controller === undefined && this.#renewal === undefined) return;
-    const endMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
-    const delayMs = Math.floor(Math.min(this.#renewal?.dueAtMs ?? Infinity, endMs) - clock.now());
-    this.#timer = timers.background(Math.max(delayMs, 0), () => this.#wake());
+    const nowMs = clock.now();
+    // a renewal not too early, or it would be set anew in the same instant; the end of validity not too late
+    const dueInMs = Math.ceil((this.#renewal?.dueAtMs ?? Infinity) - nowMs);
+    const endInMs = Math.floor(this.#grant.validUntilMs - LOSS_MARGIN_MS / 2 - nowMs);
+    this.#timer = timers.background(Math.max(0, Math.min(dueInMs, endInMs)), () => this.#wake());
   }
 
   #wake(): void {

@@ -47,6 +47,9 @@ export class Node {
   /** When that many were unanswered first, with no answer since. */
   #crowdedSinceMs: number | undefined;
   #probedAtMs = -Infinity;
+  /** Who wants to hear of changes of the connection; the client gets one listener for all. */
+  readonly #watchers = new Set<() => void>();
+  #unwatchClient: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #notConnected: Error | undefined;
 
@@ -92,8 +95,17 @@ export class Node {
     return this.#waiting.size;
   }
 
+  /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void {
-    return this.#transport.watch(listener);
+    this.#watchers.add(listener);
+    this.#unwatchClient ??= this.#transport.watch(() => {
+      for (const watcher of [...this.#watchers]) watcher();
+    });
+    return () => {
+      if (!this.#watchers.delete(listener) || this.#watchers.size > 0) return;
+      this.#unwatchClient?.();
+      this.#unwatchClient = undefined;
+    };
   }
 
   /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
@@ -138,7 +150,7 @@ export class Node {
   /** Until there is room or a connection; should the connection be lost instead, it fails at once. */
   #park(request: Request, sink: Sink): void {
     this.#waiting.set(sink, request);
-    this.#unwatch ??= this.#transport.watch(() => this.#pump());
+    this.#unwatch ??= this.watch(() => this.#pump());
   }
 
   #hasRoom(): boolean {
@@ -243,9 +255,13 @@ export class Node {
     this.#unwatch = undefined;
   }
 
-  /** One error for all: a dead master must not cost a stack trace per acquisition. */
+  /** One error for all, until there is another reason: a dead master must not cost a stack trace per acquisition. */
   #lostError(): Error {
-    this.#notConnected ??= new Error('not connected');
+    const reason = this.#transport.lossReason;
+    if (this.#notConnected === undefined || this.#notConnected.cause !== reason) {
+      const text = reason === undefined ? 'not connected' : `not connected: ${reason.message}`;
+      this.#notConnected = new Error(text, { cause: reason });
+    }
     return this.#notConnected;
   }
 }
@@ -256,7 +272,7 @@ function isClientTimeout(error: Error): boolean {
 
 /** Answers of a server that say that it cannot take part as it is set up. */
 const MISCONFIGURED =
-  /^(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|-(?:NOPERM|READONLY|MISCONF|OOM)\b|unknown command|can't run this command/;
+  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|unknown command|can't run this command/;
 /** Those among them that pass by themselves, or when somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|OOM)\b/;
 
@@ -273,13 +289,16 @@ function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Errors of a server quote the command, and those of ioredis carry its arguments: the token has no place there. */
+/** What a server says of a command that it does not know: up to 128 characters of it, cut anywhere. */
+const QUOTED_COMMAND = /, with args beginning with:[^]*$/;
+
+/** Errors of a server may quote the command, and those of ioredis carry its arguments: a token has no place there. */
 function redact(error: Error, token: string): Error {
   const details = error as { command?: { args?: unknown } };
   if (details.command !== undefined) details.command = { ...details.command, args: [] };
-  if (token !== '' && error.message.includes(token)) {
-    error.message = error.message.replaceAll(token, '[token]');
-    if (error.stack !== undefined) error.stack = error.stack.replaceAll(token, '[token]');
-  }
+  if (token === '' || !(error.message.includes(token) || QUOTED_COMMAND.test(error.message))) return error;
+  const before = error.message;
+  error.message = before.replace(QUOTED_COMMAND, '').replaceAll(token, '[token]');
+  if (error.stack !== undefined) error.stack = error.stack.replace(before, error.message);
   return error;
 }

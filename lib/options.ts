@@ -81,6 +81,9 @@ export const DEFAULTS = Object.freeze({
   maxDelayMs: 200,
 });
 
+/** What a call without options is given. */
+export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
+
 /** The options of one call, filled in. */
 export interface ResolvedCall {
   readonly ttlMs: number;
@@ -128,6 +131,7 @@ export function resolveCall(
   names: readonly string[],
   instance: ResolvedOptions,
 ): ResolvedCall {
+  if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
   checkNames('options', given, names);
   const { signal } = given;
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
@@ -192,10 +196,11 @@ function resolveRetry(
   if (given === undefined) return { minDelayMs: base.minDelayMs, maxDelayMs: base.maxDelayMs };
   checkNames('retry', given, RETRY_NAMES);
   const minDelayMs = or(given.minDelayMs, base.minDelayMs);
-  const maxDelayMs = or(given.maxDelayMs, base.maxDelayMs);
   if (!isCount(minDelayMs, 1)) {
     throw invalidArgument('retry.minDelayMs', minDelayMs, 'a whole number of milliseconds from 1 on');
   }
+  // a caller who asks for a longer first wait alone did not ask for a contradiction
+  const maxDelayMs = or(given.maxDelayMs, Math.max(base.maxDelayMs, minDelayMs));
   if (!isCount(maxDelayMs, minDelayMs)) {
     throw invalidArgument(
       'retry.maxDelayMs',

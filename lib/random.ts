@@ -15,7 +15,7 @@ export interface Random {
 
 const CLIENT_BYTES = 6;
 const SECRET_BYTES = 18;
-const SECRETS_PER_REFILL = 128;
+const TOKENS_PER_REFILL = 128;
 
 /** What every token of a client starts with, up to and without the colon; the whole text where there is none. */
 export function publicPart(token: string): string {
@@ -23,32 +23,40 @@ export function publicPart(token: string): string {
   return colon < 0 ? token : token.slice(0, colon);
 }
 
-/** Draws from the system's generator, a few thousand bytes at a time: one call per token would cost a microsecond. */
+/**
+ * Draws from the system's generator for many tokens at once, and writes them all out at once: a token is then cut from
+ * the text in one piece, so that V8 keeps one flat string of it.
+ */
 export class SystemRandom implements Random {
-  readonly #pool = Buffer.alloc(SECRET_BYTES * SECRETS_PER_REFILL);
-  readonly #text: Buffer; // a token is cut from here in one piece, so that V8 keeps one flat string of it
-  readonly #secretAt: number;
-  #next = this.#pool.length;
+  readonly #prefix: string;
+  readonly #text: Buffer;
+  readonly #length: number;
+  #next: number;
 
   constructor() {
-    const client = randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url');
-    this.#secretAt = client.length + 1;
-    this.#text = Buffer.alloc(this.#secretAt + (SECRET_BYTES * 4) / 3);
-    this.#text.write(`${client}:`, 'latin1');
+    this.#prefix = `${randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url')}:`;
+    this.#length = this.#prefix.length + (SECRET_BYTES * 4) / 3;
+    this.#text = Buffer.alloc(this.#length * TOKENS_PER_REFILL);
+    this.#next = this.#text.length;
   }
 
   token(): string {
-    if (this.#next === this.#pool.length) {
-      randomFillSync(this.#pool);
-      this.#next = 0;
-    }
-    const end = this.#next + SECRET_BYTES;
-    this.#text.write(this.#pool.toString('base64url', this.#next, end), this.#secretAt, 'latin1');
-    this.#next = end;
-    return this.#text.toString('latin1');
+    if (this.#next === this.#text.length) this.#refill();
+    const start = this.#next;
+    this.#next += this.#length;
+    return this.#text.toString('latin1', start, this.#next);
   }
 
   fraction(): number {
     return Math.random();
+  }
+
+  #refill(): void {
+    const secrets = randomFillSync(Buffer.alloc(SECRET_BYTES * TOKENS_PER_REFILL));
+    for (let i = 0; i < TOKENS_PER_REFILL; i++) {
+      const secret = secrets.toString('base64url', i * SECRET_BYTES, (i + 1) * SECRET_BYTES);
+      this.#text.write(this.#prefix + secret, i * this.#length, 'latin1');
+    }
+    this.#next = 0;
   }
 }

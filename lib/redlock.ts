@@ -14,6 +14,7 @@ import {
   type AcquireOptions,
   type AdoptOptions,
   CALL_NAMES,
+  NO_OPTIONS,
   nodeTimeoutFor,
   type RedlockOptions,
   type ResolvedCall,
@@ -21,6 +22,7 @@ import {
   resolveCall,
   resolveOptions,
   resolveResources,
+  resolveTtl,
   type TryAcquireOptions,
 } from './options.js';
 import { type Random, SystemRandom } from './random.js';
@@ -122,7 +124,7 @@ export class Redlock {
    * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
    *   fan-out stood · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
    */
-  async acquire(resources: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
+  async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.options);
     return this.#acquire(names, call, options.signal);
@@ -131,7 +133,7 @@ export class Redlock {
   /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
   async tryAcquire(
     resources: string | readonly string[],
-    options: TryAcquireOptions = {},
+    options: TryAcquireOptions = NO_OPTIONS,
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.options);
@@ -151,14 +153,18 @@ export class Redlock {
    * @throws RedlockError as `acquire` does
    */
   using<T>(resources: string | readonly string[], routine: Routine<T>): Promise<T>;
-  using<T>(resources: string | readonly string[], options: AcquireOptions, routine: Routine<T>): Promise<T>;
+  using<T>(
+    resources: string | readonly string[],
+    options: AcquireOptions | undefined,
+    routine: Routine<T>,
+  ): Promise<T>;
   async using<T>(
     resources: string | readonly string[],
-    optionsOrRoutine: AcquireOptions | Routine<T>,
+    optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
     const isShort = typeof optionsOrRoutine === 'function';
-    const options = isShort ? {} : optionsOrRoutine;
+    const options = (isShort ? undefined : optionsOrRoutine) ?? NO_OPTIONS;
     const routine = isShort ? optionsOrRoutine : routineAfterOptions;
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
     const names = resolveResources(resources);
@@ -178,8 +184,8 @@ export class Redlock {
    * @throws RedlockError `LOCK_LOST`: it is not there any more · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`,
    *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
    */
-  async adopt(handle: LeaseHandle, options: AdoptOptions = {}): Promise<Lease> {
-    const { resources, token, ttlMs } = checkHandle(handle);
+  async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
+    const { resources, token, ttlMs } = checkHandle(handle, this.options.driftFactor);
     const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs };
     return this.#underCancellation(options.signal, async (cancellation) => {
       const wish = this.#wish(resources, call);
@@ -314,12 +320,16 @@ function groundOver(clients: readonly RedisClient[], disconnect: () => void): Re
   if (new Set(clients).size < clients.length) {
     throw invalidArgument('clients', clients, 'distinct: the same client is given twice');
   }
+  const transports = clients.map((client: RedisClient) => new RedisTransport(client));
   return {
-    transports: clients.map((client: RedisClient) => new RedisTransport(client)),
+    transports,
     clock: new SystemClock(),
     timers: new SystemTimers(),
     random: new SystemRandom(),
-    disconnect,
+    disconnect: () => {
+      for (const transport of transports) transport.close();
+      disconnect();
+    },
   };
 }
 
@@ -332,15 +342,22 @@ function checkDistinct(transports: readonly Transport[]): void {
     throw invalidArgument('clients', twice, 'distinct masters: this host and port is given twice');
 }
 
-function checkHandle(handle: unknown): { resources: readonly string[]; token: string; ttlMs: number } {
-  const wanted = 'what lease.handle() gave';
-  if (typeof handle !== 'object' || handle === null) throw invalidArgument('handle', handle, wanted);
+/** Names what is wrong with a handle, and never shows it: it carries the token. */
+function checkHandle(
+  handle: unknown,
+  driftFactor: number,
+): { resources: readonly string[]; token: string; ttlMs: number } {
+  const wanted = 'the object that lease.handle() gave';
+  if (typeof handle !== 'object' || handle === null) {
+    throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
+  }
   const { version, resources, token, ttlMs } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
   if (version !== 1) throw invalidArgument('handle.version', version, '1');
-  if (typeof token !== 'string' || token === '')
-    throw invalidArgument('handle.token', typeof token, 'a non-empty string');
-  if (!Number.isSafeInteger(ttlMs) || Number(ttlMs) < 1)
-    throw invalidArgument('handle.ttlMs', ttlMs, 'a ttl in ms');
-  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, wanted);
-  return { resources: resolveResources(resources), token, ttlMs: Number(ttlMs) };
+  if (typeof token !== 'string' || token === '') {
+    throw invalidArgument('handle.token', `a ${typeof token}`, 'a non-empty string');
+  }
+  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, 'an array of names');
+  if (typeof ttlMs !== 'number')
+    throw invalidArgument('handle.ttlMs', ttlMs, 'a whole number of milliseconds');
+  return { resources: resolveResources(resources), token, ttlMs: resolveTtl(ttlMs, ttlMs, driftFactor) };
 }

@@ -57,13 +57,15 @@ class Repair implements Sink {
 class NodeRepairs {
   readonly #node: Node;
   readonly #clock: Clock;
+  readonly #onProgress: () => void;
   readonly #limit = pLimit(ON_THE_WIRE);
   readonly #orphans = new Map<string, Orphan>();
   readonly #running = new Map<string, Repair>();
 
-  constructor(node: Node, clock: Clock) {
+  constructor(node: Node, clock: Clock, onProgress: () => void) {
     this.#node = node;
     this.#clock = clock;
+    this.#onProgress = onProgress;
   }
 
   get size(): number {
@@ -113,6 +115,7 @@ class NodeRepairs {
         if (isDone && this.#orphans.get(orphan.token) === orphan) this.#orphans.delete(orphan.token);
       }
       this.#running.delete(orphan.token);
+      this.#onProgress();
     };
     void this.#limit(attempt);
   }
@@ -126,7 +129,10 @@ export class Repairs {
   #isClosed = false;
 
   constructor(nodes: readonly Node[], clock: Clock, timers: Timers) {
-    this.#nodes = nodes.map((node) => new NodeRepairs(node, clock));
+    const endIfDone = (): void => {
+      if (this.size === 0) this.#stop();
+    };
+    this.#nodes = nodes.map((node) => new NodeRepairs(node, clock, endIfDone));
     this.#timers = timers;
   }
 
@@ -140,10 +146,7 @@ export class Repairs {
     const repairs = this.#nodes[node.index];
     repairs?.add(orphan);
     repairs?.attempt(orphan);
-    if (this.#timer !== undefined && this.#delayMs > FIRST_DELAY_MS) {
-      this.#timer.cancel();
-      this.#timer = undefined;
-    }
+    if (this.#delayMs > FIRST_DELAY_MS) this.#stop();
     this.#delayMs = FIRST_DELAY_MS;
     this.#schedule();
   }
@@ -161,6 +164,10 @@ export class Repairs {
   /** Ends it: what is still owed runs out by its ttl. */
   close(): void {
     this.#isClosed = true;
+    this.#stop();
+  }
+
+  #stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }

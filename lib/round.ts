@@ -80,13 +80,15 @@ export class Round implements Sink {
     this.#finish();
   }
 
-  /** A second look told more about a refusal. */
-  revise(node: Node, outcome: Outcome): void {
+  /** A second look told more about a refusal, or of one whose answer is not in yet. */
+  revise(node: Node, seen: Outcome): void {
+    if (seen.kind !== 'refused') return;
     const before = this.outcomes[node.index];
-    if (before?.kind !== 'refused' || outcome.kind !== 'refused') return;
-    this.#counts[before.isForeign ? 'foreign' : 'held']--;
-    this.#counts.pending++;
-    this.#count(node, outcome);
+    if (before?.kind === 'refused') {
+      this.#counts[before.isForeign ? 'foreign' : 'held']--;
+      this.#counts.pending++;
+    } else if (before !== undefined) return;
+    this.#count(node, seen);
   }
 
   onSent(node: Node): void {
@@ -154,8 +156,10 @@ export class Withdrawal implements Sink {
   readonly outcomes: (Outcome | undefined)[] = [];
   readonly #request: Request;
   readonly #targets: readonly Node[];
-  readonly #options: WithdrawalOptions;
+  #options: WithdrawalOptions;
   #confirmed = 0;
+  #answered = 0;
+  #isEnded = false;
   #pending: number;
   #settle: (() => void) | undefined;
 
@@ -177,8 +181,19 @@ export class Withdrawal implements Sink {
     return settled;
   }
 
+  /** Resolves when every master answered or failed, or time is up. */
+  all(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      if (this.#answered === this.#targets.length || this.#isEnded) resolve();
+      this.#options = { onFailed: this.#options.onFailed };
+      this.#pending = this.#targets.length - this.#answered;
+    });
+  }
+
   /** Time is up. What was not even sent is left to the background. */
   end(): void {
+    this.#isEnded = true;
     for (const node of this.#targets) if (node.forget(this)) this.onFailure(node);
     this.#settle?.();
   }
@@ -198,6 +213,7 @@ export class Withdrawal implements Sink {
   }
 
   #advance(node: Node, confirmations: 0 | 1): void {
+    this.#answered++;
     const { counts, enough = Infinity } = this.#options;
     if (counts?.(node) === false) return;
     this.#pending--;

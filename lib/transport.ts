@@ -31,6 +31,8 @@ export interface Transport {
   /** What the client puts before every key on its own account. */
   readonly keyPrefix: string;
   readonly state: TransportState;
+  /** Why the connection is lost, as the client last told; undefined where it did not. */
+  readonly lossReason: Error | undefined;
   /**
    * Sends in `ready` only. Resolves with the raw reply; rejects with the server's error or the connection's. May stay
    * pending for as long as the master is silent: whoever sends sets a deadline.
@@ -45,9 +47,12 @@ export interface RedisClient {
   readonly status: string;
   connect(): Promise<unknown>;
   createBuiltinCommand(name: string): { string: unknown };
-  on(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
-  removeListener(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+  on(event: ClientEvent, listener: (error: Error) => void): unknown;
+  removeListener(event: ClientEvent, listener: (error: Error) => void): unknown;
+  listenerCount(event: ClientEvent): number;
 }
+
+type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** What is read of a client where it is there. */
 interface ClientDetails {
@@ -64,9 +69,9 @@ interface ClientDetails {
   readonly stream?: { readonly writable?: boolean };
 }
 
-type Builtin = (...args: readonly string[]) => Promise<unknown>;
+type Builtin = { apply(client: RedisClient, args: readonly string[]): Promise<unknown> };
 
-const EVENTS = ['ready', 'close', 'end'] as const;
+const STATE_EVENTS = ['ready', 'close', 'end'] as const;
 
 /** Sends through an ioredis client. */
 export class RedisTransport implements Transport {
@@ -77,16 +82,16 @@ export class RedisTransport implements Transport {
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
   /** No connection was made or lost since this transport looked on. */
   #isFresh = true;
+  #isListening = false;
+  #lossReason: Error | undefined;
 
   constructor(client: RedisClient) {
     this.#client = client;
     this.name = clientName(client);
     this.isCluster = this.#client.isCluster === true;
     this.keyPrefix = prefixText(this.#client.options?.keyPrefix);
-    const builtin = (name: string): Builtin => {
-      // ioredis types it as a function of the client that it is called on
-      return (client.createBuiltinCommand(name).string as Builtin).bind(client);
-    };
+    // ioredis types it as a function of the client that it is called on
+    const builtin = (name: string): Builtin => client.createBuiltinCommand(name).string as Builtin;
     this.#builtins = { set: builtin('set'), evalsha: builtin('evalsha'), eval: builtin('eval') };
   }
 
@@ -94,6 +99,7 @@ export class RedisTransport implements Transport {
     switch (this.#client.status) {
       case 'ready':
         this.#isFresh = false;
+        this.#hearNoErrors();
         // between the end of a socket and its 'close' event, ioredis would put commands into the offline queue
         return this.isCluster || this.#client.stream?.writable !== false ? 'ready' : 'lost';
       case 'wait':
@@ -101,25 +107,57 @@ export class RedisTransport implements Transport {
         return 'opening';
       case 'connecting':
       case 'connect':
+        this.#hearErrors();
         return this.#isFresh ? 'opening' : 'lost';
       default:
+        this.#hearErrors();
         this.#isFresh = false;
         return 'lost';
     }
   }
 
-  call(command: Command): Promise<unknown> {
-    return this.#builtins[command.name](...command.args);
+  get lossReason(): Error | undefined {
+    return this.#lossReason;
   }
+
+  call(command: Command): Promise<unknown> {
+    return this.#builtins[command.name].apply(this.#client, command.args);
+  }
+
+  /** Lets go of the client. */
+  close(): void {
+    this.#hearNoErrors();
+  }
+
+  /** A client tells why it has no connection by 'error' only: one listener, for as long as it has none. */
+  #hearErrors(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#client.on('error', this.#onError);
+  }
+
+  #hearNoErrors(): void {
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    this.#lossReason = undefined;
+    this.#client.removeListener('error', this.#onError);
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#lossReason = error;
+    // ioredis prints what nobody listens to; it is the caller's client, so that stays as it was
+    // oxlint-disable-next-line no-console
+    if (this.#client.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error);
+  };
 
   watch(listener: () => void): () => void {
     const onEvent = (): void => {
       void this.state; // a lost connection is noted, even if nobody asks before the next attempt to connect
       listener();
     };
-    for (const event of EVENTS) this.#client.on(event, onEvent);
+    for (const event of STATE_EVENTS) this.#client.on(event, onEvent);
     return () => {
-      for (const event of EVENTS) this.#client.removeListener(event, onEvent);
+      for (const event of STATE_EVENTS) this.#client.removeListener(event, onEvent);
     };
   }
 }

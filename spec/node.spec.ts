@@ -210,9 +210,12 @@ describe('node: a script that the master does not know (rule 11)', () => {
 describe('node: texts of errors', () => {
   it('never hold the token, wherever the server or the client put it', async () => {
     const { master, send } = ground();
-    const error = Object.assign(serverError("ERR unknown command, with args beginning with: 'k' 'c:secret' "), {
-      command: { name: 'set', args: ['k', 'c:secret', 'PX', '30000', 'NX'] },
-    });
+    const error = Object.assign(
+      serverError("ERR unknown command, with args beginning with: 'k' 'c:secret' "),
+      {
+        command: { name: 'set', args: ['k', 'c:secret', 'PX', '30000', 'NX'] },
+      },
+    );
     master.replies.push(error);
     const notes = send(plainClaim('k', 'c:secret', 30_000));
     await settle();

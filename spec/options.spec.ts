@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import {
-  type AcquireOptions,
   CALL_NAMES,
   DEFAULTS,
   nodeTimeoutFor,
@@ -35,17 +34,43 @@ const REFUSED: Record<string, [unknown, string][]> = {
   nodeTimeoutMs: [...NO_COUNTS, [Infinity, 'Infinity'], [0, '0']],
   maxHoldMs: [...NO_COUNTS, [0, '0']],
   driftFactor: [...NO_NUMBERS, [Infinity, 'Infinity'], [1, '1'], [1.5, '1.5']],
-  keyPrefix: [[5, '5'], [null, 'null'], [['a'], 'an array of 1'], [{}, 'an object ()'], [true, 'true']],
-  renew: [[1, '1'], [0, '0'], ['yes', '"yes"'], [null, 'null'], [{}, 'an object ()']],
-  retry: [[null, 'null'], [[], 'an empty array'], [5, '5'], ['fast', '"fast"'], [true, 'true']],
+  keyPrefix: [
+    [5, '5'],
+    [null, 'null'],
+    [['a'], 'an array of 1'],
+    [{}, 'an object ()'],
+    [true, 'true'],
+  ],
+  renew: [
+    [1, '1'],
+    [0, '0'],
+    ['yes', '"yes"'],
+    [null, 'null'],
+    [{}, 'an object ()'],
+  ],
+  retry: [
+    [null, 'null'],
+    [[], 'an empty array'],
+    [5, '5'],
+    ['fast', '"fast"'],
+    [true, 'true'],
+  ],
 };
 const ONLY_OF_INSTANCES = ['driftFactor', 'keyPrefix'];
 
 const REFUSED_RETRY: [object, string, string][] = [
-  ...NO_COUNTS.map(([value, text]): [object, string, string] => [{ minDelayMs: value }, 'retry.minDelayMs', text]),
+  ...NO_COUNTS.map(([value, text]): [object, string, string] => [
+    { minDelayMs: value },
+    'retry.minDelayMs',
+    text,
+  ]),
   [{ minDelayMs: 0 }, 'retry.minDelayMs', '0'],
   [{ minDelayMs: Infinity }, 'retry.minDelayMs', 'Infinity'],
-  ...NO_COUNTS.map(([value, text]): [object, string, string] => [{ maxDelayMs: value }, 'retry.maxDelayMs', text]),
+  ...NO_COUNTS.map(([value, text]): [object, string, string] => [
+    { maxDelayMs: value },
+    'retry.maxDelayMs',
+    text,
+  ]),
   [{ maxDelayMs: Infinity }, 'retry.maxDelayMs', 'Infinity'],
   [{ minDelayMs: 50, maxDelayMs: 49 }, 'retry.maxDelayMs', '49'],
   [{ delayMs: 50 }, 'delayMs', '50'],
@@ -57,7 +82,9 @@ describe('options of an instance: refused, by name and value', () => {
       it(`${name}: ${text}`, () => {
         const error = thrown(() => resolveOptions({ [name]: value }));
         expect(error.code).to.equal('INVALID_ARGUMENT');
-        expect(error.message).to.match(new RegExp(`^${name} must be `)).and.contain(`got ${text}`);
+        expect(error.message)
+          .to.match(new RegExp(`^${name} must be `))
+          .and.contain(`got ${text}`);
       });
     }
   }
@@ -71,7 +98,9 @@ describe('options of an instance: refused, by name and value', () => {
   }
   for (const given of [null, 5, 'fast', [], true, () => undefined]) {
     it(`${String(given)} instead of options`, () => {
-      expect(thrown(() => resolveOptions(given as RedlockOptions)).message).to.match(/^options must be an object; got /);
+      expect(thrown(() => resolveOptions(given as RedlockOptions)).message).to.match(
+        /^options must be an object; got /,
+      );
     });
   }
 });
@@ -83,19 +112,25 @@ describe('options of a call: refused, by name and value', () => {
     for (const [value, text] of values) {
       it(`${name}: ${text}`, () => {
         const error = thrown(() => resolveCall({ [name]: value }, CALL_NAMES.acquire, instance));
-        expect(error.message).to.match(new RegExp(`^${name} must be `)).and.contain(`got ${text}`);
+        expect(error.message)
+          .to.match(new RegExp(`^${name} must be `))
+          .and.contain(`got ${text}`);
       });
     }
   }
   for (const signal of [null, 5, {}, 'abort', new AbortController(), { aborted: false }]) {
     it(`signal: ${String(signal)}`, () => {
-      const error = thrown(() => resolveCall({ signal: signal as AbortSignal }, CALL_NAMES.acquire, instance));
+      const error = thrown(() =>
+        resolveCall({ signal: signal as AbortSignal }, CALL_NAMES.acquire, instance),
+      );
       expect(error.message).to.match(/^signal must be an AbortSignal; got /);
     });
   }
   it('a ttl that leaves no room for the drift of the instance', () => {
     const wide = resolveOptions({ driftFactor: 0.5, ttlMs: 1_000 });
-    expect(thrown(() => resolveCall({ ttlMs: 5 }, CALL_NAMES.acquire, wide)).message).to.contain('5 ms that are taken off');
+    expect(thrown(() => resolveCall({ ttlMs: 5 }, CALL_NAMES.acquire, wide)).message).to.contain(
+      '5 ms that are taken off',
+    );
     expect(resolveCall({ ttlMs: 6 }, CALL_NAMES.acquire, wide).ttlMs).to.equal(6);
   });
 });
@@ -114,19 +149,31 @@ describe('options: names that are none', () => {
   ];
   for (const [call, name] of unknown) {
     it(`${name} in ${call}: refused, by name and value`, () => {
-      const error = thrown(() => resolveCall({ [name]: 12_345 } as AcquireOptions, CALL_NAMES[call], instance));
+      const error = thrown(() => resolveCall({ [name]: 12_345 }, CALL_NAMES[call], instance));
       expect(error.code).to.equal('INVALID_ARGUMENT');
       expect(error.message).to.contain(name).and.contain('12345');
     });
   }
-  for (const name of ['signal', 'driftFactors', 'TTLMS', 'retryDelay', '__proto__x', 'fair', 'restartGuardMs']) {
+  for (const name of [
+    'signal',
+    'driftFactors',
+    'TTLMS',
+    'retryDelay',
+    '__proto__x',
+    'fair',
+    'restartGuardMs',
+  ]) {
     it(`${name} in an instance's options`, () => {
       expect(thrown(() => resolveOptions({ [name]: 1 })).message).to.contain(name);
     });
   }
   it('what may have been meant is said', () => {
-    expect(thrown(() => resolveOptions({ ttl: 5 } as RedlockOptions)).message).to.contain('did you mean ttlMs?');
-    expect(thrown(() => resolveOptions({ wait: 5 } as RedlockOptions)).message).to.contain('did you mean waitMs?');
+    expect(thrown(() => resolveOptions({ ttl: 5 } as RedlockOptions)).message).to.contain(
+      'did you mean ttlMs?',
+    );
+    expect(thrown(() => resolveOptions({ wait: 5 } as RedlockOptions)).message).to.contain(
+      'did you mean waitMs?',
+    );
   });
 });
 
@@ -136,11 +183,13 @@ describe('options: what is taken', () => {
     expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...DEFAULTS, nodeTimeoutMs: 0 });
     const nothing: Record<string, undefined> = {};
     for (const name of Object.keys(REFUSED)) nothing[name] = undefined;
-    expect(resolveOptions(nothing as RedlockOptions)).to.deep.equal(resolveOptions());
+    expect(resolveOptions(nothing)).to.deep.equal(resolveOptions());
   });
 
   it('undefined within retry: the default as well', () => {
-    const retry = { minDelayMs: undefined, maxDelayMs: 500 } as unknown as NonNullable<RedlockOptions['retry']>;
+    const retry = { minDelayMs: undefined, maxDelayMs: 500 } as unknown as NonNullable<
+      RedlockOptions['retry']
+    >;
     expect(resolveOptions({ retry })).to.include({ minDelayMs: DEFAULTS.minDelayMs, maxDelayMs: 500 });
   });
 
@@ -223,7 +272,9 @@ describe('options: resources', () => {
     it(`${text} is refused`, () => {
       const error = thrown(() => resolveResources(given as string));
       expect(error.code).to.equal('INVALID_ARGUMENT');
-      expect(error.message).to.match(/^resources must be /).and.contain(`got ${text}`);
+      expect(error.message)
+        .to.match(/^resources must be /)
+        .and.contain(`got ${text}`);
     });
   }
   it('are sorted by code unit, without touching what was given', () => {

@@ -41,7 +41,8 @@ describe('repairs: undos that did not get through at first', () => {
 
   it('asks a master that answers with errors again, less and less often, until the vote has run out', async () => {
     const { master, repairs, time, owe } = ground();
-    for (let i = 0; i < 100; i++) master.replies.push(new Error('LOADING Redis is loading the dataset in memory'));
+    for (let i = 0; i < 100; i++)
+      master.replies.push(new Error('LOADING Redis is loading the dataset in memory'));
     owe(10_000);
     await time.advance(20_000);
     expect(master.sent.length).to.be.within(5, 20);
@@ -102,7 +103,11 @@ describe('repairs: undos that did not get through at first', () => {
     master.state = 'ready';
     await time.advance(5_000);
     const undone = new Set(master.sent.map(({ args }) => args[2]));
-    expect([undone.size, undone.has('k5'), undone.has('k6')]).to.deep.equal([MAX_ENTRIES_PER_NODE, false, true]);
+    expect([undone.size, undone.has('k5'), undone.has('k6')]).to.deep.equal([
+      MAX_ENTRIES_PER_NODE,
+      false,
+      true,
+    ]);
   });
 
   it('keeps a token once, for as long as its later vote lives', async () => {

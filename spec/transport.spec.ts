@@ -144,7 +144,10 @@ describe('transport: how a master is called', () => {
     [{ options: { sentinels: [{}] } }, 'mymaster@localhost:26379'],
     [{ options: { host: 'a', port: 1, sentinels: null } }, 'a:1'],
     [{ options: { host: 'a', port: 1, path: null } }, 'a:1'],
-    [{ isCluster: true, startupNodes: [{ host: 'a', port: 7_000 }, { port: 7_001 }, 7_002, 'd:7003'] }, 'cluster(a:7000,localhost:7001,localhost:7002)'],
+    [
+      { isCluster: true, startupNodes: [{ host: 'a', port: 7_000 }, { port: 7_001 }, 7_002, 'd:7003'] },
+      'cluster(a:7000,localhost:7001,localhost:7002)',
+    ],
     [{ isCluster: true, startupNodes: ['redis://user:secret@a:7000'] }, 'cluster(a:7000)'],
   ];
   for (const [client, name] of named) {
@@ -160,7 +163,16 @@ describe('transport: how a master is called', () => {
 });
 
 describe('transport: what is no client', () => {
-  for (const given of [null, undefined, 'redis://a', 7, {}, { status: 'ready' }, [], { createBuiltinCommand: 1, status: 'ready' }]) {
+  for (const given of [
+    null,
+    undefined,
+    'redis://a',
+    7,
+    {},
+    { status: 'ready' },
+    [],
+    { createBuiltinCommand: 1, status: 'ready' },
+  ]) {
     it(`${JSON.stringify(given)} is refused by name of its place`, () => {
       const error = thrown(() => checkClient(given, 'clients[1]'));
       expect(error.code).to.equal('INVALID_ARGUMENT');
@@ -171,6 +183,8 @@ describe('transport: what is no client', () => {
 
 describe('transport: fingerprints', () => {
   it('tell tokens apart and do not show them', () => {
-    expect(fingerprint('client:secret')).to.match(/^[0-9a-f]{10}$/).and.not.equal(fingerprint('client:other'));
+    expect(fingerprint('client:secret'))
+      .to.match(/^[0-9a-f]{10}$/)
+      .and.not.equal(fingerprint('client:other'));
   });
 });

@@ -168,7 +168,10 @@ class ProcessMaster implements Master {
     const child = this.#spawn();
     this.#child = child;
     let failure: string | undefined;
-    child.once('error', (error) => (failure = error.message));
+    child.once('error', (error) => {
+      this.#child = undefined; // it never ran
+      failure = error.message;
+    });
     child.once('exit', (code, signal) => {
       this.#child = undefined;
       failure = `ended with ${signal ?? `exit code ${code}`}`;

@@ -35,6 +35,7 @@ export class FakeMaster implements Transport {
   isCluster = false;
   keyPrefix = '';
   state: TransportState = 'ready';
+  lossReason: Error | undefined;
   manner: Manner = 'answer';
   /** How long a command takes to run and answer, in virtual ms; 0 answers in the same turn. */
   latencyMs = 0;

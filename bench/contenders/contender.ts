@@ -1,0 +1,40 @@
+/**
+ * What the bench sees of a way to take locks. Each contender is one file here; nothing else tells them apart.
+ *
+ * An adapter adds no work of its own: its methods call the library and return what that returns, so that a promise or
+ * a closure of the adapter is not charged to the library.
+ */
+export interface Contender<Held = unknown> {
+  readonly name: string;
+  /** One line for the report. */
+  readonly about: string;
+  /** The kinds of lease whose memory is measured. */
+  readonly kinds: readonly HoldKind[];
+  /** Opens it over these masters, on connections of its own; resolves when all of them are ready. */
+  open(urls: readonly string[]): Promise<Session<Held>>;
+}
+
+/** One opened contender. */
+export interface Session<Held = unknown> {
+  /** Resolves with what is held. Without `asked` it is called as a user with no wishes would call it. */
+  acquire(resource: string, asked?: Asked): Promise<Held>;
+  release(held: Held): Promise<unknown>;
+  /** Reads the signal by which a holder hears of loss, where there is one. */
+  watch?(held: Held): void;
+  /** Resolves when every master is connected and has answered all that it was sent. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a scenario may ask for. A contender that has no such thing ignores it. */
+export interface Asked {
+  readonly ttlMs?: number;
+  readonly waitMs?: number;
+  readonly renew?: boolean;
+}
+
+export interface HoldKind {
+  readonly label: string;
+  readonly renew: boolean;
+  readonly isWatched: boolean;
+}

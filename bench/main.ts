@@ -1,0 +1,83 @@
+/**
+ * `npm run bench`: quorums of 1, 3, 5 and 7 beside a floor in plain ioredis, on real masters of its own.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startMasters } from '../scripts/masters.js';
+import { compileWorker, Worker } from './crew.js';
+import { type BenchOptions, parseOptions, USAGE } from './options.js';
+import { type Results, toChart, toMarkdown, toText } from './report.js';
+import {
+  type Crew,
+  measureFaults,
+  measureHealthy,
+  measureMemory,
+  measureRefusals,
+  openAll,
+  SIZES,
+} from './scenarios.js';
+import { describeSurroundings } from './surroundings.js';
+
+async function main(): Promise<void> {
+  let options: BenchOptions | undefined;
+  try {
+    options = parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exitCode = 2;
+    return;
+  }
+  if (options === undefined) console.log(USAGE);
+  else await report(await measure(options), options.out);
+}
+
+async function measure(options: BenchOptions): Promise<Results> {
+  const surroundings = describeSurroundings();
+  await using masters = await startMasters(Math.max(...SIZES));
+  const file = await compileWorker();
+  const floor = await Worker.start('floor', file);
+  const quorate = await Worker.start('quorate', file);
+  try {
+    const crew: Crew = { floor, quorate, masters: masters.list, options, say };
+    await openAll(crew);
+    const healthy = await measureHealthy(crew);
+    const faults = await measureFaults(crew);
+    const refusals = await measureRefusals(crew);
+    const memory = await measureMemory(crew);
+    const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -');
+    const { isSmoke, rounds } = options;
+    return { command, isSmoke, surroundings, rounds, healthy, faults, refusals, memory };
+  } finally {
+    say('');
+    await Promise.all([floor.stop(), quorate.stop()]);
+  }
+}
+
+async function report(results: Results, out: string): Promise<void> {
+  await mkdir(out, { recursive: true });
+  const files = {
+    'results.json': `${JSON.stringify(results, null, 2)}\n`,
+    'results.md': `${toMarkdown(results)}\n`,
+    'results.svg': toChart(results),
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(out, name), content);
+  console.log(
+    `${toText(results)}\n\nwritten: ${Object.keys(files)
+      .map((name) => join(out, name))
+      .join(', ')}`,
+  );
+}
+
+/** One line that changes on a terminal, a line each elsewhere. */
+function say(what: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what}`);
+  else if (what !== '') process.stderr.write(`${what}\n`);
+}
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, () => process.exit(code)); // masters end with this process, workers with its channel
+}
+await main();

@@ -1,0 +1,177 @@
+/** The results as text, Markdown and a chart. Pure: nothing is measured here. */
+import * as echarts from 'echarts';
+import type { FaultRow, HealthyRow, MemoryRow, RefusalRow } from './scenarios.js';
+import type { Spread } from './statistics.js';
+
+export interface Results {
+  readonly command: string;
+  readonly isSmoke: boolean;
+  /** Machine, versions, commit, date, load: by name. */
+  readonly surroundings: Readonly<Record<string, string>>;
+  readonly rounds: number;
+  readonly healthy: readonly HealthyRow[];
+  readonly faults: readonly FaultRow[];
+  readonly refusals: readonly RefusalRow[];
+  readonly memory: readonly MemoryRow[];
+}
+
+type Row = readonly string[];
+
+/** Columns as wide as their widest cell; numbers to the right. */
+export function textTable(head: Row, rows: readonly Row[]): string {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => (row[i] ?? '').length)));
+  const line = (row: Row): string =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
+  return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+}
+
+export function markdownTable(head: Row, rows: readonly Row[]): string {
+  const line = (row: Row): string => `| ${row.join(' | ')} |`;
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+interface Table {
+  readonly title: string;
+  readonly head: Row;
+  readonly rows: readonly Row[];
+}
+
+export function tables(results: Results): readonly Table[] {
+  const { healthy, faults, refusals, memory } = results;
+  return [
+    {
+      title:
+        'Acquire + release in sequence, all masters healthy (floor: plain ioredis, the same commands, no checks)',
+      head: ['N', 'pairs/s', 'floor', 'ratio', 'ratio, range', 'CPU ratio', 'CPU/pair'],
+      rows: healthy.map(({ nodes, quorate, floor, ratio, cpuRatio }) => [
+        String(nodes),
+        whole(quorate.pairsPerSecond),
+        whole(floor.pairsPerSecond),
+        ratio.median.toFixed(2),
+        range(ratio),
+        cpuRatio.median.toFixed(2),
+        `${whole(quorate.cpuPerPairUs)} µs`,
+      ]),
+    },
+    {
+      title: 'Latency of quorate in µs: p50 / p95 / p99',
+      head: ['N', 'acquire', 'release', 'both', 'floor, both'],
+      rows: healthy.map(({ nodes, quorate, floor }) => [
+        String(nodes),
+        ...[quorate.acquire, quorate.release, quorate.pair, floor.pair].map(
+          ({ p50Us, p95Us, p99Us }) => `${whole(p50Us)} / ${whole(p95Us)} / ${whole(p99Us)}`,
+        ),
+      ]),
+    },
+    {
+      title: 'Under faults, N = 5, default options',
+      head: ['fault', 'pairs/s', 'ratio to healthy', 'range', 'acquire p50 / p99 µs', 'failed'],
+      rows: faults.map(({ fault, figures, ratio }) => [
+        fault,
+        whole(figures.pairsPerSecond),
+        ratio.median.toFixed(2),
+        range(ratio),
+        `${whole(figures.acquire.p50Us)} / ${whole(figures.acquire.p99Us)}`,
+        String(figures.failures),
+      ]),
+    },
+    {
+      title: 'A majority gone, waitMs 500: until the caller has the error',
+      head: ['fault', 'code', 'ms', 'range'],
+      rows: refusals.map(({ fault, code, elapsedMs }) => [
+        fault,
+        code,
+        whole(elapsedMs.median),
+        `${whole(elapsedMs.min)}–${whole(elapsedMs.max)}`,
+      ]),
+    },
+    {
+      title: 'Heap per held lease, N = 5, the name of its resource included',
+      head: ['lease', 'bytes'],
+      rows: memory.map(({ contender, kind, bytesPerLease }) => [
+        `${contender}: ${kind}`,
+        String(bytesPerLease),
+      ]),
+    },
+  ];
+}
+
+export function toText(results: Results): string {
+  const parts = tables(results).map(({ title, head, rows }) => `${title}\n\n${textTable(head, rows)}`);
+  return [...parts, surroundings(results)].join('\n\n');
+}
+
+export function toMarkdown(results: Results): string {
+  const parts = tables(results).map(({ title, head, rows }) => `${title}:\n\n${markdownTable(head, rows)}`);
+  return [...parts, `${surroundings(results)}\n\n\`${results.command}\``].join('\n\n');
+}
+
+function surroundings({ surroundings: around, rounds, isSmoke }: Results): string {
+  const facts = Object.entries(around).map(([name, value]) => `${name} ${value}`);
+  const warning = isSmoke ? 'A smoke run: these figures mean nothing. ' : '';
+  return `${warning}Medians over ${rounds} interleaved rounds; ratios within the round. ${facts.join(' · ')}`;
+}
+
+/** One picture: latency of a pair by N beside the floor, and the rate under faults. */
+export function toChart({ healthy, faults }: Results): string {
+  const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: 960, height: 380 });
+  const bar = { type: 'bar' as const, barMaxWidth: 46, label: { show: true, position: 'top' as const } };
+  chart.setOption({
+    backgroundColor: '#ffffff',
+    color: ['#9aa5b1', '#2563eb', '#0d9488'],
+    title: [
+      { text: 'Acquire + release, p50 (µs)', left: 60, top: 8, textStyle: { fontSize: 15 } },
+      { text: 'N = 5: rate under a fault, healthy = 1', left: 560, top: 8, textStyle: { fontSize: 15 } },
+    ],
+    legend: { data: ['plain ioredis, no checks', 'quorate'], left: 55, top: 34 },
+    grid: [
+      { left: 60, top: 72, width: 420, height: 250 },
+      { left: 560, top: 72, width: 360, height: 250 },
+    ],
+    xAxis: [
+      {
+        type: 'category',
+        gridIndex: 0,
+        data: healthy.map(({ nodes }) => String(nodes)),
+        name: 'masters',
+        nameLocation: 'middle',
+        nameGap: 28,
+      },
+      {
+        type: 'category',
+        gridIndex: 1,
+        data: faults.map(({ fault }) => (fault === 'none' ? 'healthy' : fault)),
+      },
+    ],
+    yAxis: [
+      { type: 'value', gridIndex: 0 },
+      { type: 'value', gridIndex: 1, min: 0, max: 1.2 },
+    ],
+    series: [
+      {
+        ...bar,
+        name: 'plain ioredis, no checks',
+        data: healthy.map(({ floor }) => Math.round(floor.pair.p50Us)),
+      },
+      { ...bar, name: 'quorate', data: healthy.map(({ quorate }) => Math.round(quorate.pair.p50Us)) },
+      {
+        ...bar,
+        name: 'rate',
+        xAxisIndex: 1,
+        yAxisIndex: 1,
+        data: faults.map(({ ratio }) => Number(ratio.median.toFixed(2))),
+      },
+    ],
+  });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  return svg;
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+function range({ min, max }: Spread): string {
+  return `${min.toFixed(2)}–${max.toFixed(2)}`;
+}

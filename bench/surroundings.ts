@@ -1,0 +1,30 @@
+/** Where a measurement was made. */
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { cpus, loadavg, totalmem, type } from 'node:os';
+
+const require = createRequire(import.meta.url);
+
+export function describeSurroundings(): Record<string, string> {
+  const { version: ioredis } = require('ioredis/package.json') as { version: string };
+  const cores = cpus();
+  return {
+    CPU: `${cores.length} × ${cores[0]?.model.trim() ?? 'unknown'}`,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    OS: type(),
+    Node: process.version,
+    ioredis,
+    server: ask('redis-server', ['--version']).replace(/^.*?v=(\S+).*$/, '$1'),
+    commit: ask('git', ['rev-parse', '--short', 'HEAD']),
+    date: new Date().toISOString().slice(0, 10),
+    'load before': (loadavg()[0] ?? 0).toFixed(1),
+  };
+}
+
+function ask(command: string, args: readonly string[]): string {
+  try {
+    return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return 'unknown';
+  }
+}

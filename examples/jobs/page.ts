@@ -1,0 +1,157 @@
+/** The page around the picture: what one sees, the legend, the summary. One file, nothing is fetched. */
+import { colours } from './picture-style.js';
+import { describeFault, inMs, isGood, type Summary } from './summary.js';
+import { escape } from './svg.js';
+
+export function page(summary: Summary, svg: string): string {
+  const { options } = summary;
+  const title = `quorate: ${options.jobs} jobs on ${options.workers} workers`;
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>
+${STYLE}
+</style>
+<main>
+<h1>${escape(headline(summary))}</h1>
+${story(summary)}
+<div class="scroll">${svg}</div>
+${legend(options.nodes.length === 0)}
+<div class="tables">
+${factsTable(summary)}
+${latencyTable(summary)}
+</div>
+${notes(summary)}
+</main>
+</html>
+`;
+}
+
+function headline(summary: Summary): string {
+  const { options, jobsDone, faults } = summary;
+  if (!isGood(summary)) return `Not good: ${jobsDone} of ${options.jobs} jobs done`;
+  return `${options.jobs} jobs, each ran once, through ${faults.length} faults`;
+}
+
+function story(summary: Summary): string {
+  const { options, problems } = summary;
+  const masters =
+    options.nodes.length > 0 ? `${options.nodes.length} masters` : 'five independent Redis masters';
+  const bad = problems.map((problem) => `<li>${escape(problem)}</li>`).join('');
+  return `<p>${options.workers} worker processes try every job; whoever gets the job's lease from ${masters} does it, unless the
+ledger says that it is done. Each blue bar is a job being done, each small grey one a worker that came later and found it done.
+${options.nodes.length > 0 ? 'The masters came from QUORATE_NODES, so nothing was done to them: only workers were struck.' : STORY_OF_MASTERS}
+A worker that dies or stops keeps its job until its lease has run out (red); then another takes the job over (green).</p>
+${bad === '' ? '' : `<ul class="bad">${bad}</ul>`}`;
+}
+
+const STORY_OF_MASTERS =
+  'While one master is dead or frozen the other four still are a quorum and acquiring goes on: compare the dots.';
+
+function legend(masters: boolean): string {
+  const bars: [string, string][] = [
+    ['done', 'lease: the job was done'],
+    ['found', 'lease: found it done'],
+    ['lost', 'lease lost: until its validity ended'],
+    ['takeover', 'job taken over'],
+    ['paused', 'worker paused'],
+    ...(masters ? MASTER_COLOURS : []),
+  ];
+  const dots: [string, string][] = [
+    ['dot', 'acquire, healthy'],
+    ['faulty', 'acquire during a fault'],
+  ];
+  const item = (shape: 'bar' | 'dot', [colour, words]: [string, string]): string => {
+    return `<li><span class="${shape}" style="background:var(--${colour})"></span>${words}</li>`;
+  };
+  const items = [...bars.map((each) => item('bar', each)), ...dots.map((each) => item('dot', each))];
+  return `<ul class="legend">${items.join('')}<li>✕ killed, or late effect refused</li></ul>`;
+}
+
+const MASTER_COLOURS: [string, string][] = [
+  ['dead', 'master dead'],
+  ['frozen', 'master frozen'],
+];
+
+function factsTable(summary: Summary): string {
+  const { verdict, options, takeovers } = summary;
+  const { least, most } = verdict.effects;
+  const rows: [string, string][] = [
+    ['Jobs done', `${summary.jobsDone} of ${options.jobs} in ${(summary.endMs / 1_000).toFixed(1)} s`],
+    ['Accepted effects per job, least and most', `${least} and ${most}`],
+    [
+      'Leases of one job that were valid at the same time',
+      `${verdict.overlaps.length} of ${summary.leases} leases`,
+    ],
+    ['Jobs taken over', `${takeovers.length}`],
+    ...takeovers.map(({ job, from, to, afterEndMs }): [string, string] => [
+      `· job:${job}, lease of ${from.worker}, to ${to.worker}`,
+      `${Math.round(afterEndMs)} ms after its end`,
+    ]),
+    ['Stale effects refused (by the late lease itself)', `${summary.stale}`],
+    ['Longest time from that check to the ledger', `${inMs(summary.gapMs)} ms`],
+    ['Renewals seen', `${summary.extensions}`],
+    ['Attempts that found the job held', `${summary.refusals}`],
+    ['Attempts without a quorum of answers', `${summary.undecided}`],
+  ];
+  const body = rows.map(([name, figure]) => `<tr><td>${escape(name)}<td>${escape(figure)}`).join('\n');
+  return `<table><caption>Counted after the run</caption>${body}</table>`;
+}
+
+function latencyTable({ latencies }: Summary): string {
+  const body = latencies.map(({ phase, count, p50Ms, p99Ms, maxMs }) => {
+    const figures = [`${count}`, ...[p50Ms, p99Ms, maxMs].map(inMs)];
+    return `<tr><td>${escape(phase)}${figures.map((figure) => `<td class="figure">${figure}`).join('')}`;
+  });
+  const head =
+    '<tr><th>While<th class="figure">acquires<th class="figure">p50<th class="figure">p99<th class="figure">longest';
+  return `<table><caption>Acquire, in ms: one attempt that was granted</caption>${head}\n${body.join('\n')}</table>`;
+}
+
+function notes({ options, faults }: Summary): string {
+  const list = faults.map((fault) => `<li>${escape(describeFault(fault))}</li>`).join('');
+  const items = [
+    `<b>The count is independent.</b> Effects go to a ledger, a file that only grows, which knows neither Redis nor the lock. It
+counts a second effect of a job instead of keeping it out, so that “1” is what exclusion gave. That no two leases overlap is read
+from the workers' own log, on the machine's monotonic clock.`,
+    `<b>Who refuses a stale effect?</b> Today the lease of the worker that was paused: <code>lease.assertHeld()</code> throws
+LOCK_LOST when it comes to its effect. Between that check and the ledger a gap stays, in which a process could be stopped. Only a
+fencing token that the ledger compares closes it; that is the next step of this library.`,
+    ...(options.nodes.length === 0 ? [WHY_WAIT] : []),
+    `<b>The faults</b>, one after another, never two at once: <ol>${list}</ol>`,
+    `Seed ${options.seed}, ttl ${options.ttlMs} ms, renewed while a job runs. The same seed repeats the order of the jobs and the
+length of their work, not the timing.`,
+  ];
+  return `<div class="notes">${items.map((item) => `<div class="note">${item}</div>`).join('\n')}</div>`;
+}
+
+const WHY_WAIT = `<b>Why the killed master stays away for one ttl.</b> It comes back empty. Back at once, it would have forgotten
+the votes it gave, and could vote a second time for a lock that is held: with two masters that did not answer the first
+time, the second claimant would have a quorum too. After one ttl, every lease that it may have forgotten a vote for has run out or
+was renewed on a quorum of the others.`;
+
+const STYLE = `${colours(':root')}
+:root{color-scheme:light dark}
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
+main{max-width:1280px;margin:0 auto;padding:24px 20px 48px}
+h1{font-size:26px;line-height:1.25;margin:0 0 8px}
+p{max-width:86ch;margin:0 0 14px}
+.scroll{overflow-x:auto;border:1px solid var(--grid);border-radius:8px;padding:8px 0}
+.scroll svg{display:block;width:100%;min-width:1000px;height:auto}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 15px;padding:0;margin:12px 0 28px;font-size:12.5px;color:var(--soft)}
+.legend span{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px;vertical-align:-1px}
+.legend .dot{border-radius:50%}
+.tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:28px 40px;align-items:start}
+table{border-collapse:collapse;width:100%;font-size:14px}
+caption{text-align:left;font-weight:600;padding-bottom:6px}
+td,th{padding:5px 0 5px 10px;border-top:1px solid var(--grid);text-align:right;vertical-align:top;font-variant-numeric:tabular-nums}
+td:first-child,th:first-child{text-align:left;padding-left:0}
+th{font-weight:500;color:var(--soft)}
+.notes{margin-top:32px;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:20px 40px;font-size:14px}
+.note{max-width:76ch}
+.bad{color:var(--lost);font-weight:600}
+ol{margin:4px 0 0;padding-left:20px}
+`;

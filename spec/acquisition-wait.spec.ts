@@ -1,0 +1,212 @@
+import { getEventListeners } from 'node:events';
+import { expect } from 'chai';
+import { fakeCluster } from './support/fake-cluster.js';
+import { sentTo } from './support/commands.js';
+import type { FakeMaster } from './support/fake-master.js';
+import { settle } from './support/fake-time.js';
+import { rejection } from './support/rejection.js';
+
+const SIZES = [1, 2, 3, 4, 5];
+const MANNERS = ['answer', 'held', 'freeze', 'lose-reply'] as const;
+type Manner = (typeof MANNERS)[number];
+
+function put(master: FakeMaster, manner: Manner | undefined): void {
+  if (manner === 'held') master.set('r', 'another');
+  else if (manner !== undefined) master.manner = manner;
+}
+
+function combinations(length: number): Manner[][] {
+  if (length === 0) return [[]];
+  return combinations(length - 1).flatMap((start) => MANNERS.map((last) => [...start, last]));
+}
+
+describe('the wait of an acquisition', () => {
+  for (const nodes of SIZES.slice(0, 4)) {
+    it(`N=${nodes}: for every mix of silent, refusing and granting masters it ends within waitMs and one node timeout`, async () => {
+      for (const mix of combinations(nodes)) {
+        for (const waitMs of [0, 30, 500]) {
+          const { redlock, masters, time } = fakeCluster(nodes);
+          for (const [i, master] of masters.entries()) put(master, mix[i]);
+          let isSettled = false;
+          const call = redlock.acquire('r', { waitMs, nodeTimeoutMs: 50 }).then(
+            (lease) => lease.release(),
+            () => undefined,
+          );
+          void call.then(() => (isSettled = true));
+          await time.advance(waitMs + 50);
+          if (!isSettled) await time.advance(50); // a release that nobody answers
+          expect(isSettled, `${mix.join()} waitMs ${waitMs}`).to.equal(true);
+        }
+      }
+    }).timeout(10_000);
+  }
+
+  it('N=5, masters fall silent at any moment of the wait: the same', async () => {
+    for (let at = 0; at <= 500; at += 7) {
+      const { redlock, masters, time } = fakeCluster(5);
+      for (const master of masters) {
+        master.set('r', 'another');
+        master.latencyMs = 3;
+      }
+      let tookMs = -1;
+      const startedAtMs = time.now();
+      void redlock
+        .acquire('r', { waitMs: 500, nodeTimeoutMs: 50 })
+        .catch(() => (tookMs = time.now() - startedAtMs));
+      await time.advance(at);
+      for (const master of masters) master.manner = 'freeze';
+      await time.advance(1_000);
+      expect(tookMs, `silent after ${at} ms`).to.be.within(500, 550);
+    }
+  });
+
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: claim and the look at what refused share one deadline`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) {
+        master.set('r', 'another');
+        master.latencyMs = 40; // the answer to the look would come after 80 ms
+      }
+      const failed = rejection(redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 }));
+      await time.advance(50);
+      const { code, elapsedMs } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 50]);
+    });
+
+    it(`N=${nodes}, waitMs 0: one attempt, no timer after it`, async () => {
+      const { redlock, masters, time, random } = fakeCluster(nodes);
+      for (const master of masters) master.set('r', 'another');
+      await rejection(redlock.acquire('r', { waitMs: 0 }));
+      expect([random.tokens.length, time.pending]).to.deep.equal([1, 0]);
+    });
+
+    it(`N=${nodes}, waitMs 1000, held: ends in that very millisecond, after a last full fan-out`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) master.set('r', 'another');
+      const failed = rejection(redlock.acquire('r', { waitMs: 1_000 }));
+      let isSettled = false;
+      void failed.then(() => (isSettled = true));
+      await time.advance(999);
+      expect(isSettled).to.equal(false);
+      const before = masters.map(({ sent }) => sent.length);
+      await time.advance(1);
+      const { elapsedMs } = await failed;
+      expect(elapsedMs).to.equal(1_000);
+      for (const [i, master] of masters.entries())
+        expect(master.sent.length).to.be.greaterThan(before[i] ?? 0);
+      expect(time.pending).to.equal(0);
+    });
+
+    it(`N=${nodes}, waitMs Infinity: waits a month, and gets it soon after it is free`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes, {
+        retry: { minDelayMs: 60_000, maxDelayMs: 600_000 },
+      });
+      for (const master of masters) master.set('r', 'another', 30 * 86_400_000);
+      let isSettled = false;
+      const acquired = redlock.acquire('r', { waitMs: Infinity });
+      void acquired.then(() => (isSettled = true));
+      await time.advance(30 * 86_400_000 - 1);
+      expect(isSettled).to.equal(false);
+      await time.advance(120_000);
+      expect((await acquired).status).to.not.equal('released');
+    });
+
+    it(`N=${nodes}: a key with little time left is waited for no longer than that`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes, {
+        retry: { minDelayMs: 10, maxDelayMs: 100_000 },
+      });
+      for (const master of masters) master.set('r', 'another', 400);
+      const startedAtMs = time.now();
+      let tookMs = -1;
+      void redlock.acquire('r').then(() => (tookMs = time.now() - startedAtMs));
+      await time.advance(2_000);
+      expect(tookMs).to.be.within(400, 420);
+    });
+  }
+
+  it('N=3: pauses are drawn between the bounds and double up to the longest', async () => {
+    const { redlock, masters, time, random } = fakeCluster(3, { retry: { minDelayMs: 10, maxDelayMs: 80 } });
+    random.fractionValue = 0.999_999;
+    for (const master of masters) master.manner = 'lose-request';
+    const instants: number[] = [];
+    const token = random.token.bind(random);
+    random.token = () => (instants.push(time.now()), token());
+    const failed = rejection(redlock.acquire('r', { waitMs: 2_000, nodeTimeoutMs: 1 }));
+    await time.advance(2_100);
+    await failed;
+    const pauses = instants.slice(1, -1).map((at, i) => Math.round(at - (instants[i] ?? 0)) - 1);
+    expect(pauses.slice(0, 5)).to.deep.equal([20, 40, 80, 80, 80]);
+    expect(Math.max(...pauses)).to.equal(80);
+  });
+});
+
+describe('an acquisition that is ended from outside', () => {
+  for (const nodes of SIZES) {
+    for (const [when, atMs] of [
+      ['in the middle of a round', 5],
+      ['in the middle of the look at what refused', 15],
+      ['in the middle of a pause', 25],
+    ] as const) {
+      it(`N=${nodes}, by the caller's signal ${when}: ABORTED at once, with its reason; all is undone`, async () => {
+        const { redlock, masters, time } = fakeCluster(nodes, { retry: { minDelayMs: 50, maxDelayMs: 50 } });
+        for (const master of masters) {
+          master.latencyMs = 10;
+          master.set('r', 'another');
+        }
+        const controller = new AbortController();
+        const reason = new Error('enough');
+        const failed = rejection(redlock.acquire('r', { signal: controller.signal }));
+        await time.advance(atMs);
+        controller.abort(reason);
+        const error = await failed; // the clock does not move
+        expect([error.code, error.cause, error.attempts > 0]).to.deep.equal(['ABORTED', reason, true]);
+        expect(getEventListeners(controller.signal, 'abort').length).to.equal(0);
+        await time.advance(100);
+        for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1', 'undo 1']);
+        expect(time.pending).to.equal(0);
+      });
+
+      it(`N=${nodes}, by close ${when}: CLOSED, and nothing is sent after`, async () => {
+        const { redlock, masters, time } = fakeCluster(nodes, { retry: { minDelayMs: 50, maxDelayMs: 50 } });
+        for (const master of masters) {
+          master.latencyMs = 10;
+          master.set('r', 'another');
+        }
+        const failed = rejection(redlock.acquire('r', { waitMs: Infinity }));
+        await time.advance(atMs);
+        const closed = redlock.close();
+        expect((await failed).code).to.equal('CLOSED');
+        await time.advance(200);
+        await closed;
+        for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1', 'undo 1']);
+        expect(time.pending).to.equal(0);
+      });
+    }
+
+    it(`N=${nodes}: in the turn in which the quorum came: no lease, and the votes are undone`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const controller = new AbortController();
+      const failed = rejection(redlock.acquire('r', { signal: controller.signal }));
+      controller.abort();
+      expect((await failed).code).to.equal('ABORTED');
+      await time.advance(100);
+      expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
+    });
+
+    it(`N=${nodes}: by a signal that was aborted before: nothing is sent`, async () => {
+      const { redlock, masters } = fakeCluster(nodes);
+      const error = await rejection(redlock.acquire('r', { signal: AbortSignal.abort('before') }));
+      expect([error.code, error.cause]).to.deep.equal(['ABORTED', 'before']);
+      expect(masters.flatMap(({ sent }) => sent)).to.deep.equal([]);
+    });
+
+    it(`N=${nodes}: an abort after the lease was acquired changes nothing`, async () => {
+      const { redlock } = fakeCluster(nodes);
+      const controller = new AbortController();
+      const lease = await redlock.acquire('r', { signal: controller.signal });
+      controller.abort();
+      await settle();
+      expect([lease.status, lease.signal.aborted]).to.deep.equal(['held', false]);
+    });
+  }
+});

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { findOverlaps, findTakeovers, isClean, judge, validity } from '../../../examples/jobs/checker.js';
+import { effectOf, lease, staleOf } from './synthetic.js';
+
+describe('examples/jobs: the judge', () => {
+  it('finds nothing wrong with one lease and one effect for each job', () => {
+    const leases = [lease(), lease({ job: 1, grantedAtMs: 20 })];
+    const verdict = judge(
+      2,
+      leases,
+      leases.map((each) => effectOf(each)),
+    );
+    expect(isClean(verdict)).to.equal(true);
+    expect(verdict.effects).to.deep.equal({ least: 1, most: 1 });
+  });
+
+  it('finds a lost job', () => {
+    const only = lease({ job: 1 });
+    const verdict = judge(2, [only], [effectOf(only)]);
+    expect(verdict.lost).to.deep.equal([0]);
+    expect(verdict.effects).to.deep.equal({ least: 0, most: 1 });
+    expect(isClean(verdict)).to.equal(false);
+  });
+
+  it('finds a double effect, also when no two leases overlap', () => {
+    const leases = [lease(), lease({ worker: 'w2', grantedAtMs: 500 })];
+    const verdict = judge(
+      1,
+      leases,
+      leases.map((each) => effectOf(each)),
+    );
+    expect(verdict.doubled).to.deep.equal([0]);
+    expect(verdict.effects).to.deep.equal({ least: 2, most: 2 });
+    expect(verdict.overlaps).to.deep.equal([]);
+    expect(isClean(verdict)).to.equal(false);
+  });
+
+  it('finds two leases of one job that were valid at once, also when one did nothing', () => {
+    const first = lease();
+    const second = lease({ worker: 'w2', grantedAtMs: 99, outcome: 'found-done' });
+    const verdict = judge(1, [second, first], [effectOf(first)]);
+    expect(verdict.overlaps).to.have.length(1);
+    expect(verdict.overlaps[0]).to.include({ job: 0, first, second, byMs: 1 });
+    expect(isClean(verdict)).to.equal(false);
+  });
+
+  it('finds an effect at an instant at which its lease was not valid, and one of no lease', () => {
+    const late = lease({ validUntilMs: 40 });
+    for (const wrong of [
+      effectOf(late),
+      effectOf(late, { claim: 'nobody', checkedAtMs: 10 }),
+      effectOf(late, { worker: 'w9', checkedAtMs: 10 }),
+    ]) {
+      expect(judge(1, [late], [wrong]).unfounded, JSON.stringify(wrong)).to.deep.equal([wrong]);
+    }
+    expect(judge(1, [late], [effectOf(late, { checkedAtMs: 39 })]).unfounded).to.deep.equal([]);
+  });
+
+  it('counts an effect of a job that there is not as unfounded', () => {
+    const other = lease({ job: 7 });
+    const verdict = judge(1, [other], [effectOf(other)]);
+    expect(verdict.unfounded).to.have.length(1);
+    expect(verdict.lost).to.deep.equal([0]);
+  });
+
+  it('does not count a stale effect', () => {
+    const [first, second] = [lease({ outcome: 'lost', endedAtMs: 3_000 }), lease({ grantedAtMs: 1_100 })];
+    const verdict = judge(1, [first, second], [effectOf(second), staleOf(first)]);
+    expect(isClean(verdict)).to.equal(true);
+  });
+});
+
+describe('examples/jobs: overlapping leases', () => {
+  it('ends a validity at the call of release or at its last known end, whichever is first', () => {
+    expect(validity(lease()).toMs).to.equal(100);
+    expect(validity(lease({ validUntilMs: 70 })).toMs).to.equal(70);
+    expect(validity(lease({ endedAtMs: undefined, outcome: 'open' })).toMs).to.equal(1_000);
+  });
+
+  it('takes a grant at the very instant of the end for none', () => {
+    expect(findOverlaps([lease(), lease({ grantedAtMs: 100 })])).to.deep.equal([]);
+  });
+
+  it('compares with the longest of those before, not with the last', () => {
+    const long = lease({ endedAtMs: 900 });
+    const inside = lease({ grantedAtMs: 200, endedAtMs: 300 });
+    const after = lease({ grantedAtMs: 400, endedAtMs: 500 });
+    expect(findOverlaps([long, inside, after]).map(({ first }) => first)).to.deep.equal([long, long]);
+  });
+
+  it('leaves leases of different jobs alone', () => {
+    expect(findOverlaps([lease(), lease({ job: 1 })])).to.deep.equal([]);
+  });
+});
+
+describe('examples/jobs: takeovers', () => {
+  it('tells a job that a killed worker left from one that was released', () => {
+    const killed = lease({ endedAtMs: undefined, outcome: 'open' });
+    const taker = lease({ worker: 'w2', grantedAtMs: 1_050, endedAtMs: 1_100 });
+    const later = lease({ worker: 'w3', grantedAtMs: 1_200, outcome: 'found-done' });
+    const [takeover, ...more] = findTakeovers([later, taker, killed]);
+    expect(takeover).to.include({ job: 0, from: killed, to: taker, afterEndMs: 50 });
+    expect(more).to.deep.equal([]);
+  });
+
+  it('counts none when the same worker comes back', () => {
+    const leases = [lease({ outcome: 'lost' }), lease({ grantedAtMs: 1_050 })];
+    expect(findTakeovers(leases)).to.deep.equal([]);
+  });
+});

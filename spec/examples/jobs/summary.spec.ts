@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import type { Run } from '../../../examples/jobs/conductor.js';
+import type { Fault } from '../../../examples/jobs/faults.js';
+import { type Claim, History } from '../../../examples/jobs/history.js';
+import type { LedgerEntry } from '../../../examples/jobs/ledger.js';
+import type { JobsOptions } from '../../../examples/jobs/options.js';
+import { page } from '../../../examples/jobs/page.js';
+import { picture } from '../../../examples/jobs/picture.js';
+import { report } from '../../../examples/jobs/report.js';
+import { isGood, percentile, summarize, type Summary } from '../../../examples/jobs/summary.js';
+
+const OPTIONS: JobsOptions = { jobs: 2, workers: 4, seed: 1, ttlMs: 1_000, output: 'output', nodes: [] };
+
+const HIT: Claim = {
+  worker: 'w1',
+  job: 0,
+  manner: 'try',
+  startedAtMs: 99,
+  endedAtMs: 102,
+  granted: true,
+  code: null,
+};
+const HANDED = { job: 0, takenBy: 'w2', takeoverMs: 900 };
+const FAULTS: readonly Fault[] = [
+  { kind: 'master-killed', target: 'redis-2', fromMs: 100, toMs: 1_200, hit: HIT },
+  { kind: 'master-frozen', target: 'redis-1', fromMs: 1_300, toMs: 2_300 },
+  { kind: 'worker-killed', target: 'w1', fromMs: 2_400, toMs: 3_300, ...HANDED },
+  {
+    kind: 'worker-paused',
+    target: 'w3',
+    fromMs: 3_400,
+    toMs: 4_500,
+    resumedMs: 4_490,
+    code: 'LOCK_LOST',
+    ...HANDED,
+  },
+];
+
+/** A good run: job 0 was left by w1 (killed), job 1 by w3 (paused), and w2 did both. */
+function goodRun(): { run: Run; entries: LedgerEntry[] } {
+  const history = new History();
+  const entries: LedgerEntry[] = [];
+  for (const [job, from, at] of [
+    [0, 'w1', 2_350],
+    [1, 'w3', 3_350],
+  ] as const) {
+    const lost = `${from}#1`;
+    const done = `w2#${job}`;
+    const granted = { kind: 'granted', manner: 'try', job } as const;
+    history.take(from, { ...granted, claim: lost, startedAtMs: at - 2, atMs: at, validUntilMs: at + 900 });
+    const taken = at + 950;
+    history.take('w2', {
+      ...granted,
+      claim: done,
+      startedAtMs: taken - 2,
+      atMs: taken,
+      validUntilMs: taken + 900,
+    });
+    history.take('w2', { kind: 'ended', claim: done, job, atMs: taken + 50, outcome: 'done' });
+    entries.push({
+      kind: 'effect',
+      job,
+      worker: 'w2',
+      claim: done,
+      checkedAtMs: taken + 40,
+      atMs: taken + 41,
+    });
+    if (job === 0) continue;
+    history.take(from, { kind: 'ended', claim: lost, job, atMs: taken + 60, outcome: 'lost' });
+    entries.push({ kind: 'stale', job, worker: from, claim: lost, code: 'LOCK_LOST', atMs: taken + 60 });
+  }
+  const run = { history, faults: FAULTS, workers: ['w1', 'w2', 'w3', 'w4'], endMs: 5_000, troubles: [] };
+  return { run, entries };
+}
+
+function summaryOf(change: Partial<Run> = {}, more: readonly LedgerEntry[] = [], options = OPTIONS): Summary {
+  const { run, entries } = goodRun();
+  return summarize(options, { ...run, ...change }, [...entries, ...more]);
+}
+
+describe('examples/jobs: the summary', () => {
+  it('is good when every job ran once and every fault struck', () => {
+    const summary = summaryOf();
+    expect(summary.problems).to.deep.equal([]);
+    expect(isGood(summary)).to.equal(true);
+    expect(summary).to.include({ jobsDone: 2, stale: 1 });
+    expect(summary.takeovers).to.have.length(2);
+  });
+
+  it('is bad when a job has two effects', () => {
+    const again = {
+      kind: 'effect',
+      job: 0,
+      worker: 'w2',
+      claim: 'w2#0',
+      checkedAtMs: 3_310,
+      atMs: 3_311,
+    } as const;
+    const summary = summaryOf({}, [again]);
+    expect(isGood(summary)).to.equal(false);
+    expect(summary.problems.join()).to.contain('two accepted effects: job:0');
+  });
+
+  it('is bad when a job is lost', () => {
+    const summary = summaryOf({}, [], { ...OPTIONS, jobs: 3 });
+    expect(isGood(summary)).to.equal(false);
+    expect(summary.problems.join()).to.contain('lost (no effect): job:2');
+  });
+
+  it('is bad when a fault did not strike, or something went wrong beside', () => {
+    for (const [i, fault] of FAULTS.entries()) {
+      const summary = summaryOf({ faults: FAULTS.filter((_, index) => index !== i) });
+      expect(isGood(summary), fault.kind).to.equal(false);
+    }
+    const missed = FAULTS.map((fault) =>
+      fault.kind === 'master-killed' ? { ...fault, hit: undefined } : fault,
+    );
+    expect(isGood(summaryOf({ faults: missed }))).to.equal(false);
+    expect(isGood(summaryOf({ troubles: ['w4 ended with exit code 1'] }))).to.equal(false);
+  });
+
+  it('asks for no faults of masters that are somebody else’s', () => {
+    const ofWorkers = FAULTS.filter(({ kind }) => kind.startsWith('worker'));
+    expect(isGood(summaryOf({ faults: ofWorkers }, [], { ...OPTIONS, nodes: ['redis://a:1'] }))).to.equal(
+      true,
+    );
+    expect(isGood(summaryOf({ faults: ofWorkers }))).to.equal(false);
+  });
+
+  it('tells how long an acquire took, healthy and during each fault', () => {
+    const { latencies } = summaryOf();
+    expect(latencies.map(({ count }) => count)).to.deep.equal([2, 0, 0, 1, 1]);
+    expect(latencies[0]?.p50Ms).to.equal(2);
+    expect(latencies[1]?.p50Ms).to.be.NaN;
+  });
+
+  it('takes percentiles by nearest rank', () => {
+    const hundred = Array.from({ length: 100 }, (_, i) => i + 1);
+    expect([50, 99, 100].map((percent) => percentile(hundred, percent))).to.deep.equal([50, 99, 100]);
+    expect(percentile([7], 50)).to.equal(7);
+    expect(percentile([], 50)).to.be.NaN;
+  });
+});
+
+describe('examples/jobs: the picture', () => {
+  const { run, entries } = goodRun();
+  const summary = summarize(OPTIONS, run, entries);
+  const svg = picture({ run, summary, masters: ['redis-1', 'redis-2'] });
+
+  it('has every lease, every fault and a number only where it can be one', () => {
+    expect(svg.match(/class="lease /g)).to.have.length(4);
+    expect(svg.match(/class="badge"/g)).to.have.length(4);
+    expect(svg).not.to.match(/NaN|undefined|Infinity/);
+  });
+
+  it('fetches nothing, on its own and in its page', () => {
+    const html = page(summary, svg);
+    expect(html).to.contain(svg);
+    expect(html).not.to.match(/<script|<link|src=|url\(|@import/);
+    expect(html.replaceAll('http://www.w3.org/2000/svg', '')).not.to.match(/https?:/);
+  });
+
+  it('is announced by the report, which says what is wrong', () => {
+    expect(report(summary, 'output/jobs.html'))
+      .to.contain('Every job ran once.')
+      .and.contain('output/jobs.html');
+    const bad = summarize(OPTIONS, { ...run, troubles: ['w4 ended with exit code 1'] }, entries);
+    expect(report(bad, 'x')).to.contain('NOT GOOD').and.contain('w4 ended with exit code 1');
+    expect(page(bad, svg)).to.contain('w4 ended with exit code 1');
+  });
+});

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { byHand, CLIENT_KINDS, eventually, Program, type SpecClient } from '../support/real.js';
+
+for (const kind of CLIENT_KINDS) {
+  for (const nodes of [1, 3]) {
+    describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
+      this.timeout(20_000);
+      let masters: Masters;
+      let hands: Redis[];
+      let clients: SpecClient[];
+      let redlock: Redlock;
+      beforeEach(async () => {
+        masters = await startMasters(nodes, { persist: true });
+        hands = masters.list.map(({ port }) => byHand(port));
+        clients = masters.list.map(({ port }) => kind.open(port));
+        redlock = new Redlock(clients);
+        await redlock.ready();
+      });
+      afterEach(async () => {
+        await redlock.close();
+        for (const client of [...clients, ...hands]) client.disconnect();
+        await masters.stop();
+      });
+      /** Nothing of ours is left once it is quiet. */
+      const nothingLeft = async (): Promise<void> => {
+        for (const hand of hands) await eventually(async () => (await hand.keys('r*')).length === 0);
+      };
+
+      it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
+        let isDone = false;
+        const killing = (async () => {
+          while (!isDone) {
+            for (const hand of hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+            await new Promise((resolve) => setTimeout(resolve, 100));
+          }
+        })();
+        let ran = 0;
+        const work = Array.from({ length: 10 }, async (_, i) => {
+          for (let round = 0; round < 5; round++) await redlock.using([`r${i}`, `r${i}-too`], () => ran++);
+        });
+        await Promise.all(work);
+        isDone = true;
+        await killing;
+        expect(ran).to.equal(50);
+        await nothingLeft();
+      });
+
+      it('connections are killed while a renewed lease is held: it stays held', async () => {
+        const lease = await redlock.acquire('r', { ttlMs: 900, renew: true });
+        const untilMs = performance.now() + 1_400; // longer than its ttl
+        while (performance.now() < untilMs) {
+          for (const hand of hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          lease.assertHeld();
+        }
+        await lease.release();
+        await nothingLeft();
+      });
+
+      it('SCRIPT FLUSH between and during calls costs nothing', async () => {
+        for (let round = 0; round < 20; round++) {
+          await Promise.all([
+            redlock.using(['r1', 'r2'], { waitMs: 0 }, (lease) => lease.extend()),
+            ...hands.map((hand) => hand.script('FLUSH')),
+          ]);
+        }
+        await nothingLeft();
+      });
+
+      it('FLUSHALL while it is held: a release does nothing, and the next one gets it', async () => {
+        const lease = await redlock.acquire('r');
+        for (const hand of hands) await hand.flushall();
+        await lease.release();
+        await (await redlock.acquire('r')).release();
+        await nothingLeft();
+      });
+
+      it('each server restarts in turn, and keeps its keys: the lease is still held, by the masters as well', async () => {
+        const lease = await redlock.acquire('r', { ttlMs: 20_000 });
+        for (const [i, master] of masters.list.entries()) {
+          await master.kill();
+          await master.restart();
+          await eventually(() => clients[i]?.status === 'ready' && hands[i]?.status === 'ready');
+        }
+        expect(await redlock.tryAcquire('r')).to.equal(null);
+        await lease.extend();
+        await lease.release();
+        await nothingLeft();
+      });
+    });
+  }
+}
+
+describe('many instances in several processes', function () {
+  this.timeout(30_000);
+  for (const nodes of [1, 3]) {
+    it(`N=${nodes}: one holder at a time, and all get their turns, with a master frozen meanwhile where it may be`, async () => {
+      const [masters, shared] = await Promise.all([startMasters(nodes), startMasters(1)]);
+      const counter = byHand(shared.list[0]?.port ?? 0);
+      const programs = Array.from(
+        { length: 4 },
+        () => new Program('compete', masters.urls.join(), 'r', '25', shared.urls[0] ?? ''),
+      );
+      try {
+        await eventually(async () => Number(await counter.get('turns')) > 20);
+        if (nodes > 1) await masters.list[0]?.freeze();
+        await eventually(async () => Number(await counter.get('turns')) > 50);
+        if (nodes > 1) await masters.list[0]?.thaw();
+        for (const program of programs) expect(await program.says('overlaps')).to.equal('overlaps 0');
+        for (const program of programs) expect(await program.ends()).to.equal(0);
+        expect(await counter.get('turns')).to.equal('100');
+      } finally {
+        for (const program of programs) program.kill();
+        counter.disconnect();
+        await Promise.all([masters.stop(), shared.stop()]);
+      }
+    });
+  }
+});

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../lib/redlock.js';
+import { SILENT_WINDOW, WINDOW } from '../../lib/node.js';
+import { type Master, type Masters, startMasters } from '../../scripts/masters.js';
+import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+
+/** ioredis keeps these two on every client. */
+function queues(client: SpecClient): { readonly command: number; readonly offline: number } {
+  const { commandQueue, offlineQueue } = client as unknown as Record<string, { readonly length: number }>;
+  return { command: commandQueue?.length ?? 0, offline: offlineQueue?.length ?? 0 };
+}
+
+interface Bench {
+  readonly masters: Masters;
+  readonly clients: readonly SpecClient[];
+  readonly hands: readonly Redis[];
+  readonly redlock: Redlock;
+}
+
+// An attempt that waits for a silent master waits so long that the spec fails.
+const PATIENT = { nodeTimeoutMs: 60_000, ttlMs: 600_000 };
+
+for (const kind of CLIENT_KINDS) {
+  for (const [nodes, silent] of [
+    [3, 1],
+    [5, 2],
+  ] as const) {
+    describe(`silence: N=${nodes}, ${silent} silent, ${kind.name} at its defaults`, function () {
+      this.timeout(30_000);
+      let bench: Bench;
+      beforeEach(async () => {
+        bench = await open(kind, nodes);
+      });
+      afterEach(() => close(bench));
+      const few = (): readonly Master[] => bench.masters.list.slice(0, silent);
+
+      it('frozen: 1,500 acquisitions and releases go on, what is unanswered is bounded, and all is undone at the thaw', async () => {
+        const { redlock, clients, hands } = bench;
+        await traffic(redlock, 50);
+        for (const master of few()) await master.freeze();
+        await traffic(redlock, 1_000);
+        await new Promise((resolve) => setTimeout(resolve, 250)); // silence is found out after 200 ms
+        await traffic(redlock, 50);
+        const early = clients.slice(0, silent).map((client) => queues(client).command);
+        await traffic(redlock, 500);
+        const late = clients.slice(0, silent).map((client) => queues(client).command);
+        expect(late).to.deep.equal(early);
+        expect(Math.max(...late)).to.be.within(1, 2 * WINDOW + SILENT_WINDOW);
+        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+        for (const master of few()) await master.thaw();
+        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+        expect((await redlock.inspect('r')).nodes.map(({ state }) => state)).to.not.include('unknown');
+      });
+
+      it('dead: acquire and release go on, nothing waits in a queue, and nothing runs when they are back', async () => {
+        const { redlock, clients, hands } = bench;
+        await traffic(redlock, 50);
+        await eventually(() => clients.every((client) => queues(client).command === 0));
+        for (const master of few()) await master.kill();
+        await eventually(() => clients.slice(0, silent).every(({ status }) => status !== 'ready'));
+        await traffic(redlock, 500);
+        for (const client of clients.slice(0, silent))
+          expect(queues(client)).to.deep.equal({ command: 0, offline: 0 });
+        for (const master of few()) await master.restart({ empty: true });
+        await eventually(() => clients.every(({ status }) => status === 'ready'));
+        for (const hand of hands.slice(0, silent)) {
+          await eventually(() => hand.status === 'ready');
+          await hand.ping();
+          expect(await hand.info('commandstats')).to.not.match(/cmdstat_(?:set|eval|evalsha):/);
+        }
+        await traffic(redlock, 50);
+        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+      });
+
+      it('a majority frozen: NO_QUORUM that names each node and its cause; all is undone at the thaw', async () => {
+        const { redlock, masters, clients, hands } = bench;
+        const most = masters.list.slice(0, nodes - Math.floor(nodes / 2));
+        for (const master of most) await master.freeze();
+        const error = await rejection(redlock.acquire('r', { nodeTimeoutMs: 100, waitMs: 300 }));
+        expect(error.code).to.equal('NO_QUORUM');
+        expect(error.tally.map(({ node }) => node)).to.deep.equal(
+          masters.list.map(({ host, port }) => `${host}:${port}`),
+        );
+        for (const [i, entry] of error.tally.entries()) {
+          if (i < most.length)
+            expect(entry)
+              .to.have.nested.property('cause.message')
+              .that.matches(/^no reply within 100 ms$/);
+          else expect(entry.outcome).to.equal('granted');
+          expect(error.message).to.contain(
+            i < most.length ? `${entry.node} unknown (no reply` : 'masters granted',
+          );
+        }
+        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+        for (const master of most) await master.thaw();
+        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+        await (await redlock.acquire('r')).release();
+      });
+
+      it('a majority dead: NO_QUORUM that names each node and its cause', async () => {
+        const { redlock, masters, clients } = bench;
+        const most = masters.list.slice(0, nodes - Math.floor(nodes / 2));
+        for (const master of most) await master.kill();
+        await eventually(() => clients.slice(0, most.length).every(({ status }) => status !== 'ready'));
+        const error = await rejection(redlock.acquire('r', { waitMs: 200 }));
+        expect(error.code).to.equal('NO_QUORUM');
+        for (const { name: _name, host, port } of most)
+          expect(error.message).to.contain(`${host}:${port} unknown (not connected`);
+        expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
+      });
+    });
+  }
+}
+
+async function open(kind: ClientKind, nodes: number): Promise<Bench> {
+  const masters = await startMasters(nodes);
+  const clients = masters.list.map(({ port }) => kind.open(port));
+  const hands = masters.list.map(({ port }) => byHand(port));
+  const redlock = new Redlock(clients, PATIENT);
+  await eventually(() => [...clients, ...hands].every(({ status }) => status === 'ready'));
+  return { masters, clients, hands, redlock };
+}
+
+async function close({ masters, clients, hands }: Bench): Promise<void> {
+  for (const client of [...clients, ...hands]) client.disconnect();
+  await masters.stop();
+}
+
+/** Acquires and releases so many resources, ten at a time. */
+async function traffic(redlock: Redlock, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 10) {
+    const leases = await Promise.all(Array.from({ length: 10 }, (_, i) => redlock.acquire(`r${done + i}`)));
+    await Promise.all(leases.map((lease) => lease.release()));
+  }
+}

@@ -1,0 +1,104 @@
+/** What specs run as processes of their own: `node programs.ts NAME URLS …`. Each ends by itself, never by `exit`. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Redlock } from '../../lib/index.js';
+
+const [name = '', urlList = '', ...args] = process.argv.slice(2);
+const urls = urlList.split(',');
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
+  /** Holds a lease, and says in the first turn after a pause of the process what it knows of it. */
+  async hold() {
+    const [resource = 'r', ttlMs = '1000', renew = ''] = args;
+    const redlock = Redlock.connect(urls);
+    const lease = await redlock.acquire(resource, { ttlMs: Number(ttlMs), renew: renew === 'renew' });
+    lease.signal.addEventListener('abort', () => say('signal fired'), { once: true });
+    let tickAtMs = performance.now();
+    const ticking = setInterval(() => {
+      const pausedMs = performance.now() - tickAtMs;
+      tickAtMs = performance.now();
+      if (pausedMs < Number(ttlMs)) return;
+      clearInterval(ticking);
+      const isFired = lease.signal.aborted;
+      say(`status ${lease.status}, ${lease.remainingMs()} ms left`);
+      setImmediate(() => {
+        say(`aborted ${isFired || lease.signal.aborted}`);
+        void redlock.close();
+      });
+    }, 5);
+    say('held');
+  },
+
+  /** `using` over a pause of the process: the routine hears of the loss, and `using` settles. */
+  async using() {
+    const redlock = Redlock.connect(urls);
+    const end = await redlock.using(args[0] ?? 'r', { ttlMs: 600 }, async (lease) => {
+      const lost = new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+      const alive = setInterval(() => undefined, 1_000);
+      say('held');
+      await lost;
+      clearInterval(alive);
+      return lease.status;
+    });
+    say(`settled ${end}`);
+    await redlock.close();
+  },
+
+  /** Leaves a lease unreleased and closes; nothing else keeps the process alive. */
+  async close() {
+    const redlock = Redlock.connect(urls);
+    await redlock.acquire('kept', { renew: true });
+    const lease = await redlock.acquire('watched', { ttlMs: 60_000 });
+    say(`held ${lease.signal.aborted}`);
+    await redlock.close();
+    say('closed');
+  },
+
+  /** The same when masters are frozen at `close`: the spec freezes them in between. */
+  async 'close-frozen'() {
+    const redlock = Redlock.connect(urls);
+    await redlock.acquire('kept', { renew: true, ttlMs: 60_000 });
+    const told = new Promise<void>((resolve) => process.once('SIGUSR2', () => resolve()));
+    say('held');
+    await told; // its connections keep it alive
+    await redlock.close();
+    say('closed');
+  },
+
+  /** Renewals, undos and signals are running while the caller's own clients are disconnected. */
+  async disconnect() {
+    const clients = urls.map((url) => new Redis(url));
+    const redlock = new Redlock(clients);
+    const lease = await redlock.acquire('kept', { renew: true, ttlMs: 3_600_000 });
+    await redlock.acquire('short', { renew: true, ttlMs: 3_000 });
+    say(`held ${lease.signal.aborted}`);
+    for (const client of clients) client.disconnect();
+    await redlock.acquire('another', { waitMs: 50 }).catch((error: Error) => say(error.message));
+    void lease.release();
+    say('done');
+  },
+
+  /** Takes turns with others; the critical section is checked by a counter that they share. */
+  async compete() {
+    const [resource = 'r', turns = '20', counterUrl = ''] = args;
+    const redlock = Redlock.connect(urls, { retry: { minDelayMs: 1, maxDelayMs: 20 }, waitMs: 60_000 });
+    const counter = new Redis(counterUrl);
+    let overlaps = 0;
+    for (let turn = 0; turn < Number(turns); turn++) {
+      await redlock.using(resource, { ttlMs: 10_000 }, async () => {
+        if ((await counter.incr('inside')) !== 1) overlaps++;
+        if (turn % 3 === 0) await pause(1);
+        await counter.decr('inside');
+        await counter.incr('turns');
+      });
+    }
+    say(`overlaps ${overlaps}`);
+    await redlock.close();
+    counter.disconnect();
+  },
+};
+
+const program = PROGRAMS[name];
+if (program === undefined) throw new Error(`no program ${name}`);
+await program();

@@ -1,0 +1,117 @@
+/**
+ * Real servers and real clients for specs: ioredis 6 and 5 as their users have them, a one-node Redis Cluster, and child
+ * processes that can be paused.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface, type Interface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Cluster, Redis } from 'ioredis';
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import type { RedisClient } from '../../lib/transport.js';
+
+/** What specs do to a client beside what quorate does. */
+export interface SpecClient extends RedisClient {
+  disconnect(): void;
+}
+
+export interface ClientKind {
+  readonly name: string;
+  /** Options are ioredis's own, the same in both versions where specs use them. */
+  open(port: number, options?: Record<string, unknown>): SpecClient;
+  openCluster(port: number): SpecClient;
+}
+
+const ignore = (): void => undefined;
+const HOST = '127.0.0.1';
+
+/** Both versions, each with everything at its defaults unless a spec says otherwise. */
+export const CLIENT_KINDS: readonly ClientKind[] = [
+  {
+    name: 'ioredis 6',
+    open: (port, options = {}) => new Redis(port, HOST, options).on('error', ignore),
+    openCluster: (port) => new Cluster([{ host: HOST, port }]).on('error', ignore),
+  },
+  {
+    name: 'ioredis 5',
+    open: (port, options = {}) => new Redis5(port, HOST, options).on('error', ignore),
+    openCluster: (port) => new Cluster5([{ host: HOST, port }]).on('error', ignore),
+  },
+];
+
+/** A client for what a spec does by hand. */
+export function byHand(port: number, options: Record<string, unknown> = {}): Redis {
+  return new Redis(port, HOST, options).on('error', ignore);
+}
+
+/** One server that is a whole Redis Cluster: it serves all slots. */
+export async function startCluster(): Promise<Masters> {
+  const masters = await startMasters(1, {
+    backend: 'process',
+    args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', HOST],
+  });
+  const [master] = masters.list;
+  if (master === undefined) throw new Error('one was started');
+  const client = byHand(master.port);
+  try {
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await turn(20);
+  } finally {
+    client.disconnect();
+  }
+  return masters;
+}
+
+/** Asks again, a turn of the event loop later each time, until it is so; mocha's timeout is the bound. */
+export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await turn();
+}
+
+function turn(ms = 2): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+const PROGRAMS = fileURLToPath(new URL('programs.ts', import.meta.url));
+
+/** A process of its own that runs one of spec/support/programs.ts. */
+export class Program {
+  readonly process: ChildProcess;
+  readonly #lines: Interface;
+  readonly #said: string[] = [];
+
+  constructor(name: string, ...args: readonly string[]) {
+    this.process = spawn(process.execPath, ['--import', 'tsx', PROGRAMS, name, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (this.process.stdout === null) throw new Error('its output is a pipe');
+    this.#lines = createInterface({ input: this.process.stdout });
+    this.#lines.on('line', (line) => this.#said.push(line));
+  }
+
+  /** What it wrote so far, line by line. */
+  get said(): readonly string[] {
+    return this.#said;
+  }
+
+  /** Waits for a line that begins so. */
+  async says(beginning: string): Promise<string> {
+    for (;;) {
+      const line = this.#said.find((one) => one.startsWith(beginning));
+      if (line !== undefined) return line;
+      if (this.process.exitCode !== null)
+        throw new Error(`it ended without saying ${beginning}: ${this.#said.join('; ')}`);
+      await Promise.race([once(this.#lines, 'line'), once(this.process, 'exit')]);
+    }
+  }
+
+  /** Waits for its end; the exit code, or the signal that ended it. */
+  async ends(): Promise<number | string> {
+    if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, 'close');
+    return this.process.exitCode ?? this.process.signalCode ?? 'unknown';
+  }
+
+  kill(): void {
+    this.process.kill('SIGKILL');
+  }
+}
