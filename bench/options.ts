@@ -7,6 +7,8 @@ export interface BenchOptions {
   readonly sliceMs: number;
   /** So many turns each, in one round. */
   readonly slices: number;
+  /** How long each contender runs, for each N, before anything is measured. */
+  readonly warmUpMs: number;
   readonly leases: number;
   readonly out: string;
   /** Proves that everything runs; its figures mean nothing. */
@@ -15,14 +17,15 @@ export interface BenchOptions {
 
 export const USAGE = `npm run bench -- [--quick | --smoke] [--rounds N] [--out FOLDER]
 
-  --quick       about a minute and a half: fewer rounds, shorter turns
+  --quick       about a minute: fewer rounds, fewer turns in each
   --smoke       a few seconds: proves that everything runs; its figures mean nothing
-  --rounds N    how many rounds, from 1 to 100 (default: 9; quick 3, smoke 1)
+  --rounds N    how many rounds, from 1 to 100 (default: 15; quick 5, smoke 1)
   --out FOLDER  where the results go (default: bench/results)`;
 
-const FULL = { rounds: 9, sliceMs: 300, slices: 4, leases: 10_000, isSmoke: false };
-const QUICK = { ...FULL, rounds: 3, slices: 3 };
-const SMOKE = { rounds: 1, sliceMs: 40, slices: 1, leases: 200, isSmoke: true };
+// many short turns: what else the machine does then falls on both contenders alike
+const FULL = { rounds: 15, sliceMs: 40, slices: 20, warmUpMs: 2_000, leases: 10_000, isSmoke: false };
+const QUICK = { ...FULL, rounds: 5, slices: 12, warmUpMs: 1_000 };
+const SMOKE = { rounds: 1, sliceMs: 40, slices: 1, warmUpMs: 40, leases: 200, isSmoke: true };
 
 /** @returns undefined where help was asked for. @throws Error that says what is wrong with the arguments */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {

@@ -64,13 +64,13 @@ export async function measureHealthy(crew: Crew): Promise<HealthyRow[]> {
     SIZES.map((nodes) => [nodes, { floor: [] as Figures[], quorate: [] as Figures[] }]),
   );
   for (const nodes of SIZES)
-    for (const worker of [floor, quorate]) await turn(worker, nodes, options.sliceMs);
+    for (const worker of [floor, quorate]) await turn(worker, nodes, options.warmUpMs);
   for (let round = 0; round < options.rounds; round++) {
     for (const [nodes, { floor: floors, quorate: quorates }] of figures) {
       say(`healthy: round ${round + 1} of ${options.rounds}, N = ${nodes}`);
-      const order = (round + nodes) % 4 < 2 ? [floor, quorate] : [quorate, floor];
-      for (const worker of order) await worker.order({ kind: 'take', session: sessionOf(nodes) });
+      for (const worker of [floor, quorate]) await worker.order({ kind: 'take', session: sessionOf(nodes) });
       for (let slice = 0; slice < options.slices; slice++) {
+        const order = (round + slice) % 2 === 0 ? [floor, quorate] : [quorate, floor];
         for (const worker of order) await turn(worker, nodes, options.sliceMs);
       }
       floors.push(await floor.order({ kind: 'take', session: sessionOf(nodes) }));
@@ -95,7 +95,7 @@ export async function measureFaults(crew: Crew): Promise<FaultRow[]> {
   const measured = { healthy: [] as Figures[], frozen: [] as Figures[], dead: [] as Figures[] };
   const run = async (into: Figures[]): Promise<void> => {
     await quorate.order({ kind: 'take', session });
-    for (let slice = 0; slice < options.slices; slice++) await turn(quorate, FAULTY, options.sliceMs);
+    await quorate.order({ kind: 'run', session, durationMs: options.slices * options.sliceMs });
     into.push(await quorate.order({ kind: 'take', session }));
   };
   for (let round = 0; round < options.rounds; round++) {
@@ -161,8 +161,10 @@ export async function measureMemory({ floor, quorate, options, say }: Crew): Pro
   return rows;
 }
 
+/** The answers that come in after the last quorum must not fall into the turn of the next one. */
 async function turn(worker: Worker, nodes: number, durationMs: number): Promise<void> {
   await worker.order({ kind: 'run', session: sessionOf(nodes), durationMs });
+  await worker.order({ kind: 'settle', session: sessionOf(nodes) });
 }
 
 async function refuse({ quorate }: Crew): Promise<Refusal> {

@@ -7,7 +7,7 @@
  * is undone on every master that it was sent to before the next one starts.
  */
 import type { Cancellation } from './cancellation.js';
-import type { Clock, Timers } from './clock.js';
+import type { Clock, Timer, Timers } from './clock.js';
 import type { RedlockError } from './errors.js';
 import { type CallContext, cancelledError, type RoundFailure, roundError } from './failure.js';
 import { Grant } from './grant.js';
@@ -55,7 +55,8 @@ export class Acquisition {
   #lastFull: { readonly round: Round; readonly failure: RoundFailure } | undefined;
   /** The shortest time left among the keys that were in the way last. */
   #shortestMs = Infinity;
-  #onDeadline: (() => void) | undefined;
+  /** What the attempt waits for now; nothing once its time is up. */
+  #awaited: Round | Withdrawal | undefined;
 
   constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
     this.#ground = ground;
@@ -66,51 +67,56 @@ export class Acquisition {
 
   /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
   async run(): Promise<Grant> {
+    const { clock, nodes, random, timers } = this.#ground;
+    this.#cancellation.onCancel = this.#endWait;
     for (;;) {
       this.#throwIfCancelled();
-      const grant = await this.#attempt();
-      if (grant !== undefined) return grant;
+      const home = this.#homeForNext();
+      const round = new Round(nodes, this.#request(random.token()), clock.earliest(), this.#onLateVote);
+      this.#awaited = round;
+      const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      if (home === undefined) await round.ask(nodes);
+      const isFull = home === undefined || (await this.#askHomeFirst(round, home));
+      const grant = this.#accept(round);
+      if (grant !== undefined) {
+        this.#finish(timer);
+        return grant;
+      }
+      await this.#giveUp(round, isFull);
+      this.#finish(timer);
       this.#throwIfCancelled();
       if (this.#isHopeless() || !(await this.#retry.next(this.#shortestMs))) throw this.#error();
+      this.#cancellation.onCancel = this.#endWait; // the wait between two attempts had its own
     }
   }
 
-  async #attempt(): Promise<Grant | undefined> {
-    const { clock, nodes, timers, random } = this.#ground;
-    const { nodeTimeoutMs } = this.#wish;
-    const home = this.#homeForNext();
-    const fate: { grant: Grant | undefined; hasFailed: boolean } = { grant: undefined, hasFailed: false };
-    const round = new Round(nodes, this.#request(random.token()), clock.earliest(), (node, late) => {
-      // a vote that comes in after its attempt or its lease has ended is undone again
-      if (fate.hasFailed || fate.grant?.isEnded === true) this.#owe(node, late.request);
-    });
-    this.#onDeadline = () => round.end(new Error(`no reply within ${nodeTimeoutMs} ms`), true);
-    const timer = timers.deadline(nodeTimeoutMs, () => {
-      this.#onDeadline?.();
-      this.#onDeadline = undefined; // time is up for the whole attempt
-    });
-    this.#cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
-    const isFull = await this.#ask(round, home);
-    fate.grant = this.#accept(round);
-    if (fate.grant === undefined) {
-      fate.hasFailed = true;
-      await this.#giveUp(round, isFull);
-    }
-    this.#cancellation.onCancel = undefined;
+  #finish(timer: Timer): void {
     timer.cancel();
-    return fate.grant;
+    this.#awaited = undefined;
+    this.#cancellation.onCancel = undefined;
   }
 
-  /** @returns whether all masters were asked */
-  async #ask(round: Round, home: Node | undefined): Promise<boolean> {
-    const { nodes } = this.#ground;
-    if (home === undefined) {
-      await round.ask(nodes);
-      return true;
-    }
+  /** Time is up for the whole attempt, or somebody ended it. */
+  readonly #endWait = (): void => {
+    const awaited = this.#awaited;
+    this.#awaited = undefined;
+    if (awaited === undefined) return;
+    if (awaited instanceof Withdrawal) awaited.end();
+    else if (this.#cancellation.cancelled !== undefined)
+      awaited.end(new Error('the caller stopped waiting'), false);
+    else awaited.end(new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`), true);
+  };
+
+  /** A vote that comes in after its attempt or its lease has ended is undone again. */
+  readonly #onLateVote = (node: Node, round: Round): void => {
+    if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request);
+  };
+
+  /** Asks the others only if the home master grants. @returns whether all were asked */
+  async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
     await round.ask([home]);
     if (round.outcomes[home.index]?.kind === 'granted') {
-      await round.ask(nodes.filter((node) => node !== home));
+      await round.ask(this.#ground.nodes.filter((node) => node !== home));
       return true;
     }
     round.end(new Error('not asked'), false);
@@ -123,19 +129,24 @@ export class Acquisition {
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { keys, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
-    if (untilMs <= clock.recent()) return undefined;
-    const goneMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);
-    return new Grant(keys, token, round.sentTo, untilMs, goneMs);
+    const nowMs = clock.recent();
+    if (untilMs <= nowMs) return undefined;
+    const goneMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
+    const grant = new Grant(keys, token, round.sentTo, untilMs, goneMs);
+    round.grant = grant;
+    if (!round.isAnswered) grant.opened(round);
+    return grant;
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
+    round.hasFailed = true;
+    const isInTime = this.#awaited !== undefined;
     const withdrawal = this.#undo(round);
     const looked = withdrawal.send();
-    if (this.#onDeadline !== undefined && this.#cancellation.cancelled === undefined) {
+    if (isInTime && this.#cancellation.cancelled === undefined) {
       // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
-      this.#onDeadline = () => withdrawal.end();
-      this.#cancellation.onCancel = () => withdrawal.end();
+      this.#awaited = withdrawal;
       const wasHeld = round.decision === 'held';
       await looked;
       this.#revise(round, withdrawal);
@@ -161,7 +172,7 @@ export class Acquisition {
     // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
     // have been carried out twice, and refused the second time by its own vote.
     const targets = round.sentTo.filter((node) => !isExplained(round.outcomes[node.index]));
-    return new Withdrawal(undo(keys, token), targets, {
+    return new Withdrawal(undo(keys, token), targets, [round], {
       counts: (node) => round.outcomes[node.index]?.kind === 'refused',
       onFailed: (node) => this.#owe(node, round.request),
     });
@@ -197,9 +208,7 @@ export class Acquisition {
   /** Plain at first; a script where it takes several keys, or where a refusal is likely and shall tell its reason. */
   #request(token: string): Request {
     const { keys, ttlMs } = this.#wish;
-    const [key] = keys;
-    if (keys.length === 1 && key !== undefined && this.#retry.attempts === 1)
-      return plainClaim(key, token, ttlMs);
+    if (isOne(keys) && this.#retry.attempts === 1) return plainClaim(keys, token, ttlMs);
     return scriptedClaim(keys, token, ttlMs);
   }
 
@@ -238,6 +247,10 @@ export class Acquisition {
     const { attempts, elapsedMs } = this.#retry;
     return { resources: this.#wish.resources, attempts, elapsedMs };
   }
+}
+
+function isOne(keys: readonly string[]): keys is readonly [string] {
+  return keys.length === 1;
 }
 
 /** Refused, and the master said by what. */

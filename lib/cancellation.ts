@@ -23,6 +23,9 @@ export class Cancellation {
   cancelled: Cancelled | undefined;
   /** Called once, at that moment, by whoever ended it. */
   onCancel: (() => void) | undefined;
+  /** Links of the instance's list of calls under way. */
+  previous: Cancellation | undefined;
+  next: Cancellation | undefined;
   readonly #signal: AbortSignal | undefined;
 
   constructor(signal?: AbortSignal) {

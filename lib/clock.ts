@@ -167,10 +167,12 @@ class SystemTimer implements Timer {
   }
 }
 
-/** A deadline in the queue; one that was cancelled stays there, empty, until those before it are gone. */
+/** A deadline in the queue. */
 class Deadline implements Timer {
   readonly atMs: number;
-  callback: (() => void) | undefined;
+  readonly callback: () => void;
+  previous: Deadline | undefined;
+  next: Deadline | undefined;
   readonly #queue: DeadlineQueue;
 
   constructor(atMs: number, callback: () => void, queue: DeadlineQueue) {
@@ -180,8 +182,7 @@ class Deadline implements Timer {
   }
 
   cancel(): void {
-    this.callback = undefined;
-    this.#queue.trim();
+    this.#queue.remove(this);
   }
 }
 
@@ -190,32 +191,34 @@ class Deadline implements Timer {
  * answer: setting and clearing a timer for each would cost more than anything else that an acquisition does here.
  */
 class DeadlineQueue {
-  #entries: Deadline[] = [];
-  #head = 0;
+  #first: Deadline | undefined;
+  #last: Deadline | undefined;
   #handle: NodeJS.Timeout | undefined;
 
   /** @returns undefined for a deadline that lies before the last one: it needs a timer of its own */
   add(delayMs: number, callback: () => void): Timer | undefined {
     const atMs = performance.now() + delayMs;
-    const last = this.#entries.at(-1);
+    const last = this.#last;
     if (last !== undefined && atMs < last.atMs) return undefined;
     const deadline = new Deadline(atMs, callback, this);
-    this.#entries.push(deadline);
+    deadline.previous = last;
+    if (last === undefined) this.#first = deadline;
+    else last.next = deadline;
+    this.#last = deadline;
     if (this.#handle === undefined) this.#arm(delayMs);
     return deadline;
   }
 
-  /** Forgets what was cancelled at the head. */
-  trim(): void {
-    const entries = this.#entries;
-    while (this.#head < entries.length && entries[this.#head]?.callback === undefined) this.#head++;
-    if (this.#head === entries.length) {
-      entries.length = 0;
-      this.#head = 0;
-    } else if (this.#head > 1_000 && this.#head * 2 > entries.length) {
-      this.#entries = entries.slice(this.#head);
-      this.#head = 0;
-    }
+  /** Nothing happens to one that is not there any more. */
+  remove(deadline: Deadline): void {
+    const { previous, next } = deadline;
+    if (previous === undefined && this.#first !== deadline) return;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next === undefined) this.#last = previous;
+    else next.previous = previous;
+    deadline.previous = undefined; // what is dead must not keep what lives from the young generation's collector
+    deadline.next = undefined;
   }
 
   #arm(delayMs: number): void {
@@ -230,18 +233,12 @@ class DeadlineQueue {
 
   #run(): void {
     const nowMs = performance.now();
-    for (let next = this.#first(); next !== undefined && next.atMs <= nowMs; next = this.#first()) {
-      const { callback } = next;
-      next.cancel();
-      callback?.();
+    for (let next = this.#first; next !== undefined && next.atMs <= nowMs; next = this.#first) {
+      this.remove(next);
+      next.callback();
     }
-    const first = this.#first();
+    const first = this.#first;
     if (first !== undefined && this.#handle === undefined) this.#arm(first.atMs - nowMs);
-  }
-
-  #first(): Deadline | undefined {
-    this.trim();
-    return this.#entries[this.#head];
   }
 }
 

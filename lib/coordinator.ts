@@ -118,18 +118,22 @@ export class Coordinator {
   }
 
   /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
-  async release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
+  release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     this.#setAside(grant);
     grant.isEnded = true;
-    const withdrawal = new Withdrawal(release(grant.keys, grant.token), grant.sentTo, {
+    const withdrawal = new Withdrawal(release(grant.keys, grant.token), grant.sentTo, grant.open, {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),
     });
     const released = withdrawal.send();
-    const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
-    await released;
-    timer.cancel();
-    withdrawal.end(); // what waits for room at a silent master is owed from now on, and no longer than the ttl
+    if (!withdrawal.isSettled) {
+      const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
+      void released.then(() => {
+        timer.cancel();
+        withdrawal.end(); // what waits for room at a silent master is owed from now on, and no longer than the ttl
+      });
+    }
+    return released;
   }
 
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
@@ -137,8 +141,10 @@ export class Coordinator {
     this.#setAside(grant);
     grant.isEnded = true;
     const request = undo(grant.keys, grant.token);
-    const healthy = grant.sentTo.filter((node) => node.isHealthy || node.owes(grant.token));
-    const withdrawal = new Withdrawal(request, healthy, { onFailed: () => undefined });
+    const healthy = grant.sentTo.filter(
+      (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
+    );
+    const withdrawal = new Withdrawal(request, healthy, grant.open, { onFailed: () => undefined });
     void withdrawal.send();
     withdrawal.end();
   }
@@ -218,9 +224,12 @@ export class Coordinator {
 
   #extensionRound(grant: Grant, ttlMs: number, mayCreate: boolean): Round {
     const request: Request = extension(grant.keys, grant.token, ttlMs, mayCreate);
-    return new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
+    const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
+    round.grant = grant;
+    grant.opened(round);
+    return round;
   }
 
   #setAside(grant: Grant): void {

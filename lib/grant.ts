@@ -2,9 +2,9 @@
  * A quorum's yes, and what has to be known to extend it or give it back. A lease is a grant in a holder's hands.
  */
 import type { Node } from './node.js';
-import type { Round } from './round.js';
+import type { Outgrowth, Round } from './round.js';
 
-export class Grant {
+export class Grant implements Outgrowth {
   readonly keys: readonly string[];
   readonly token: string;
   /** The masters that were sent something for it, and therefore may hold its votes. */
@@ -17,6 +17,8 @@ export class Grant {
   isEnded = false;
   /** The extension under way: what of it was not sent yet must not be sent once the grant has ended. */
   extension: Round | undefined;
+  /** Rounds of it whose requests some master has not answered; nothing for a lease on healthy masters. */
+  #open: Round[] | undefined;
 
   constructor(
     keys: readonly string[],
@@ -31,4 +33,22 @@ export class Grant {
     this.validUntilMs = validUntilMs;
     this.expiredByMs = expiredByMs;
   }
+
+  /** Those rounds: what takes the grant back has to follow their requests. */
+  get open(): readonly Round[] {
+    return this.#open ?? NONE;
+  }
+
+  opened(round: Round): void {
+    if (this.#open === undefined) this.#open = [round];
+    else this.#open.push(round);
+  }
+
+  closed(round: Round): void {
+    if (this.#open === undefined) return;
+    if (this.#open.length > 1) this.#open = this.#open.filter((other) => other !== round);
+    else if (this.#open[0] === round) this.#open = undefined;
+  }
 }
+
+const NONE: readonly Round[] = Object.freeze([]);

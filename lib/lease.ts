@@ -78,6 +78,10 @@ export class Lease {
   readonly resources: readonly string[];
   /** How long it lives without renewal, in ms, from each extension on. */
   readonly ttlMs: number;
+  /** @internal Links of the instance's list of held leases. */
+  previous: Lease | undefined;
+  /** @internal */
+  next: Lease | undefined;
   readonly #ground: LeaseGround;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
@@ -170,10 +174,7 @@ export class Lease {
     if (this.#state === 'held') {
       this.#end('released');
       const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
-      const ending = this.#ground.coordinator.release(this.#grant, timeoutMs).then(() => {
-        this.#ending = undefined;
-      });
-      this.#ending = ending;
+      this.#ending = this.#ground.coordinator.release(this.#grant, timeoutMs);
     }
     return this.#ending ?? Promise.resolve();
   }

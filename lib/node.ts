@@ -17,10 +17,18 @@ export interface Sink {
   /** False once nobody waits: what was not sent yet is dropped, and a claim is not sent a second time. */
   readonly isWanted: boolean;
   onSent(node: Node): void;
-  /** `isFollowed`: a withdrawal of the same token was sent behind the request, and runs after it. */
-  onReply(node: Node, reply: unknown, isFollowed: boolean): void;
-  /** No answer, and there will be none: the connection failed, or the server gave an error. */
-  onFailure(node: Node, cause: Error): void;
+  onReply(node: Node, reply: unknown): void;
+  /**
+   * No answer, and there will be none: the connection failed, or the server gave an error. `mayRun`: the client gave up
+   * by itself, and the master may still carry it out.
+   */
+  onFailure(node: Node, cause: Error, mayRun?: boolean): void;
+}
+
+/** Requests of a token that a withdrawal takes back. */
+export interface Withdrawn {
+  /** Notes that a withdrawal follows the request on the same connection; false where nothing is unanswered. */
+  follow(node: Node): boolean;
 }
 
 /** Unanswered requests on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
@@ -38,8 +46,6 @@ export class Node {
   readonly #clock: Clock;
   /** Requests that wait for room or for the connection, in order; bounded by the attempts under way. */
   readonly #waiting = new Map<Sink, Request>();
-  /** How many requests that may leave a vote are unanswered, by token; bounded by the window. */
-  readonly #owed = new Map<string, number>();
   #unanswered = 0;
   /** Those among them whose promise the client rejected by its own timeout. */
   #abandoned = 0;
@@ -78,11 +84,6 @@ export class Node {
   /** Connected, and it answered the last time that somebody waited for it. */
   get isHealthy(): boolean {
     return !this.#isSilent && this.#transport.state === 'ready';
-  }
-
-  /** Is a request that may leave a vote of this token unanswered here? */
-  owes(token: string): boolean {
-    return this.#owed.has(token);
   }
 
   /** How many requests are on the wire without an answer. */
@@ -129,14 +130,18 @@ export class Node {
    * Takes back what a token may have got here. Where its claim is unanswered, the request follows it at once on the
    * same connection, so that it is carried out after it even by a master that is frozen now.
    */
-  withdraw(request: Request, sink: Sink): void {
-    const follows = this.#transport.state === 'ready' && this.#owed.delete(request.token);
+  withdraw(request: Request, sink: Sink, rounds: readonly Withdrawn[]): void {
+    let follows = false;
+    if (rounds.length > 0 && this.#transport.state === 'ready') {
+      for (const round of rounds) follows = round.follow(this) || follows;
+    }
     if (follows) this.#transmit(request, sink);
     else this.send(request, sink);
   }
 
   /** Drops what this sink has waiting here, unsent. */
   forget(sink: Sink): boolean {
+    if (this.#waiting.size === 0) return false;
     const wasWaiting = this.#waiting.delete(sink);
     if (this.#waiting.size === 0) this.#stopWatching();
     return wasWaiting;
@@ -174,7 +179,6 @@ export class Node {
 
   #transmit(request: Request, sink: Sink, command = request.command): void {
     this.#unanswered++;
-    if (request.leavesVote) this.#owed.set(request.token, (this.#owed.get(request.token) ?? 0) + 1);
     sink.onSent(this);
     let answer: Promise<unknown>;
     try {
@@ -184,39 +188,29 @@ export class Node {
     }
     answer.then(
       (reply) => {
-        sink.onReply(this, reply, this.#onAnswer(request));
+        this.#onAnswer();
+        sink.onReply(this, reply);
         if (this.#waiting.size > 0) this.#pump();
       },
       (error: unknown) => this.#onRejection(request, sink, toError(error)),
     );
   }
 
-  /** @returns whether a withdrawal was sent behind it; on a cluster, requests may overtake each other */
-  #onAnswer(request: Request): boolean {
+  #onAnswer(): void {
     this.#unanswered -= 1 + this.#abandoned; // answers come in order: those before this one came as well
     this.#abandoned = 0;
     this.#isSilent = false;
     this.#crowdedSinceMs = undefined;
-    return request.leavesVote && !this.#settleOwed(request.token) && !this.isCluster;
-  }
-
-  /** @returns false where nothing is owed any more, since a withdrawal was sent */
-  #settleOwed(token: string): boolean {
-    const owed = this.#owed.get(token);
-    if (owed === undefined) return false;
-    if (owed > 1) this.#owed.set(token, owed - 1);
-    else this.#owed.delete(token);
-    return true;
   }
 
   #onRejection(request: Request, sink: Sink, error: Error): void {
     if (isClientTimeout(error)) {
       this.#abandoned++; // it may still run: the token stays owed until it is withdrawn
       this.#isSilent = true;
-      sink.onFailure(this, error);
+      sink.onFailure(this, error, true);
       return;
     }
-    this.#onAnswer(request); // by an error of the server, or by the end of the connection: nothing is open before it
+    this.#onAnswer(); // by an error of the server, or by the end of the connection: nothing is open before it
     if (error.message.startsWith('NOSCRIPT') && (sink.isWanted || !request.leavesVote)) {
       this.#transmit(request, sink, request.whole());
       return;

@@ -26,6 +26,7 @@ import {
   type TryAcquireOptions,
 } from './options.js';
 import { type Random, SystemRandom } from './random.js';
+import { Roll } from './roll.js';
 import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
 import { checkOneSlot } from './slots.js';
 
@@ -60,9 +61,8 @@ export class Redlock {
   readonly #random: Random;
   readonly #disconnect: () => void;
   /** Calls under way; `close` ends them. */
-  readonly #waits = new Set<Cancellation>();
-  readonly #held = new Set<Lease>();
-  #sweep: IterableIterator<Lease> | undefined;
+  readonly #waits = new Roll<Cancellation>();
+  readonly #held = new Roll<Lease>();
   #closing: Promise<void> | undefined;
 
   /**
@@ -127,7 +127,13 @@ export class Redlock {
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.options);
-    return this.#acquire(names, call, options.signal);
+    const cancellation = this.#begin(options.signal);
+    try {
+      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
+      return this.#toLease(grant, names, call);
+    } finally {
+      this.#end(cancellation);
+    }
   }
 
   /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
@@ -240,15 +246,24 @@ export class Redlock {
     signal: AbortSignal | undefined,
     call: (cancellation: Cancellation) => Promise<T>,
   ): Promise<T> {
-    if (this.#closing !== undefined) throw closedError();
-    const cancellation = new Cancellation(signal);
-    this.#waits.add(cancellation);
+    const cancellation = this.#begin(signal);
     try {
       return await call(cancellation);
     } finally {
-      this.#waits.delete(cancellation);
-      cancellation.dispose();
+      this.#end(cancellation);
     }
+  }
+
+  #begin(signal: AbortSignal | undefined): Cancellation {
+    if (this.#closing !== undefined) throw closedError();
+    const cancellation = new Cancellation(signal);
+    this.#waits.add(cancellation);
+    return cancellation;
+  }
+
+  #end(cancellation: Cancellation): void {
+    this.#waits.delete(cancellation);
+    cancellation.dispose();
   }
 
   #wish(resources: readonly string[], call: ResolvedCall): Wish {
@@ -284,18 +299,16 @@ export class Redlock {
 
   /** Leases that ran out without a release are found a few at a time, so that they never add up. */
   #forgetEnded(): void {
+    if (this.#held.size <= SWEPT_PER_LEASE) return; // so few do not add up
     const nowMs = this.#leaseGround.clock.earliest();
     for (let looked = 0; looked < SWEPT_PER_LEASE; looked++) {
-      this.#sweep ??= this.#held.values();
-      const next = this.#sweep.next();
-      if (next.done === true) this.#sweep = undefined;
-      else next.value.checkValidity(nowMs);
+      this.#held.turn()?.checkValidity(nowMs);
     }
   }
 
   async #close(): Promise<void> {
-    for (const wait of this.#waits) wait.cancel({ code: 'CLOSED' });
-    await Promise.all([...this.#held].map((lease) => lease.release()));
+    for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
+    await Promise.all(this.#held.list().map((lease) => lease.release()));
     await this.#coordinator.close(nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs));
     this.#disconnect();
   }

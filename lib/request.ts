@@ -19,13 +19,19 @@ export class Request {
   readonly read: Reader;
   readonly #script: Script | undefined;
 
-  constructor(command: Command, script: Script | undefined, asked: RequestDetails) {
+  constructor(
+    command: Command,
+    script: Script | undefined,
+    keys: readonly string[],
+    token: string,
+    read: Reader,
+  ) {
     this.command = command;
     this.#script = script;
-    this.keys = asked.keys;
-    this.token = asked.token;
-    this.leavesVote = asked.leavesVote;
-    this.read = asked.read;
+    this.keys = keys;
+    this.token = token;
+    this.leavesVote = read === readSet || read === readVote;
+    this.read = read;
   }
 
   /** What is sent when the master does not know the script (yet, or any more). */
@@ -35,36 +41,28 @@ export class Request {
   }
 }
 
-interface RequestDetails {
-  readonly keys: readonly string[];
-  readonly token: string;
-  readonly leavesVote: boolean;
-  readonly read: Reader;
-}
-
 /** Refused, and the master did not say by what; an undo looks into it. */
 const REFUSED_UNSEEN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: false });
 const REFUSED_FOREIGN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: true });
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
-export function plainClaim(key: string, token: string, ttlMs: number): Request {
-  const command: Command = { name: 'set', args: [key, token, 'PX', String(ttlMs), 'NX'] };
-  return new Request(command, undefined, { keys: [key], token, leavesVote: true, read: readSet });
+export function plainClaim(keys: readonly [string], token: string, ttlMs: number): Request {
+  const command: Command = { name: 'set', args: [keys[0], token, 'PX', String(ttlMs), 'NX'] };
+  return new Request(command, undefined, keys, token, readSet);
 }
 
 /** The same to the same keys as a script: for several keys, or to learn at once what is in the way. */
 export function scriptedClaim(keys: readonly string[], token: string, ttlMs: number): Request {
-  return scripted(CLAIM, [String(ttlMs)], { keys, token, leavesVote: true, read: readVote });
+  return scripted(CLAIM, [String(ttlMs)], keys, token, readVote);
 }
 
 /** Takes a claim back, and looks at what is there instead. Whole at once: it must do with one step. */
 export function undo(keys: readonly string[], token: string): Request {
-  const asked = { keys, token, leavesVote: false, read: readUndo };
-  return new Request(scripted(UNDO, [], asked).whole(), UNDO, asked);
+  return new Request(scripted(UNDO, [], keys, token, readUndo).whole(), UNDO, keys, token, readUndo);
 }
 
 export function release(keys: readonly string[], token: string): Request {
-  return scripted(RELEASE, [], { keys, token, leavesVote: false, read: readRelease });
+  return scripted(RELEASE, [], keys, token, readRelease);
 }
 
 /** @param mayCreate  whether a key that is gone is set again; only while the lease is surely valid */
@@ -75,21 +73,29 @@ export function extension(
   mayCreate: boolean,
 ): Request {
   const args = [String(ttlMs), mayCreate ? '1' : '0'];
-  return scripted(EXTEND, args, { keys, token, leavesVote: true, read: readVote });
+  return scripted(EXTEND, args, keys, token, readVote);
 }
 
 export function inspection(key: string): Request {
-  return scripted(INSPECT, [], { keys: [key], token: '', leavesVote: false, read: () => undefined });
+  return scripted(INSPECT, [], [key], '', readNothing);
 }
 
-function scripted(script: Script, args: readonly string[], asked: RequestDetails): Request {
-  const { keys, token } = asked;
-  const tail = token === '' ? args : [token, ...args];
-  const command: Command = {
-    name: 'evalsha',
-    args: [scriptDigest(script.source), String(keys.length), ...keys, ...tail],
-  };
-  return new Request(command, script, asked);
+function scripted(
+  script: Script,
+  more: readonly string[],
+  keys: readonly string[],
+  token: string,
+  read: Reader,
+): Request {
+  const args = [scriptDigest(script.source), String(keys.length)];
+  for (const key of keys) args.push(key);
+  if (token !== '') args.push(token);
+  for (const argument of more) args.push(argument);
+  return new Request({ name: 'evalsha', args }, script, keys, token, read);
+}
+
+function readNothing(): undefined {
+  return undefined;
 }
 
 function readSet(reply: unknown): Outcome | undefined {

@@ -12,17 +12,39 @@ import type { Request } from './request.js';
 /** An answer to a request for a vote that came after its round was over. */
 export type OnLateVote = (node: Node, round: Round) => void;
 
+/** What a round has to know of the grant that came of it. */
+export interface Outgrowth {
+  /** Given back or lost: a vote that comes in from now on is undone. */
+  readonly isEnded: boolean;
+  /** Told when the last master has answered. */
+  closed(round: Round): void;
+}
+
+/** The way of one request to one master. */
+const Delivery = { unsent: 0, unanswered: 1, followed: 2, answered: 3 } as const;
+type Delivery = (typeof Delivery)[keyof typeof Delivery];
+
 /** One fan-out of claims or extensions over N masters. */
-export class Round implements Sink {
+export class Round implements Sink, Counts {
   readonly request: Request;
   /** The instant before the first request was sent: validity is measured from here. */
   readonly sentAtMs: number;
   /** What each master said, by its index. */
   readonly outcomes: (Outcome | undefined)[];
+  granted = 0;
+  held = 0;
+  foreign = 0;
+  misconfigured = 0;
+  unknown = 0;
+  pending: number;
+  /** What came of it, once it is over. */
+  grant: Outgrowth | undefined;
+  hasFailed = false;
   readonly #nodes: readonly Node[];
-  readonly #counts: Counts;
   readonly #onLateVote: OnLateVote;
-  readonly #isSentTo: boolean[];
+  /** How each master stands, by its index. */
+  readonly #deliveries: Delivery[];
+  #unanswered = 0;
   #asked = 0;
   #answered = 0;
   #sent = 0;
@@ -35,8 +57,8 @@ export class Round implements Sink {
     this.sentAtMs = sentAtMs;
     this.#onLateVote = onLateVote;
     this.outcomes = new Array<undefined>(nodes.length).fill(undefined);
-    this.#isSentTo = new Array<boolean>(nodes.length).fill(false);
-    this.#counts = { granted: 0, held: 0, foreign: 0, misconfigured: 0, unknown: 0, pending: nodes.length };
+    this.#deliveries = new Array<Delivery>(nodes.length).fill(Delivery.unsent);
+    this.pending = nodes.length;
   }
 
   get isWanted(): boolean {
@@ -45,14 +67,14 @@ export class Round implements Sink {
 
   /** What the round says; only once it is over. */
   get decision(): Decision {
-    return verdict(this.#counts);
+    return verdict(this);
   }
 
   /** The masters that may have carried the request out; `nodes` itself when it is all of them. */
   get sentTo(): readonly Node[] {
     return this.#sent === this.#nodes.length
       ? this.#nodes
-      : this.#nodes.filter((node) => this.#isSentTo[node.index] === true);
+      : this.#nodes.filter((node) => this.#deliveries[node.index] !== Delivery.unsent);
   }
 
   /** Asks these masters, and resolves when the round is decided, or all that were asked have answered. */
@@ -75,7 +97,7 @@ export class Round implements Sink {
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
       this.#count(node, { kind: 'unknown', cause: silence, isMisconfigured: false });
-      if (isTimeout && this.#isSentTo[node.index] === true) node.markSilent();
+      if (isTimeout && this.#deliveries[node.index] !== Delivery.unsent) node.markSilent();
     }
     this.#finish();
   }
@@ -85,19 +107,28 @@ export class Round implements Sink {
     if (seen.kind !== 'refused') return;
     const before = this.outcomes[node.index];
     if (before?.kind === 'refused') {
-      this.#counts[before.isForeign ? 'foreign' : 'held']--;
-      this.#counts.pending++;
+      this[before.isForeign ? 'foreign' : 'held']--;
+      this.pending++;
     } else if (before !== undefined) return;
     this.#count(node, seen);
   }
 
   onSent(node: Node): void {
-    if (this.#isSentTo[node.index] === true) return; // a second step after NOSCRIPT
-    this.#isSentTo[node.index] = true;
-    this.#sent++;
+    if (this.#deliveries[node.index] === Delivery.unsent) this.#sent++;
+    this.#deliveries[node.index] = Delivery.unanswered; // also for the second step after NOSCRIPT
+    this.#unanswered++;
   }
 
-  onReply(node: Node, reply: unknown, isFollowed: boolean): void {
+  follow(node: Node): boolean {
+    if (this.#deliveries[node.index] !== Delivery.unanswered) return false;
+    this.#deliveries[node.index] = Delivery.followed;
+    return true;
+  }
+
+  onReply(node: Node, reply: unknown): void {
+    // on a cluster, requests may overtake each other
+    const isFollowed = this.#deliveries[node.index] === Delivery.followed && !node.isCluster;
+    this.#noteAnswer(node);
     const outcome = this.request.read(reply);
     if (this.#isOver) {
       if (outcome?.kind === 'granted' && !isFollowed) this.#onLateVote(node, this);
@@ -106,30 +137,47 @@ export class Round implements Sink {
     this.#add(node, outcome ?? odd(reply));
   }
 
-  onFailure(node: Node, cause: Error): void {
+  onFailure(node: Node, cause: Error, mayRun = false): void {
+    if (!mayRun) this.#noteAnswer(node);
     if (this.#isOver) return; // unknown it was, and undone it is
     this.#add(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+  }
+
+  /** Is a request that may leave a vote unanswered there, with no withdrawal behind it? */
+  owes(node: Node): boolean {
+    return this.#deliveries[node.index] === Delivery.unanswered;
+  }
+
+  get isAnswered(): boolean {
+    return this.#unanswered === 0;
+  }
+
+  #noteAnswer(node: Node): void {
+    const delivery = this.#deliveries[node.index];
+    if (delivery !== Delivery.unanswered && delivery !== Delivery.followed) return;
+    this.#deliveries[node.index] = Delivery.answered;
+    if (--this.#unanswered === 0 && this.#isOver) this.grant?.closed(this);
   }
 
   #add(node: Node, outcome: Outcome): void {
     this.#answered++;
     this.#count(node, outcome);
-    if (decideClaim(this.#counts) !== undefined) this.#finish();
+    if (decideClaim(this) !== undefined) this.#finish();
     else if (this.#answered === this.#asked) this.#settle?.();
   }
 
   #count(node: Node, outcome: Outcome): void {
     this.outcomes[node.index] = outcome;
-    this.#counts.pending--;
+    this.pending--;
     switch (outcome.kind) {
       case 'granted':
-        this.#counts.granted++;
+        this.granted++;
         return;
       case 'refused':
-        this.#counts[outcome.isForeign ? 'foreign' : 'held']++;
+        this[outcome.isForeign ? 'foreign' : 'held']++;
         return;
       case 'unknown':
-        this.#counts[outcome.isMisconfigured ? 'misconfigured' : 'unknown']++;
+        this[outcome.isMisconfigured ? 'misconfigured' : 'unknown']++;
     }
   }
 
@@ -154,18 +202,26 @@ export class Withdrawal implements Sink {
   readonly isWanted = true;
   /** What stands in the way of the next claim, by the master's index; only an undo looks. */
   readonly outcomes: (Outcome | undefined)[] = [];
+  isSettled = false;
   readonly #request: Request;
   readonly #targets: readonly Node[];
+  readonly #rounds: readonly Round[];
   #options: WithdrawalOptions;
   #confirmed = 0;
   #answered = 0;
   #isEnded = false;
   #pending: number;
-  #settle: (() => void) | undefined;
+  #resolve: (() => void) | undefined;
 
-  constructor(request: Request, targets: readonly Node[], options: WithdrawalOptions) {
+  constructor(
+    request: Request,
+    targets: readonly Node[],
+    rounds: readonly Round[],
+    options: WithdrawalOptions,
+  ) {
     this.#request = request;
     this.#targets = targets;
+    this.#rounds = rounds;
     this.#options = options;
     const { counts } = options;
     this.#pending = counts === undefined ? targets.length : targets.filter(counts).length;
@@ -174,17 +230,17 @@ export class Withdrawal implements Sink {
   /** Sends at once; resolves when enough masters confirmed, none that counts is left, or `end` was called. */
   send(): Promise<void> {
     const settled = new Promise<void>((resolve) => {
-      this.#settle = resolve;
-      if (this.#pending === 0) resolve();
+      this.#resolve = resolve;
     });
-    for (const node of this.#targets) node.withdraw(this.#request, this);
+    if (this.#pending === 0) this.#settle();
+    for (const node of this.#targets) node.withdraw(this.#request, this, this.#rounds);
     return settled;
   }
 
   /** Resolves when every master answered or failed, or time is up. */
   all(): Promise<void> {
     return new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolve = resolve;
       if (this.#answered === this.#targets.length || this.#isEnded) resolve();
       this.#options = { onFailed: this.#options.onFailed };
       this.#pending = this.#targets.length - this.#answered;
@@ -195,7 +251,7 @@ export class Withdrawal implements Sink {
   end(): void {
     this.#isEnded = true;
     for (const node of this.#targets) if (node.forget(this)) this.onFailure(node);
-    this.#settle?.();
+    this.#settle();
   }
 
   onSent(): void {}
@@ -212,13 +268,18 @@ export class Withdrawal implements Sink {
     this.#advance(node, 0);
   }
 
+  #settle(): void {
+    this.isSettled = true;
+    this.#resolve?.();
+  }
+
   #advance(node: Node, confirmations: 0 | 1): void {
     this.#answered++;
     const { counts, enough = Infinity } = this.#options;
     if (counts?.(node) === false) return;
     this.#pending--;
     this.#confirmed += confirmations;
-    if (this.#confirmed >= enough || this.#pending <= 0) this.#settle?.();
+    if (this.#confirmed >= enough || this.#pending <= 0) this.#settle();
   }
 }
 

@@ -69,8 +69,7 @@ interface ClientDetails {
   readonly stream?: { readonly writable?: boolean };
 }
 
-type Builtin = { apply(client: RedisClient, args: readonly string[]): Promise<unknown> };
-
+type Builtin = (this: RedisClient, ...args: (string | undefined)[]) => Promise<unknown>;
 const STATE_EVENTS = ['ready', 'close', 'end'] as const;
 
 /** Sends through an ioredis client. */
@@ -121,7 +120,17 @@ export class RedisTransport implements Transport {
   }
 
   call(command: Command): Promise<unknown> {
-    return this.#builtins[command.name].apply(this.#client, command.args);
+    const { name, args } = command;
+    const builtin = this.#builtins[name];
+    // with a fixed number of arguments where it counts: spreading costs as much as the rest of the call
+    switch (args.length) {
+      case 4: // a release of one resource
+        return builtin.call(this.#client, args[0], args[1], args[2], args[3]);
+      case 5: // a plain claim
+        return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4]);
+      default:
+        return builtin.apply(this.#client, [...args]);
+    }
   }
 
   /** Lets go of the client. */

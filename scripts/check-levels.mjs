@@ -14,6 +14,7 @@ const LEVELS = [
     'errors',
     'clock',
     'random',
+    'roll',
     'cancellation',
     'scripts',
     'validity',

@@ -193,6 +193,22 @@ describe('an acquisition that is ended from outside', () => {
       expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
     });
 
+    it(`N=${nodes}: between the last reply of the quorum and its acceptance: ABORTED, and the votes are undone`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const controller = new AbortController();
+      const [last] = masters.slice(Math.floor(nodes / 2)); // the quorum is full with this one
+      if (last === undefined) throw new Error('there is one');
+      const send = last.call.bind(last);
+      last.call = (command) => {
+        const reply = send(command);
+        void reply.then(() => Promise.resolve().then(() => controller.abort())); // one step after it was read
+        return reply;
+      };
+      expect((await rejection(redlock.acquire('r', { signal: controller.signal }))).code).to.equal('ABORTED');
+      await time.advance(100);
+      expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
+    });
+
     it(`N=${nodes}: by a signal that was aborted before: nothing is sent`, async () => {
       const { redlock, masters } = fakeCluster(nodes);
       const error = await rejection(redlock.acquire('r', { signal: AbortSignal.abort('before') }));

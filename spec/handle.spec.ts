@@ -48,6 +48,19 @@ describe('Lease.handle and Redlock.adopt', () => {
       expect(masters.map((master) => master.value('r'))).to.deep.equal(masters.map(() => given.token));
     });
 
+    it(`N=${nodes}: what of the giver's extension was not sent yet is never sent: it could set the keys again`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const given = await redlock.acquire('r', { ttlMs: 3_000 });
+      for (const master of masters) master.become('opening');
+      const extended = rejection(given.extend());
+      await settle();
+      given.handle();
+      for (const master of masters) master.become('ready');
+      await time.advance(100);
+      expect((await extended).code).to.equal('NOT_HELD');
+      for (const master of masters) expect(kindsSentTo(master)).to.deep.equal(['claim']);
+    });
+
     it(`N=${nodes}: what ran out, or was released, is not set again: LOCK_LOST`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
       const first = (await redlock.acquire('a', { ttlMs: 3_000 })).handle();

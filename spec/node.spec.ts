@@ -1,18 +1,25 @@
 import { expect } from 'chai';
-import { Node, SILENT_WINDOW, type Sink, WINDOW } from '../lib/node.js';
+import { Node, SILENT_WINDOW, type Sink, type Withdrawn, WINDOW } from '../lib/node.js';
 import { extension, plainClaim, release, type Request, scriptedClaim, undo } from '../lib/request.js';
 import { FakeMaster, serverError } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
 /** Writes down what it is told. */
-class Notes implements Sink {
+class Notes implements Sink, Withdrawn {
   isWanted = true;
   sent = 0;
+  #isFollowed = false;
   readonly replies: unknown[] = [];
   readonly failures: string[] = [];
 
   onSent(): void {
     this.sent++;
+  }
+
+  follow(): boolean {
+    if (this.#isFollowed || this.sent === 0 || this.replies.length > 0) return false;
+    this.#isFollowed = true;
+    return true;
   }
 
   onReply(_node: Node, reply: unknown): void {
@@ -43,7 +50,7 @@ function ground(): Ground {
     return notes;
   };
   const claims = (count: number): Notes[] =>
-    Array.from({ length: count }, () => send(plainClaim(`k${++claimed}`, `token-${claimed}`, 30_000)));
+    Array.from({ length: count }, () => send(plainClaim([`k${++claimed}`], `token-${claimed}`, 30_000)));
   return { time, master, node, send, claims };
 }
 
@@ -135,9 +142,11 @@ describe('node: one master', () => {
   it('sends the undo of an unanswered claim past the window, behind the claim (rule 5)', () => {
     const { master, node, claims } = ground();
     master.manner = 'freeze';
-    claims(SILENT_WINDOW);
+    const sent = claims(SILENT_WINDOW);
     node.markSilent();
-    for (let i = 1; i <= SILENT_WINDOW; i++) node.withdraw(undo([`k${i}`], `token-${i}`), new Notes());
+    for (const [i, notes] of sent.entries()) {
+      node.withdraw(undo([`k${i + 1}`], `token-${i + 1}`), new Notes(), [notes]);
+    }
     expect(names(master)).to.deep.equal([
       ...Array.from({ length: SILENT_WINDOW }, () => 'set'),
       ...Array.from({ length: SILENT_WINDOW }, () => 'eval'),
@@ -147,10 +156,10 @@ describe('node: one master', () => {
   it('sends one undo past the window for each claim, not more', () => {
     const { master, node, claims } = ground();
     master.manner = 'freeze';
-    claims(SILENT_WINDOW);
+    const sent = claims(SILENT_WINDOW).slice(0, 1);
     node.markSilent();
-    node.withdraw(undo(['k1'], 'token-1'), new Notes());
-    node.withdraw(undo(['k1'], 'token-1'), new Notes());
+    node.withdraw(undo(['k1'], 'token-1'), new Notes(), sent);
+    node.withdraw(undo(['k1'], 'token-1'), new Notes(), sent);
     expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
   });
 });
@@ -178,7 +187,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
     master.manner = 'freeze';
     const notes = send(scriptedClaim(['a'], 'token', 30_000));
     notes.isWanted = false;
-    node.withdraw(undo(['a'], 'token'), new Notes());
+    node.withdraw(undo(['a'], 'token'), new Notes(), [notes]);
     master.thaw();
     await settle();
     expect(names(master)).to.deep.equal(['evalsha', 'eval']); // the second is the undo
@@ -217,7 +226,7 @@ describe('node: texts of errors', () => {
       },
     );
     master.replies.push(error);
-    const notes = send(plainClaim('k', 'c:secret', 30_000));
+    const notes = send(plainClaim(['k'], 'c:secret', 30_000));
     await settle();
     expect(notes.failures.join()).to.contain('unknown command').and.not.contain('secret');
     expect(JSON.stringify(error.command) + error.stack).to.not.contain('secret');

@@ -42,7 +42,7 @@ async function follow(answers: readonly Answer[], order: readonly number[]): Pro
     master.manner = 'lose-request';
     return new Node(master, i, time);
   });
-  const round = new Round(nodes, plainClaim('r', 't', 1_000), time.now(), () => undefined);
+  const round = new Round(nodes, plainClaim(['r'], 't', 1_000), time.now(), () => undefined);
   let isSettled = false;
   void round.ask(nodes).then(() => (isSettled = true));
   const seen: Answer[] = [];
@@ -51,7 +51,7 @@ async function follow(answers: readonly Answer[], order: readonly number[]): Pro
     const [node, answer] = [nodes[i], answers[i]];
     if (node === undefined || answer === undefined) throw new Error('an order of all nodes');
     if (answer === 'error') round.onFailure(node, new Error('gone'));
-    else round.onReply(node, answer, false);
+    else round.onReply(node, answer);
     seen.push(answer);
     for (let turn = 0; turn < 3; turn++) await Promise.resolve();
     expect(isSettled, `${seen.join()} of ${answers.length}`).to.equal(isDecided(seen, answers.length));

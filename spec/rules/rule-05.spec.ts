@@ -54,6 +54,23 @@ describe('rule 5: undo goes to every master that was sent to', () => {
       expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0)); // at once: no repair is needed
     });
 
+    it(`N=${nodes}, forty attempts end at a master that fell silent: each undo goes out at once, past the window`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) master.manner = 'freeze';
+      const failed = Array.from({ length: 40 }, (_, i) =>
+        rejection(redlock.acquire(`r${i}`, { waitMs: 0, nodeTimeoutMs: 50, ttlMs: 60_000 })),
+      );
+      await time.advance(50);
+      await Promise.all(failed);
+      for (const master of masters) {
+        const sent = sentTo(master);
+        expect(sent.length).to.equal(80);
+        for (let i = 1; i <= 40; i++) expect(sent.slice(40)).to.include(`undo ${i}`);
+        master.thaw();
+        expect(master.size).to.equal(0); // no repair is needed
+      }
+    });
+
     it(`N=${nodes}: a caller's abort in the middle of a round does not keep the undos from being sent`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       for (const master of masters) master.latencyMs = 20;

@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { createHistogram } from 'node:perf_hooks';
+import { type Figures, latencyOf, median, medianFigures, ratios, spread } from '../../bench/statistics.js';
+
+const LATENCY = { p50Us: 1, p95Us: 2, p99Us: 3, meanUs: 1 };
+
+function figures(over: Partial<Figures>): Figures {
+  return {
+    pairs: 10,
+    failures: 0,
+    failure: undefined,
+    pairsPerSecond: 100,
+    cpuPerPairUs: 50,
+    acquire: LATENCY,
+    release: LATENCY,
+    pair: LATENCY,
+    ...over,
+  };
+}
+
+describe('bench: medians and ratios', () => {
+  it('the median is the middle value, or the mean of the two in the middle, in whatever order', () => {
+    expect(median([5])).to.equal(5);
+    expect(median([9, 1, 5])).to.equal(5);
+    expect(median([10, 2, 4, 8])).to.equal(6);
+    expect(median([10, 9, 100, 1])).to.equal(9.5); // as numbers, not as texts
+  });
+
+  it('leaves the list as it was, and refuses an empty one', () => {
+    const values = [3, 1, 2];
+    median(values);
+    expect(values).to.deep.equal([3, 1, 2]);
+    expect(() => median([])).to.throw(RangeError);
+  });
+
+  it('a spread is the median and the range', () => {
+    expect(spread([4, 1, 3])).to.deep.equal({ median: 3, min: 1, max: 4 });
+  });
+
+  it('ratios are taken within each round, then the median of them', () => {
+    // the ratio of the medians would be 2; round by round it is 1, 1 and 4
+    expect(ratios([1, 10, 4], [1, 10, 1])).to.deep.equal({ median: 1, min: 1, max: 4 });
+  });
+
+  it('refuses ratios of lists of different lengths: a round is missing', () => {
+    expect(() => ratios([1, 2], [1])).to.throw(RangeError);
+  });
+});
+
+describe('bench: figures', () => {
+  it('reads a histogram of nanoseconds in microseconds', () => {
+    const histogram = createHistogram();
+    for (let i = 1; i <= 100; i++) histogram.record(i * 1_000);
+    const latency = latencyOf(histogram);
+    expect(latency.p50Us).to.be.closeTo(50, 0.1);
+    expect(latency.p95Us).to.be.closeTo(95, 0.1);
+    expect(latency.p99Us).to.be.closeTo(99, 0.1);
+    expect(latency.meanUs).to.be.closeTo(50.5, 0.1);
+  });
+
+  it('over rounds: the median of each field, the sum of what is counted, and the first failure', () => {
+    const rounds = [
+      figures({ pairsPerSecond: 100, pair: { ...LATENCY, p99Us: 30 } }),
+      figures({ pairsPerSecond: 300, pair: { ...LATENCY, p99Us: 10 }, failures: 2, failure: 'first' }),
+      figures({ pairsPerSecond: 200, pair: { ...LATENCY, p99Us: 20 }, failures: 1, failure: 'second' }),
+    ];
+    const { pairs, pairsPerSecond, pair, failures, failure } = medianFigures(rounds);
+    expect({ pairs, pairsPerSecond, p99Us: pair.p99Us, failures, failure }).to.deep.equal({
+      pairs: 30,
+      pairsPerSecond: 200,
+      p99Us: 20,
+      failures: 3,
+      failure: 'first',
+    });
+  });
+});
