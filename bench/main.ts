@@ -28,7 +28,33 @@ async function main(): Promise<void> {
     return;
   }
   if (options === undefined) console.log(USAGE);
-  else await report(await measure(options), options.out);
+  else {
+    const results = await measure(options);
+    await report(results, options.out);
+    const wrong = findWrong(results);
+    if (wrong.length === 0) return;
+    console.error(`\nwrong: ${wrong.join('; ')}`);
+    process.exitCode = 1;
+  }
+}
+
+/** A figure of something that failed is no figure. */
+function findWrong({ healthy, faults, refusals }: Results): string[] {
+  const steps = [
+    ...healthy.flatMap(({ nodes, quorate, floor }) => [
+      { what: `quorate, N = ${nodes}`, figures: quorate },
+      { what: `floor, N = ${nodes}`, figures: floor },
+    ]),
+    ...faults.map(({ fault, figures }) => ({ what: `quorate, ${fault}`, figures })),
+  ];
+  return [
+    ...steps
+      .filter(({ figures }) => figures.failures > 0)
+      .map(({ what, figures }) => `${what}: ${figures.failures} failed (${figures.failure})`),
+    ...refusals
+      .filter(({ code }) => code !== 'NO_QUORUM')
+      .map(({ fault, code }) => `${fault}: ${code}, and not NO_QUORUM`),
+  ];
 }
 
 async function measure(options: BenchOptions): Promise<Results> {
