@@ -23,8 +23,8 @@ export const USAGE = `npm run bench -- [--quick | --smoke] [--rounds N] [--out F
   --out FOLDER  where the results go (default: bench/results)`;
 
 // many short turns: what else the machine does then falls on both contenders alike
-const FULL = { rounds: 15, sliceMs: 40, slices: 20, warmUpMs: 2_000, leases: 10_000, isSmoke: false };
-const QUICK = { ...FULL, rounds: 5, slices: 12, warmUpMs: 1_000 };
+const FULL = { rounds: 15, sliceMs: 100, slices: 8, warmUpMs: 2_000, leases: 10_000, isSmoke: false };
+const QUICK = { ...FULL, rounds: 5, slices: 5, warmUpMs: 1_000 };
 const SMOKE = { rounds: 1, sliceMs: 40, slices: 1, warmUpMs: 40, leases: 200, isSmoke: true };
 
 /** @returns undefined where help was asked for. @throws Error that says what is wrong with the arguments */
