@@ -72,7 +72,8 @@ export class Acquisition {
     for (;;) {
       this.#throwIfCancelled();
       const home = this.#homeForNext();
-      const round = new Round(nodes, this.#request(random.token()), clock.earliest(), this.#onLateVote);
+      const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
+      const round = new Round(nodes, this.#request(random.token()), sentAtMs, this.#onLateVote);
       this.#awaited = round;
       const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
       if (home === undefined) await round.ask(nodes);

@@ -152,6 +152,7 @@ export function nodeTimeoutFor(ttlMs: number, asked: number): number {
 
 /** One resource or several: sorted, without duplicates, none empty. */
 export function resolveResources(given: string | readonly string[]): readonly string[] {
+  if (typeof given === 'string' && given !== '') return [given];
   const list: readonly unknown[] = typeof given === 'string' ? [given] : given;
   if (!Array.isArray(list) || list.length === 0) {
     throw invalidArgument('resources', given, 'a non-empty string or a non-empty array of them');

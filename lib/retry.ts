@@ -22,7 +22,8 @@ export class Retry {
   readonly #ground: RetryGround;
   readonly #patience: Patience;
   readonly #cancellation: Cancellation;
-  readonly #startedAtMs: number;
+  /** Before anything was sent. */
+  readonly startedAtMs: number;
   /** Attempts made or under way. */
   attempts = 1;
   /** No attempt follows the one that is under way. */
@@ -32,12 +33,12 @@ export class Retry {
     this.#ground = ground;
     this.#patience = patience;
     this.#cancellation = cancellation;
-    this.#startedAtMs = ground.clock.earliest();
+    this.startedAtMs = ground.clock.earliest();
     this.isLast = patience.waitMs === 0;
   }
 
   get elapsedMs(): number {
-    return Math.round(this.#ground.clock.now() - this.#startedAtMs);
+    return Math.round(this.#ground.clock.now() - this.startedAtMs);
   }
 
   /**
@@ -48,7 +49,7 @@ export class Retry {
   async next(freeInMs = Infinity): Promise<boolean> {
     const { clock, random, timers } = this.#ground;
     const { minDelayMs, maxDelayMs, waitMs } = this.#patience;
-    const leftMs = this.#startedAtMs + waitMs - clock.now();
+    const leftMs = this.startedAtMs + waitMs - clock.now();
     if (this.isLast || leftMs <= 0) return false;
     const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
     const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);

@@ -18,7 +18,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const ticking = setInterval(() => {
       const pausedMs = performance.now() - tickAtMs;
       tickAtMs = performance.now();
-      if (pausedMs < Number(ttlMs)) return;
+      // a pause that outlived the lease began a third of the ttl after the last renewal at the latest
+      if (pausedMs < Number(ttlMs) / 2 || lease.status === 'held') return;
       clearInterval(ticking);
       const isFired = lease.signal.aborted;
       say(`status ${lease.status}, ${lease.remainingMs()} ms left`);
