@@ -1,6 +1,7 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
-export { Lease, type LeaseHandle, type LeaseStatus } from './lease.js';
+export type { LeaseHandle } from './handle.js';
+export { Lease, type LeaseStatus } from './lease.js';
 export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';
 export type { Inspection, NodeInspection } from './inspection.js';
 export {

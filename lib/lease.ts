@@ -10,17 +10,10 @@ import type { Coordinator, ExtensionEnd } from './coordinator.js';
 import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
+import type { LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl } from './options.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
-
-/** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
-export interface LeaseHandle {
-  readonly version: 1;
-  readonly resources: readonly string[];
-  readonly token: string;
-  readonly ttlMs: number;
-}
 
 /** What a lease needs of the instance that it comes from. */
 export interface LeaseGround {

@@ -9,7 +9,8 @@ import { Coordinator } from './coordinator.js';
 import { invalidArgument, RedlockError } from './errors.js';
 import type { Grant } from './grant.js';
 import { type Inspection, readInspection } from './inspection.js';
-import { Lease, type LeaseGround, type LeaseHandle } from './lease.js';
+import { checkHandle, type LeaseHandle } from './handle.js';
+import { Lease, type LeaseGround } from './lease.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
@@ -22,7 +23,6 @@ import {
   resolveCall,
   resolveOptions,
   resolveResources,
-  resolveTtl,
   type TryAcquireOptions,
 } from './options.js';
 import { type Random, SystemRandom } from './random.js';
@@ -353,24 +353,4 @@ function checkDistinct(transports: readonly Transport[]): void {
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined)
     throw invalidArgument('clients', twice, 'distinct masters: this host and port is given twice');
-}
-
-/** Names what is wrong with a handle, and never shows it: it carries the token. */
-function checkHandle(
-  handle: unknown,
-  driftFactor: number,
-): { resources: readonly string[]; token: string; ttlMs: number } {
-  const wanted = 'the object that lease.handle() gave';
-  if (typeof handle !== 'object' || handle === null) {
-    throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
-  }
-  const { version, resources, token, ttlMs } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
-  if (version !== 1) throw invalidArgument('handle.version', version, '1');
-  if (typeof token !== 'string' || token === '') {
-    throw invalidArgument('handle.token', `a ${typeof token}`, 'a non-empty string');
-  }
-  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, 'an array of names');
-  if (typeof ttlMs !== 'number')
-    throw invalidArgument('handle.ttlMs', ttlMs, 'a whole number of milliseconds');
-  return { resources: resolveResources(resources), token, ttlMs: resolveTtl(ttlMs, ttlMs, driftFactor) };
 }

@@ -28,7 +28,7 @@ const LEVELS = [
   // 2: several masters
   ['round', 'grant', 'failure', 'repairs', 'retry', 'acquisition', 'coordinator'],
   // 3: what a holder has, and what an onlooker sees
-  ['inspection', 'lease'],
+  ['inspection', 'handle', 'lease'],
   // 4: the facade
   ['redlock'],
   // 5: leases put to work

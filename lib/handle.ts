@@ -1,0 +1,33 @@
+/**
+ * A lease on its way from one process to another.
+ */
+import { invalidArgument } from './errors.js';
+import { resolveResources, resolveTtl } from './options.js';
+
+/** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
+export interface LeaseHandle {
+  readonly version: 1;
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttlMs: number;
+}
+
+/** Names what is wrong with a handle, and never shows it: it carries the token. */
+export function checkHandle(
+  handle: unknown,
+  driftFactor: number,
+): { resources: readonly string[]; token: string; ttlMs: number } {
+  const wanted = 'the object that lease.handle() gave';
+  if (typeof handle !== 'object' || handle === null) {
+    throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
+  }
+  const { version, resources, token, ttlMs } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
+  if (version !== 1) throw invalidArgument('handle.version', version, '1');
+  if (typeof token !== 'string' || token === '') {
+    throw invalidArgument('handle.token', `a ${typeof token}`, 'a non-empty string');
+  }
+  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, 'an array of names');
+  if (typeof ttlMs !== 'number')
+    throw invalidArgument('handle.ttlMs', ttlMs, 'a whole number of milliseconds');
+  return { resources: resolveResources(resources), token, ttlMs: resolveTtl(ttlMs, ttlMs, driftFactor) };
+}
