@@ -9,6 +9,8 @@ import { type BenchOptions, parseOptions, USAGE } from './options.js';
 import { type Results, toChart, toMarkdown, toText } from './report.js';
 import {
   type Crew,
+  FAULT_SIZES,
+  type FaultRow,
   measureFaults,
   measureHealthy,
   measureMemory,
@@ -45,7 +47,7 @@ function findWrong({ healthy, faults, refusals }: Results): string[] {
       { what: `quorate, N = ${nodes}`, figures: quorate },
       { what: `floor, N = ${nodes}`, figures: floor },
     ]),
-    ...faults.map(({ fault, figures }) => ({ what: `quorate, ${fault}`, figures })),
+    ...faults.map(({ nodes, fault, figures }) => ({ what: `quorate, N = ${nodes}, ${fault}`, figures })),
   ];
   return [
     ...steps
@@ -67,7 +69,8 @@ async function measure(options: BenchOptions): Promise<Results> {
     const crew: Crew = { floor, quorate, masters: masters.list, options, say };
     await openAll(crew);
     const healthy = await measureHealthy(crew);
-    const faults = await measureFaults(crew);
+    const faults: FaultRow[] = [];
+    for (const nodes of FAULT_SIZES) faults.push(...(await measureFaults(crew, nodes)));
     const refusals = await measureRefusals(crew);
     const memory = await measureMemory(crew);
     const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -');

@@ -17,7 +17,7 @@ export interface BenchOptions {
 
 export const USAGE = `npm run bench -- [--quick | --smoke] [--rounds N] [--out FOLDER]
 
-  --quick       about a minute: fewer rounds, fewer turns in each
+  --quick       under two minutes: fewer rounds, fewer turns in each
   --smoke       a few seconds: proves that everything runs; its figures mean nothing
   --rounds N    how many rounds, from 1 to 100 (default: 15; quick 5, smoke 1)
   --out FOLDER  where the results go (default: bench/results)`;

@@ -8,7 +8,9 @@ import { type Figures, medianFigures, ratios, type Spread, spread } from './stat
 
 export const SIZES = [1, 3, 5, 7] as const;
 /** The quorum under faults. */
-const FAULTY = 5;
+export const FAULTY = 5;
+/** Quorums that a fault leaves whole. */
+export const FAULT_SIZES = [3, 5, 7] as const;
 const WAIT_MS = 500;
 
 export interface Crew {
@@ -30,6 +32,7 @@ export interface HealthyRow {
 }
 
 export interface FaultRow {
+  readonly nodes: number;
   readonly fault: string;
   readonly figures: Figures;
   /** Pairs a second over the healthy rate of the same round. */
@@ -86,12 +89,12 @@ export async function measureHealthy(crew: Crew): Promise<HealthyRow[]> {
   }));
 }
 
-/** One of five frozen, one of five dead: the rate beside the healthy one of the same round. */
-export async function measureFaults(crew: Crew): Promise<FaultRow[]> {
+/** One master frozen, one dead: the rate beside the healthy one of the same round. */
+export async function measureFaults(crew: Crew, nodes: number): Promise<FaultRow[]> {
   const { quorate, masters, options, say } = crew;
   const [first, second] = masters;
   if (first === undefined || second === undefined) throw new Error('faults need masters');
-  const session = sessionOf(FAULTY);
+  const session = sessionOf(nodes);
   const measured = { healthy: [] as Figures[], frozen: [] as Figures[], dead: [] as Figures[] };
   const run = async (into: Figures[]): Promise<void> => {
     await quorate.order({ kind: 'take', session });
@@ -99,7 +102,7 @@ export async function measureFaults(crew: Crew): Promise<FaultRow[]> {
     into.push(await quorate.order({ kind: 'take', session }));
   };
   for (let round = 0; round < options.rounds; round++) {
-    say(`faults: round ${round + 1} of ${options.rounds}`);
+    say(`faults: round ${round + 1} of ${options.rounds}, N = ${nodes}`);
     await run(measured.healthy);
     await first.freeze();
     await run(measured.frozen);
@@ -111,15 +114,12 @@ export async function measureFaults(crew: Crew): Promise<FaultRow[]> {
     await quorate.order({ kind: 'settle', session });
   }
   const row = (fault: string, figures: readonly Figures[]): FaultRow => ({
+    nodes,
     fault,
     figures: medianFigures(figures),
     ratio: ratios(figures.map(rate), measured.healthy.map(rate)),
   });
-  return [
-    row('none', measured.healthy),
-    row('1 of 5 frozen', measured.frozen),
-    row('1 of 5 dead', measured.dead),
-  ];
+  return [row('none', measured.healthy), row('one frozen', measured.frozen), row('one dead', measured.dead)];
 }
 
 /** A majority gone: how long until the caller knows, at `waitMs: 500`. */
