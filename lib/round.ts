@@ -114,8 +114,10 @@ export class Round implements Sink, Counts {
   }
 
   onSent(node: Node): void {
-    if (this.#deliveries[node.index] === Delivery.unsent) this.#sent++;
-    this.#deliveries[node.index] = Delivery.unanswered; // also for the second step after NOSCRIPT
+    const before = this.#deliveries[node.index];
+    if (before === Delivery.unanswered) return; // the second step after NOSCRIPT
+    if (before === Delivery.unsent) this.#sent++;
+    this.#deliveries[node.index] = Delivery.unanswered;
     this.#unanswered++;
   }
 
