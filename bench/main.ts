@@ -43,8 +43,9 @@ async function main(): Promise<void> {
 /** A figure of something that failed is no figure. */
 function findWrong({ healthy, faults, refusals }: Results): string[] {
   const steps = [
-    ...healthy.flatMap(({ nodes, quorate, floor }) => [
-      { what: `quorate, N = ${nodes}`, figures: quorate },
+    ...healthy.flatMap(({ nodes, quorate, plain, floor }) => [
+      { what: `quorate, N = ${nodes}`, figures: quorate.figures },
+      { what: `plain, N = ${nodes}`, figures: plain.figures },
       { what: `floor, N = ${nodes}`, figures: floor },
     ]),
     ...faults.map(({ nodes, fault, figures }) => ({ what: `quorate, N = ${nodes}, ${fault}`, figures })),
@@ -65,8 +66,9 @@ async function measure(options: BenchOptions): Promise<Results> {
   const file = await compileWorker();
   const floor = await Worker.start('floor', file);
   const quorate = await Worker.start('quorate', file);
+  const plain = await Worker.start('plain', file);
   try {
-    const crew: Crew = { floor, quorate, masters: masters.list, options, say };
+    const crew: Crew = { floor, quorate, plain, masters: masters.list, options, say };
     await openAll(crew);
     const healthy = await measureHealthy(crew);
     const faults: FaultRow[] = [];
@@ -78,7 +80,7 @@ async function measure(options: BenchOptions): Promise<Results> {
     return { command, isSmoke, surroundings, rounds, healthy, faults, refusals, memory };
   } finally {
     say('');
-    await Promise.all([floor.stop(), quorate.stop()]);
+    await Promise.all([floor.stop(), quorate.stop(), plain.stop()]);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The results as text, Markdown and a chart. Pure: nothing is measured here. */
 import * as echarts from 'echarts';
 import { FAULTY, type FaultRow, type HealthyRow, type MemoryRow, type RefusalRow } from './scenarios.js';
-import type { Spread } from './statistics.js';
+import type { Figures, Spread } from './statistics.js';
 
 export interface Results {
   readonly command: string;
@@ -44,34 +44,38 @@ function healthyTables({ healthy }: Results): readonly Table[] {
   return [
     {
       title:
-        'Acquire + release in sequence, all masters healthy (floor: plain ioredis, the same commands, no checks)',
-      head: ['N', 'pairs/s', 'floor', 'ratio', 'ratio, range', 'CPU ratio', 'CPU/pair'],
-      rows: healthy.map(({ nodes, quorate, floor, ratio, cpuRatio }) => [
+        'Acquire + release in sequence, all masters healthy (floor: plain ioredis, the commands of a lock without fencing, no checks)',
+      head: ['N', 'pairs/s', 'no fencing', 'floor', 'ratio', 'range', 'no fencing', 'range'],
+      rows: healthy.map(({ nodes, quorate, plain, floor }) => [
         String(nodes),
-        whole(quorate.pairsPerSecond),
-        whole(floor.pairsPerSecond),
-        ratio.median.toFixed(2),
-        range(ratio),
-        cpuRatio.median.toFixed(2),
-        `${whole(quorate.cpuPerPairUs)} µs`,
+        ...[quorate.figures, plain.figures, floor].map(({ pairsPerSecond }) => whole(pairsPerSecond)),
+        ...[quorate, plain].flatMap(({ ratio }) => [ratio.median.toFixed(2), range(ratio)]),
+      ]),
+    },
+    {
+      title: 'CPU of the client per pair',
+      head: ['N', 'quorate', 'no fencing', 'floor', 'ratio', 'no fencing'],
+      rows: healthy.map(({ nodes, quorate, plain, floor }) => [
+        String(nodes),
+        ...[quorate.figures, plain.figures, floor].map(({ cpuPerPairUs }) => `${whole(cpuPerPairUs)} µs`),
+        ...[quorate, plain].map(({ cpuRatio }) => cpuRatio.median.toFixed(2)),
       ]),
     },
     {
       title: 'Operations a second in sequence',
-      head: ['N', 'acquire', 'floor, acquire', 'release', 'floor, release'],
-      rows: healthy.map(({ nodes, quorate, floor }) => [
-        String(nodes),
-        ...[quorate.acquire, floor.acquire, quorate.release, floor.release].map(({ meanUs }) =>
-          whole(1e6 / meanUs),
-        ),
-      ]),
+      head: ['N', 'acquire', 'no fencing', 'floor', 'release', 'no fencing', 'floor'],
+      rows: healthy.map(({ nodes, quorate, plain, floor }) => {
+        const all = [quorate.figures, plain.figures, floor];
+        const steps = [...all.map(({ acquire }) => acquire), ...all.map(({ release }) => release)];
+        return [String(nodes), ...steps.map(({ meanUs }) => whole(1e6 / meanUs))];
+      }),
     },
     {
-      title: 'Latency of quorate in µs: p50 / p95 / p99',
-      head: ['N', 'acquire', 'release', 'both', 'floor, both'],
-      rows: healthy.map(({ nodes, quorate, floor }) => [
+      title: 'Latency in µs: p50 / p95 / p99',
+      head: ['N', 'acquire', 'release', 'both', 'no fencing, both', 'floor, both'],
+      rows: healthy.map(({ nodes, quorate: { figures }, plain, floor }) => [
         String(nodes),
-        ...[quorate.acquire, quorate.release, quorate.pair, floor.pair].map(
+        ...[figures.acquire, figures.release, figures.pair, plain.figures.pair, floor.pair].map(
           ({ p50Us, p95Us, p99Us }) => `${whole(p50Us)} / ${whole(p95Us)} / ${whole(p99Us)}`,
         ),
       ]),
@@ -131,51 +135,47 @@ function surroundings({ surroundings: around, rounds, isSmoke }: Results): strin
 }
 
 const FLOOR_LABEL = 'plain ioredis without checks';
+const PLAIN_LABEL = 'quorate, no fencing';
 
 /** One picture: latency of a pair by N beside the floor, and the rate under faults. */
 export function toChart({ healthy, faults: allFaults }: Results): string {
   const faults = allFaults.filter(({ nodes }) => nodes === FAULTY);
   const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: 960, height: 380 });
-  const bar = { type: 'bar' as const, barMaxWidth: 46, label: { show: true, position: 'top' as const } };
+  const bar = { type: 'bar' as const, barMaxWidth: 34, label: { show: true, position: 'top' as const } };
+  const series = (name: string, figures: readonly Figures[]): echarts.BarSeriesOption => {
+    return { ...bar, name, data: figures.map(({ pair }) => Math.round(pair.p50Us)) };
+  };
   chart.setOption({
     animation: false, // in a file it would begin with bars of no height
     backgroundColor: '#ffffff',
-    color: ['#9aa5b1', '#2563eb', '#0d9488'],
+    color: ['#9aa5b1', '#93b4f5', '#2563eb', '#0d9488'],
     title: [
       { text: 'Acquire + release, p50 (µs)', left: 60, top: 8, textStyle: { fontSize: 15 } },
       { text: 'N = 5: rate under a fault, healthy = 1', left: 560, top: 8, textStyle: { fontSize: 15 } },
     ],
-    legend: { data: [FLOOR_LABEL, 'quorate'], left: 55, top: 34, itemGap: 24 },
+    legend: { data: [FLOOR_LABEL, PLAIN_LABEL, 'quorate'], left: 55, top: 34, itemGap: 24 },
     grid: [
       { left: 60, top: 72, width: 420, height: 250 },
       { left: 560, top: 72, width: 360, height: 250 },
     ],
-    xAxis: [
-      {
-        type: 'category',
-        gridIndex: 0,
-        data: healthy.map(({ nodes }) => String(nodes)),
-        name: 'masters',
-        nameLocation: 'middle',
-        nameGap: 28,
-      },
-      {
-        type: 'category',
-        gridIndex: 1,
-        data: faults.map(({ fault }) => (fault === 'none' ? 'healthy' : fault)),
-      },
-    ],
+    xAxis: axes(healthy, faults),
     yAxis: [
       { type: 'value', gridIndex: 0 },
       { type: 'value', gridIndex: 1, min: 0 },
     ],
     series: [
-      {
-        ...bar,
-        name: FLOOR_LABEL,
-        data: healthy.map(({ floor }) => Math.round(floor.pair.p50Us)),
-      },
-      { ...bar, name: 'quorate', data: healthy.map(({ quorate }) => Math.round(quorate.pair.p50Us)) },
+      series(
+        FLOOR_LABEL,
+        healthy.map(({ floor }) => floor),
+      ),
+      series(
+        PLAIN_LABEL,
+        healthy.map(({ plain }) => plain.figures),
+      ),
+      series(
+        'quorate',
+        healthy.map(({ quorate }) => quorate.figures),
+      ),
       {
         ...bar,
         name: 'rate',
@@ -188,6 +188,24 @@ export function toChart({ healthy, faults: allFaults }: Results): string {
   const svg = chart.renderToSVGString();
   chart.dispose();
   return svg;
+}
+
+function axes(healthy: readonly HealthyRow[], faults: readonly FaultRow[]): echarts.XAXisComponentOption[] {
+  return [
+    {
+      type: 'category',
+      gridIndex: 0,
+      data: healthy.map(({ nodes }) => String(nodes)),
+      name: 'masters',
+      nameLocation: 'middle',
+      nameGap: 28,
+    },
+    {
+      type: 'category',
+      gridIndex: 1,
+      data: faults.map(({ fault }) => (fault === 'none' ? 'healthy' : fault)),
+    },
+  ];
 }
 
 function whole(value: number): string {

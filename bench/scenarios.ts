@@ -16,6 +16,8 @@ const WAIT_MS = 500;
 export interface Crew {
   readonly floor: Worker;
   readonly quorate: Worker;
+  /** quorate without fencing tokens. */
+  readonly plain: Worker;
   readonly masters: readonly Master[];
   readonly options: BenchOptions;
   readonly say: (what: string) => void;
@@ -24,8 +26,15 @@ export interface Crew {
 export interface HealthyRow {
   readonly nodes: number;
   readonly floor: Figures;
-  readonly quorate: Figures;
-  /** Pairs a second, quorate over floor, round by round. */
+  /** As it comes, and without fencing tokens. */
+  readonly quorate: Beside;
+  readonly plain: Beside;
+}
+
+/** A contender beside the floor. */
+export interface Beside {
+  readonly figures: Figures;
+  /** Pairs a second over the floor's, round by round. */
   readonly ratio: Spread;
   /** CPU time of the client per pair, likewise. */
   readonly cpuRatio: Spread;
@@ -53,40 +62,50 @@ export interface MemoryRow {
 
 export const sessionOf = (nodes: number): string => `n${nodes}`;
 
-export async function openAll({ floor, quorate, masters }: Crew): Promise<void> {
+export async function openAll({ floor, quorate, plain, masters }: Crew): Promise<void> {
   for (const nodes of SIZES) {
     const urls = masters.slice(0, nodes).map(({ url }) => url);
-    for (const worker of [floor, quorate])
+    for (const worker of [floor, quorate, plain])
       await worker.order({ kind: 'open', session: sessionOf(nodes), urls });
   }
 }
 
 export async function measureHealthy(crew: Crew): Promise<HealthyRow[]> {
-  const { floor, quorate, options, say } = crew;
-  const figures = new Map(
-    SIZES.map((nodes) => [nodes, { floor: [] as Figures[], quorate: [] as Figures[] }]),
-  );
-  for (const nodes of SIZES)
-    for (const worker of [floor, quorate]) await turn(worker, nodes, options.warmUpMs);
+  const { floor, quorate, plain, options, say } = crew;
+  const workers = [floor, quorate, plain];
+  const figures = SIZES.map((nodes) => ({
+    nodes,
+    of: new Map(workers.map((one) => [one, [] as Figures[]])),
+  }));
+  for (const nodes of SIZES) for (const worker of workers) await turn(worker, nodes, options.warmUpMs);
   for (let round = 0; round < options.rounds; round++) {
-    for (const [nodes, { floor: floors, quorate: quorates }] of figures) {
+    for (const { nodes, of } of figures) {
       say(`healthy: round ${round + 1} of ${options.rounds}, N = ${nodes}`);
-      for (const worker of [floor, quorate]) await worker.order({ kind: 'take', session: sessionOf(nodes) });
+      for (const worker of workers) await worker.order({ kind: 'take', session: sessionOf(nodes) });
       for (let slice = 0; slice < options.slices; slice++) {
-        const order = (round + slice) % 2 === 0 ? [floor, quorate] : [quorate, floor];
-        for (const worker of order) await turn(worker, nodes, options.sliceMs);
+        const first = (round + slice) % workers.length; // each is first, last and in the middle equally often
+        for (const worker of [...workers.slice(first), ...workers.slice(0, first)]) {
+          await turn(worker, nodes, options.sliceMs);
+        }
       }
-      floors.push(await floor.order({ kind: 'take', session: sessionOf(nodes) }));
-      quorates.push(await quorate.order({ kind: 'take', session: sessionOf(nodes) }));
+      for (const worker of workers) {
+        of.get(worker)?.push(await worker.order({ kind: 'take', session: sessionOf(nodes) }));
+      }
     }
   }
-  return [...figures].map(([nodes, { floor: floors, quorate: quorates }]) => ({
-    nodes,
-    floor: medianFigures(floors),
-    quorate: medianFigures(quorates),
-    ratio: ratios(quorates.map(rate), floors.map(rate)),
-    cpuRatio: ratios(quorates.map(cpu), floors.map(cpu)),
-  }));
+  return figures.map(({ nodes, of }) => {
+    const floors = of.get(floor) ?? [];
+    const beside = (worker: Worker): Beside => besideFloor(of.get(worker) ?? [], floors);
+    return { nodes, floor: medianFigures(floors), quorate: beside(quorate), plain: beside(plain) };
+  });
+}
+
+function besideFloor(figures: readonly Figures[], floors: readonly Figures[]): Beside {
+  return {
+    figures: medianFigures(figures),
+    ratio: ratios(figures.map(rate), floors.map(rate)),
+    cpuRatio: ratios(figures.map(cpu), floors.map(cpu)),
+  };
 }
 
 /** One master frozen, one dead: the rate beside the healthy one of the same round. */
@@ -143,9 +162,9 @@ export async function measureRefusals(crew: Crew): Promise<RefusalRow[]> {
   return [toRefusalRow('3 of 5 dead', dead), toRefusalRow('3 of 5 frozen', frozen)];
 }
 
-export async function measureMemory({ floor, quorate, options, say }: Crew): Promise<MemoryRow[]> {
+export async function measureMemory({ floor, quorate, plain, options, say }: Crew): Promise<MemoryRow[]> {
   const rows: MemoryRow[] = [];
-  for (const worker of [quorate, floor]) {
+  for (const worker of [quorate, plain, floor]) {
     for (const hold of await worker.order({ kind: 'kinds' })) {
       say(`memory: ${worker.name}, ${hold.label}`);
       const { leases } = options;
@@ -172,9 +191,9 @@ async function refuse({ quorate }: Crew): Promise<Refusal> {
 }
 
 /** The other sessions share the masters: all of them must be connected again before the next fault. */
-async function settle({ quorate, floor }: Crew): Promise<void> {
+async function settle({ quorate, plain, floor }: Crew): Promise<void> {
   await pause(50);
-  for (const worker of [quorate, floor]) {
+  for (const worker of [quorate, plain, floor]) {
     for (const nodes of SIZES) await worker.order({ kind: 'settle', session: sessionOf(nodes) });
   }
 }

@@ -6,16 +6,18 @@
  * are not split (protocol C2). Every attempt draws a fresh token, has one deadline for everything it waits for, and
  * is undone on every master that it was sent to before the next one starts.
  */
+import { Acceptance } from './acceptance.js';
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timer, Timers } from './clock.js';
 import type { RedlockError } from './errors.js';
-import { type CallContext, cancelledError, type RoundFailure, roundError } from './failure.js';
+import { type CallContext, cancelledError, isHopeless, type RoundFailure, roundError } from './failure.js';
+import type { Floor } from './floor.js';
 import { Grant } from './grant.js';
-import { isPermanent, type Node } from './node.js';
+import type { Node } from './node.js';
 import type { Outcome } from './quorum.js';
 import type { Random } from './random.js';
 import type { Repairs } from './repairs.js';
-import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
+import { NO_MARKER, plainClaim, type Request, type Scope, scriptedClaim, undo } from './request.js';
 import { type Patience, Retry } from './retry.js';
 import { Round, Withdrawal } from './round.js';
 import { expiredByMs, validUntilMs } from './validity.js';
@@ -29,13 +31,14 @@ export interface Ground {
   readonly timers: Timers;
   readonly random: Random;
   readonly repairs: Repairs;
+  readonly floor: Floor;
   readonly driftFactor: number;
 }
 
 /** What one acquisition is asked for; times in milliseconds. */
 export interface Wish extends Patience {
   readonly resources: readonly string[];
-  readonly keys: readonly string[];
+  readonly scope: Scope;
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
 }
@@ -55,6 +58,8 @@ export class Acquisition {
   #lastFull: { readonly round: Round; readonly failure: RoundFailure } | undefined;
   /** The shortest time left among the keys that were in the way last. */
   #shortestMs = Infinity;
+  /** Under way when the masters granted with different fences. */
+  #acceptance: Acceptance | undefined;
   /** What the attempt waits for now; nothing once its time is up. */
   #awaited: Round | Withdrawal | undefined;
 
@@ -73,11 +78,15 @@ export class Acquisition {
       this.#throwIfCancelled();
       const home = this.#homeForNext();
       const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
-      const round = new Round(nodes, this.#request(random.token()), sentAtMs, this.#onLateVote);
+      const request = this.#request(random.token(), sentAtMs);
+      const round = new Round(nodes, request, sentAtMs, this.#onLateVote);
       this.#awaited = round;
       const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      if (request.isFenced) this.#bringToOneFence(round);
       if (home === undefined) await round.ask(nodes);
       const isFull = home === undefined || (await this.#askHomeFirst(round, home));
+      this.#acceptance?.end();
+      if (request.isFenced) this.#learnClocks(round);
       const grant = this.#accept(round);
       if (grant !== undefined) {
         this.#finish(timer);
@@ -86,7 +95,9 @@ export class Acquisition {
       await this.#giveUp(round, isFull);
       this.#finish(timer);
       this.#throwIfCancelled();
-      if (this.#isHopeless() || !(await this.#retry.next(this.#shortestMs))) throw this.#error();
+      const last = this.#lastFull;
+      if (last !== undefined && isHopeless(last.failure, last.round)) throw this.#error();
+      if (!(await this.#retry.next(this.#shortestMs))) throw this.#error();
       this.#cancellation.onCancel = this.#endWait; // the wait between two attempts had its own
     }
   }
@@ -113,6 +124,23 @@ export class Acquisition {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request);
   };
 
+  #bringToOneFence(round: Round): void {
+    this.#acceptance = undefined;
+    round.onSplit = () => {
+      this.#acceptance ??= new Acceptance(this.#ground.nodes, round, this.#wish.ttlMs);
+      this.#acceptance.proceed();
+    };
+  }
+
+  /** Masters that had to make a new counter told their clocks: the next new one starts alike on all. */
+  #learnClocks({ outcomes, isPrompt, sentAtMs }: Round): void {
+    if (!isPrompt) return; // the request waited here, and its instant says nothing
+    outcomes.forEach((outcome, index) => {
+      if (outcome?.kind !== 'granted' || outcome.clockUs === 0) return;
+      this.#ground.floor.learn(index, outcome.clockUs, sentAtMs);
+    });
+  }
+
   /** Asks the others only if the home master grants. @returns whether all were asked */
   async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
     await round.ask([home]);
@@ -128,12 +156,13 @@ export class Acquisition {
   #accept(round: Round): Grant | undefined {
     const { clock, driftFactor } = this.#ground;
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
-    const { keys, token } = round.request;
+    const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const goneMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
-    const grant = new Grant(keys, token, round.sentTo, untilMs, goneMs);
+    const grant = new Grant(scope, token, round.fence, round.sentTo);
+    grant.validUntilMs = untilMs;
+    grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
     round.grant = grant;
     if (!round.isAnswered) grant.opened(round);
     return grant;
@@ -169,11 +198,14 @@ export class Acquisition {
   }
 
   #undo(round: Round): Withdrawal {
-    const { keys, token } = round.request;
+    const { scope, token } = round.request;
     // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
     // have been carried out twice, and refused the second time by its own vote.
-    const targets = round.sentTo.filter((node) => !isExplained(round.outcomes[node.index]));
-    return new Withdrawal(undo(keys, token), targets, [round], {
+    // (A master that refused a fence had given its vote before.)
+    const targets = round.sentTo.filter(
+      (node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]),
+    );
+    return new Withdrawal(undo(scope, token, round.highestFence), targets, [round], {
       counts: (node) => round.outcomes[node.index]?.kind === 'refused',
       onFailed: (node) => this.#owe(node, round.request),
     });
@@ -201,34 +233,28 @@ export class Acquisition {
     const { nodesByName } = this.#ground;
     if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
     if (nodesByName.length === 1) return undefined;
-    const first = hash(this.#wish.keys[0] ?? '') % nodesByName.length;
+    const first = hash(this.#wish.scope.keys[0] ?? '') % nodesByName.length;
     const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
     return order.find((node) => node.isHealthy);
   }
 
-  /** Plain at first; a script where it takes several keys, or where a refusal is likely and shall tell its reason. */
-  #request(token: string): Request {
-    const { keys, ttlMs } = this.#wish;
-    if (isOne(keys) && this.#retry.attempts === 1) return plainClaim(keys, token, ttlMs);
-    return scriptedClaim(keys, token, ttlMs);
-  }
-
-  /** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
-  #isHopeless(): boolean {
-    const last = this.#lastFull;
-    if (last?.failure === 'foreign') return true;
-    if (last?.failure !== 'misconfigured') return false;
-    const causes = last.round.outcomes.flatMap((outcome) =>
-      outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
-    );
-    return causes.every(isPermanent);
+  /**
+   * Plain at first, where nothing but the key is asked for; a script where it takes more, or where a refusal is likely
+   * and shall tell its reason.
+   */
+  #request(token: string, sentAtMs: number): Request {
+    const { scope, ttlMs } = this.#wish;
+    const { keys, counters, guardMs } = scope;
+    const isPlain = keys.length === 1 && counters.length === 0 && guardMs === NO_MARKER;
+    if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
+    return scriptedClaim(scope, token, ttlMs, counters.length === 0 ? 0 : this.#ground.floor.at(sentAtMs));
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */
-  #owe(node: Node, { keys, token }: Request): void {
+  #owe(node: Node, { scope, token }: Request): void {
     const { clock, driftFactor, repairs } = this.#ground;
     const untilMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);
-    repairs.add(node, { keys, token, untilMs });
+    repairs.add(node, { scope, token, untilMs });
   }
 
   #throwIfCancelled(): void {
@@ -250,11 +276,10 @@ export class Acquisition {
   }
 }
 
-function isOne(keys: readonly string[]): keys is readonly [string] {
-  return keys.length === 1;
-}
-
-/** Refused, and the master said by what. */
+/**
+ * Refused, and the master said by what. (A quarantined master did not look: a claim that was sent twice, before and
+ * after a restart, may have left a vote.)
+ */
 function isExplained(outcome: Outcome | undefined): boolean {
   return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isForeign);
 }

@@ -7,16 +7,18 @@
  */
 import { Acquisition, type Ground, type Wish } from './acquisition.js';
 import type { Cancellation } from './cancellation.js';
-import type { Clock, Timer, Timers } from './clock.js';
-import { cancelledError, lossError, roundError } from './failure.js';
+import type { Clock, Timers } from './clock.js';
+import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
+import { Floor } from './floor.js';
 import { Grant } from './grant.js';
-import { Node, type Sink } from './node.js';
+import { Node } from './node.js';
 import { quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { Repairs } from './repairs.js';
 import { extension, inspection, release, type Request, undo } from './request.js';
 import { Retry } from './retry.js';
 import { Round, Withdrawal } from './round.js';
+import { type Look, survey } from './survey.js';
 import type { Transport } from './transport.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 
@@ -34,10 +36,12 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
-/** What one master said of a key. */
-export type Look =
-  | { readonly kind: 'answered'; readonly reply: unknown }
-  | { readonly kind: 'unknown'; readonly cause: Error };
+/** What another process held, as far as it takes to go on with it. */
+export interface Adoption {
+  readonly token: string;
+  /** 0 for a lease without fencing. */
+  readonly fence: number;
+}
 
 export class Coordinator {
   readonly nodes: readonly Node[];
@@ -54,6 +58,7 @@ export class Coordinator {
       timers,
       random,
       repairs: new Repairs(this.nodes, clock, timers),
+      floor: new Floor(),
       driftFactor,
     };
   }
@@ -94,10 +99,10 @@ export class Coordinator {
    * Takes over what another process held, by an extension that never sets a key again: while a quorum of masters still
    * holds the token, nobody else can have held the lock since it was granted. Rejects with a `RedlockError`.
    */
-  async adopt(wish: Wish, token: string, cancellation: Cancellation): Promise<Grant> {
+  async adopt(wish: Wish, { token, fence }: Adoption, cancellation: Cancellation): Promise<Grant> {
     const retry = new Retry(this.#ground, wish, cancellation);
     for (;;) {
-      const grant = new Grant(wish.keys, token, this.nodes, -Infinity, -Infinity);
+      const grant = new Grant(wish.scope, token, fence, this.nodes);
       const round = this.#extensionRound(grant, wish.ttlMs, false);
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
       if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);
@@ -110,10 +115,11 @@ export class Coordinator {
       }
       const { decision } = round;
       if (decision === 'granted' && this.#ground.clock.now() < grant.validUntilMs) return grant;
-      const error = roundError(decision === 'granted' ? 'late' : decision, round, this.nodes, context);
+      const failure = decision === 'granted' ? 'late' : decision;
+      const error = roundError(failure, round, this.nodes, context);
       if (decision === 'held' || decision === 'foreign')
         throw lossError('masters refuse to extend it', wish.resources, error);
-      if (!(await retry.next())) throw error;
+      if (isHopeless(failure, round) || !(await retry.next())) throw error;
     }
   }
 
@@ -121,7 +127,8 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     this.#setAside(grant);
     grant.isEnded = true;
-    const withdrawal = new Withdrawal(release(grant.keys, grant.token), grant.sentTo, grant.open, {
+    const request = release(grant.scope, grant.token, grant.fence);
+    const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),
     });
@@ -140,7 +147,7 @@ export class Coordinator {
   abandon(grant: Grant): void {
     this.#setAside(grant);
     grant.isEnded = true;
-    const request = undo(grant.keys, grant.token);
+    const request = undo(grant.scope, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
     );
@@ -152,39 +159,17 @@ export class Coordinator {
   /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */
   handOver(grant: Grant): void {
     this.#setAside(grant);
+    grant.isHandedOver = true;
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. By the master's index. */
-  async inspect(key: string, nodeTimeoutMs: number): Promise<readonly Look[]> {
-    const looks: (Look | undefined)[] = this.nodes.map(() => undefined);
-    const request = inspection(key);
-    await new Promise<void>((resolve) => {
-      let timer: Timer | undefined = undefined;
-      let pending = this.nodes.length;
-      const note = (node: Node, look: Look): void => {
-        if (looks[node.index] !== undefined) return;
-        looks[node.index] = look;
-        if (--pending > 0) return;
-        timer?.cancel();
-        resolve();
-      };
-      const sink: Sink = {
-        isWanted: true,
-        onSent: () => undefined,
-        onReply: (node, reply) => note(node, { kind: 'answered', reply }),
-        onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
-      };
-      for (const node of this.nodes) node.send(request, sink);
-      timer = this.#ground.timers.deadline(nodeTimeoutMs, () => {
-        const cause = new Error(`no reply within ${nodeTimeoutMs} ms`);
-        for (const node of this.nodes) {
-          node.forget(sink);
-          note(node, { kind: 'unknown', cause });
-        }
-      });
-      if (pending === 0) timer.cancel();
-    });
-    return looks.map((look) => look ?? { kind: 'unknown', cause: new Error('not asked') });
+  inspect(key: string, nodeTimeoutMs: number): Promise<readonly Look[]> {
+    return this.survey(inspection(key), nodeTimeoutMs);
+  }
+
+  /** Asks every master the same; each has the node timeout to answer. By the master's index. */
+  survey(request: Request, nodeTimeoutMs: number): Promise<readonly Look[]> {
+    return survey(this.nodes, this.#ground.timers, request, nodeTimeoutMs);
   }
 
   /** Resolves when a quorum of masters is connected; `cancellation` ends the wait, and it resolves all the same. */
@@ -223,7 +208,7 @@ export class Coordinator {
   }
 
   #extensionRound(grant: Grant, ttlMs: number, mayCreate: boolean): Round {
-    const request: Request = extension(grant.keys, grant.token, ttlMs, mayCreate);
+    const request: Request = extension(grant.scope, grant.token, { ttlMs, fence: grant.fence, mayCreate });
     const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
@@ -254,7 +239,7 @@ export class Coordinator {
     grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
   }
 
-  #owe(node: Node, { keys, token, expiredByMs: untilMs }: Grant): void {
-    this.#ground.repairs.add(node, { keys, token, untilMs });
+  #owe(node: Node, { scope, token, expiredByMs: untilMs }: Grant): void {
+    this.#ground.repairs.add(node, { scope, token, untilMs });
   }
 }

@@ -8,6 +8,8 @@ export type RedlockErrorCode =
   | 'LOCK_TAKEN'
   /** Unknown outcomes made a quorum impossible; the tally names each node and its cause. */
   | 'NO_QUORUM'
+  /** Masters that may have forgotten votes made a quorum impossible; `remainingMs` says for how long. */
+  | 'QUARANTINED'
   /** Masters answered that they cannot take part (NOAUTH, NOPERM, READONLY, MISCONF, OOM, no scripts). */
   | 'MISCONFIGURED'
   /** The key holds something that is no lock. */
@@ -16,6 +18,8 @@ export type RedlockErrorCode =
   | 'VALIDITY_EXPIRED'
   /** The lease was lost: its validity ended, or others hold its keys. */
   | 'LOCK_LOST'
+  /** The fence is lower than one that the resource's guard accepted: a later holder was there. */
+  | 'STALE_FENCE'
   /** The lease is released or was handed over: it is not this one's (any more). */
   | 'NOT_HELD'
   /** The caller's signal aborted; its reason is the `cause`. */
@@ -35,6 +39,8 @@ export type NodeOutcome =
       readonly remainingMs?: number;
       readonly wrongKind?: true;
     }
+  /** It may have forgotten votes, and gives none for so long. */
+  | { readonly node: string; readonly outcome: 'quarantined'; readonly remainingMs: number }
   | { readonly node: string; readonly outcome: 'unknown'; readonly cause: Error };
 
 export interface RedlockErrorDetails {
@@ -42,6 +48,7 @@ export interface RedlockErrorDetails {
   readonly attempts?: number;
   readonly elapsedMs?: number;
   readonly tally?: readonly NodeOutcome[];
+  readonly remainingMs?: number;
   readonly cause?: unknown;
 }
 
@@ -73,6 +80,8 @@ export class RedlockError extends Error {
   readonly elapsedMs: number;
   /** Node by node, what was answered in the last full fan-out; empty where none was made. */
   readonly tally: readonly NodeOutcome[];
+  /** For `QUARANTINED`: when a quorum may vote again, in ms, if no more masters fail; undefined for other codes. */
+  readonly remainingMs: number | undefined;
 
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
@@ -81,6 +90,7 @@ export class RedlockError extends Error {
     this.attempts = details.attempts ?? 0;
     this.elapsedMs = details.elapsedMs ?? 0;
     this.tally = details.tally ?? [];
+    this.remainingMs = details.remainingMs;
     Object.defineProperty(this, BRAND, { value: true });
   }
 

@@ -3,8 +3,8 @@
  */
 import type { Cancelled } from './cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.js';
-import type { Node } from './node.js';
-import { type Decision, type Outcome, quorumOf } from './quorum.js';
+import { isPermanent, type Node } from './node.js';
+import { type Decision, type Outcome, quorumBackInMs, quorumOf } from './quorum.js';
 import type { Round } from './round.js';
 
 /** What a failed call was about. */
@@ -20,6 +20,7 @@ export type RoundFailure = Exclude<Decision, 'granted'> | 'late';
 const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   held: 'LOCK_TAKEN',
   foreign: 'WRONG_KIND',
+  quarantined: 'QUARANTINED',
   misconfigured: 'MISCONFIGURED',
   unknown: 'NO_QUORUM',
   late: 'VALIDITY_EXPIRED',
@@ -28,19 +29,31 @@ const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
 /** The error for a round that failed. */
 export function roundError(
   failure: RoundFailure,
-  round: Round,
+  round: { readonly outcomes: readonly (Outcome | undefined)[] },
   nodes: readonly Node[],
   context: CallContext,
 ): RedlockError {
   const tally = tallyOf(round.outcomes, nodes);
-  return new RedlockError(
-    CODES[failure],
-    `${opening(failure, context.resources)}: ${describe(tally, nodes)}`,
-    {
-      ...context,
-      tally,
-    },
+  const text = `${opening(failure, context.resources)}: ${describe(tally, nodes)}`;
+  const remaining =
+    failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
+  return new RedlockError(CODES[failure], text, { ...context, ...remaining, tally });
+}
+
+function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): number {
+  const times = outcomes.flatMap((outcome) => (outcome?.kind === 'quarantined' ? [outcome.remainingMs] : []));
+  const voting = outcomes.filter((one) => one?.kind === 'granted' || one?.kind === 'refused').length;
+  return quorumBackInMs(times, voting, nodes);
+}
+
+/** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
+export function isHopeless(failure: RoundFailure, { outcomes }: Round): boolean {
+  if (failure === 'foreign') return true;
+  if (failure !== 'misconfigured') return false;
+  const causes = outcomes.flatMap((outcome) =>
+    outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
   );
+  return causes.every(isPermanent);
 }
 
 /** The error for a call that was ended from outside, with what was known by then. */
@@ -88,6 +101,8 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
         ...(outcome.isForeign ? { wrongKind: true as const } : {}),
       };
     }
+    case 'quarantined':
+      return { node, outcome: 'quarantined', remainingMs: outcome.remainingMs };
     case 'unknown':
       return { node, outcome: 'unknown', cause: outcome.cause };
     case undefined:
@@ -96,12 +111,14 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
 }
 
 function opening(failure: RoundFailure, resources: readonly string[]): string {
-  const names = nameResources(resources);
+  const names = resources.length === 0 ? 'locks' : nameResources(resources);
   switch (failure) {
     case 'held':
       return `${names} is taken`;
     case 'foreign':
       return `${names} holds something that is no lock`;
+    case 'quarantined':
+      return `masters that may have forgotten votes give none for ${names}`;
     case 'misconfigured':
       return `the masters cannot lock ${names} as they are set up`;
     case 'unknown':
@@ -124,7 +141,9 @@ function describe(tally: readonly NodeOutcome[], nodes: readonly Node[]): string
   const parts = [`${granted} of ${nodes.length} masters granted, ${quorumOf(nodes.length)} needed`];
   for (const entry of tally) {
     if (entry.outcome === 'refused') parts.push(`${entry.node} refused${why(entry)}`);
-    else if (entry.outcome === 'unknown') parts.push(`${entry.node} unknown (${entry.cause.message})`);
+    else if (entry.outcome === 'quarantined') {
+      parts.push(`${entry.node} quarantined (for ${entry.remainingMs} ms)`);
+    } else if (entry.outcome === 'unknown') parts.push(`${entry.node} unknown (${entry.cause.message})`);
   }
   return parts.join('; ');
 }

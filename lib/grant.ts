@@ -2,36 +2,38 @@
  * A quorum's yes, and what has to be known to extend it or give it back. A lease is a grant in a holder's hands.
  */
 import type { Node } from './node.js';
+import type { Scope } from './request.js';
 import type { Outgrowth, Round } from './round.js';
 
 export class Grant implements Outgrowth {
-  readonly keys: readonly string[];
+  readonly scope: Scope;
   readonly token: string;
+  /** The fencing token that a quorum accepted; 0 without fencing. */
+  readonly fence: number;
   /** The masters that were sent something for it, and therefore may hold its votes. */
   sentTo: readonly Node[];
   /** The holder may believe in it up to this instant, by the local clock. */
-  validUntilMs: number;
+  validUntilMs = -Infinity;
   /** No vote of it is left on any master that is up after this instant. */
-  expiredByMs: number;
+  expiredByMs = -Infinity;
   /** Given back or lost: a vote that comes in from now on is undone. */
   isEnded = false;
+  /** In another process's hands by now. */
+  isHandedOver = false;
   /** The extension under way: what of it was not sent yet must not be sent once the grant has ended. */
   extension: Round | undefined;
   /** Rounds of it whose requests some master has not answered; nothing for a lease on healthy masters. */
   #open: Round[] | undefined;
 
-  constructor(
-    keys: readonly string[],
-    token: string,
-    sentTo: readonly Node[],
-    validUntilMs: number,
-    expiredByMs: number,
-  ) {
-    this.keys = keys;
+  constructor(scope: Scope, token: string, fence: number, sentTo: readonly Node[]) {
+    this.scope = scope;
     this.token = token;
+    this.fence = fence;
     this.sentTo = sentTo;
-    this.validUntilMs = validUntilMs;
-    this.expiredByMs = expiredByMs;
+  }
+
+  get isHeld(): boolean {
+    return !this.isEnded && !this.isHandedOver;
   }
 
   /** Those rounds: what takes the grant back has to follow their requests. */

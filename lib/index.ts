@@ -1,5 +1,6 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
+export type { BootstrapReport, NodeBootstrap } from './guard.js';
 export type { LeaseHandle } from './handle.js';
 export { Lease, type LeaseStatus } from './lease.js';
 export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';
@@ -7,6 +8,7 @@ export type { Inspection, NodeInspection } from './inspection.js';
 export {
   type AcquireOptions,
   type AdoptOptions,
+  type BootstrapOptions,
   DEFAULTS,
   type RedlockOptions,
   type ResolvedOptions,

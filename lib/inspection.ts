@@ -2,9 +2,9 @@
  * Who holds a resource: what the masters answered, put together. No token is shown; holders are told apart by a
  * fingerprint, which says nothing about the token that it was made of.
  */
-import type { Look } from './coordinator.js';
 import type { Node } from './node.js';
 import { quorumOf } from './quorum.js';
+import type { Look } from './survey.js';
 import { fingerprint } from './transport.js';
 
 /** What one master says of a resource. */

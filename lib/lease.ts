@@ -11,7 +11,7 @@ import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
 import type { LeaseHandle } from './handle.js';
-import { nodeTimeoutFor, resolveTtl } from './options.js';
+import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
@@ -22,7 +22,7 @@ export interface LeaseGround {
   readonly timers: Timers;
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
-  readonly driftFactor: number;
+  readonly ttlBounds: TtlBounds;
   /** Called once, when the lease is held no longer, whatever the reason. */
   readonly onEnd: (lease: Lease) => void;
 }
@@ -104,6 +104,20 @@ export class Lease {
     return this.#grant.token;
   }
 
+  /**
+   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along
+   * with each effect; a resource that refuses lower ones than it has seen (`quorate/fence`) is safe from late holders.
+   * Undefined when fencing is off.
+   */
+  get fence(): number | undefined {
+    return this.#grant.fence === 0 ? undefined : this.#grant.fence;
+  }
+
+  /** @internal The end of its validity by the instance's clock, for onlookers that must not disturb. */
+  get validUntilMs(): number {
+    return this.#grant.validUntilMs;
+  }
+
   /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
     this.checkValidity(this.#ground.clock.now());
@@ -145,7 +159,7 @@ export class Lease {
    *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released
    */
   async extend(ttlMs?: number): Promise<void> {
-    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.driftFactor);
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
     while (this.#extension !== undefined) await this.#extension.catch(ignore);
     this.assertHeld();
@@ -182,7 +196,8 @@ export class Lease {
     this.assertHeld();
     this.#end('released');
     this.#ground.coordinator.handOver(this.#grant);
-    return { version: 1, resources: this.resources, token: this.token, ttlMs: this.ttlMs };
+    const { fence, resources, token, ttlMs } = this;
+    return { version: 1, resources, token, ttlMs, ...(fence === undefined ? {} : { fence }) };
   }
 
   /** Releases it at the end of an `await using` block. */
@@ -194,6 +209,7 @@ export class Lease {
   toJSON(): object {
     return {
       resources: this.resources,
+      fence: this.fence,
       ttlMs: this.ttlMs,
       status: this.status,
       remainingMs: this.remainingMs(),

@@ -14,8 +14,10 @@ import type { Transport, TransportState } from './transport.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
 export interface Sink {
-  /** False once nobody waits: what was not sent yet is dropped, and a claim is not sent a second time. */
+  /** False once nobody waits: what was not sent yet is dropped. */
   readonly isWanted: boolean;
+  /** Whether what leaves a vote is sent again, whole, after a NOSCRIPT. @default isWanted */
+  readonly mayResend?: boolean;
   onSent(node: Node): void;
   onReply(node: Node, reply: unknown): void;
   /**
@@ -57,6 +59,8 @@ export class Node {
   readonly #watchers = new Set<() => void>();
   #unwatchClient: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
+  /** It is being sent a script that it did not know. */
+  #isTaught = false;
   #notConnected: Error | undefined;
 
   constructor(transport: Transport, index: number, clock: Clock) {
@@ -196,6 +200,18 @@ export class Node {
     );
   }
 
+  /**
+   * The master does not know a script, and its answer came too late to send it whole: it would not vote for as long as
+   * it is slower than the others, nor begin its quarantine after a restart.
+   */
+  #teach(request: Request): void {
+    const lesson = request.lesson();
+    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#hasRoom()) return;
+    this.#isTaught = true;
+    const over = (): void => void (this.#isTaught = false);
+    this.#transmit(lesson, { isWanted: false, onSent: () => undefined, onReply: over, onFailure: over });
+  }
+
   #onAnswer(): void {
     this.#unanswered -= 1 + this.#abandoned; // answers come in order: those before this one came as well
     this.#abandoned = 0;
@@ -211,9 +227,10 @@ export class Node {
       return;
     }
     this.#onAnswer(); // by an error of the server, or by the end of the connection: nothing is open before it
-    if (error.message.startsWith('NOSCRIPT') && (sink.isWanted || !request.leavesVote)) {
-      this.#transmit(request, sink, request.whole());
-      return;
+    if (error.message.startsWith('NOSCRIPT')) {
+      const isResent = !request.leavesVote || (sink.mayResend ?? sink.isWanted);
+      if (isResent) return this.#transmit(request, sink, request.whole());
+      this.#teach(request);
     }
     sink.onFailure(this, redact(error, request.token));
     if (this.#waiting.size > 0) this.#pump();
@@ -266,7 +283,7 @@ function isClientTimeout(error: Error): boolean {
 
 /** Answers of a server that say that it cannot take part as it is set up. */
 const MISCONFIGURED =
-  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|unknown command|can't run this command/;
+  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
 /** Those among them that pass by themselves, or when somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|OOM)\b/;
 

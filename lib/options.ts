@@ -37,6 +37,11 @@ interface SharedOptions {
    * Milliseconds, at least 1, or `Infinity`. Has no effect without renewal. @default Infinity
    */
   readonly maxHoldMs?: number;
+  /**
+   * Give each lease a fencing token, `lease.fence`, that rises with every grant of the resource. Off, a lone claim is a
+   * plain `SET key token NX PX ttl`. @default true
+   */
+  readonly fencing?: boolean;
   /** The waits between attempts. */
   readonly retry?: RetryOptions;
 }
@@ -50,6 +55,12 @@ export interface RedlockOptions extends SharedOptions {
   readonly driftFactor?: number;
   /** Stands before each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string;
+  /**
+   * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
+   * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
+   * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
+   */
+  readonly restartGuardMs?: number;
 }
 
 /** Options of `tryAcquire`. */
@@ -65,7 +76,13 @@ export interface AcquireOptions extends SharedOptions {
 }
 
 /** Options of `adopt`. */
-export type AdoptOptions = Omit<AcquireOptions, 'ttlMs'>;
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing'>;
+
+/** Options of `bootstrap`. */
+export interface BootstrapOptions {
+  /** Also where there is a marker already: its quarantine ends, and its guard period becomes this instance's. @default false */
+  readonly force?: boolean;
+}
 
 /** The defaults of all options that have a fixed one. */
 export const DEFAULTS = Object.freeze({
@@ -77,6 +94,8 @@ export const DEFAULTS = Object.freeze({
   keyPrefix: '',
   renew: false,
   maxHoldMs: Infinity,
+  fencing: true,
+  restartGuardMs: 0,
   minDelayMs: 10,
   maxDelayMs: 200,
 });
@@ -91,6 +110,7 @@ export interface ResolvedCall {
   readonly nodeTimeoutMs: number;
   readonly renew: boolean;
   readonly maxHoldMs: number;
+  readonly fencing: boolean;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
 }
@@ -99,16 +119,23 @@ export interface ResolvedCall {
 export interface ResolvedOptions extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
+  readonly restartGuardMs: number;
+}
+
+/** What bounds a ttl from below and from above. */
+export interface TtlBounds {
+  readonly driftFactor: number;
+  readonly restartGuardMs: number;
 }
 
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
-const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry'];
-const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix'];
+const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'retry'];
+const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs'];
 
 /** The names that a call takes; `using` renews unless told otherwise. */
 export const CALL_NAMES = {
   acquire: [...SHARED_NAMES, 'signal'],
-  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'signal'],
+  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'signal'],
   adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
 } as const;
 
@@ -121,8 +148,20 @@ export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
   }
   const keyPrefix = or(given.keyPrefix, DEFAULTS.keyPrefix);
   if (typeof keyPrefix !== 'string') throw invalidArgument('keyPrefix', keyPrefix, 'a string');
-  const base: ResolvedOptions = { ...DEFAULTS, nodeTimeoutMs: 0, driftFactor, keyPrefix };
-  return Object.freeze({ ...resolveShared(given, base), driftFactor, keyPrefix });
+  const restartGuardMs = or(given.restartGuardMs, DEFAULTS.restartGuardMs);
+  if (!isCount(restartGuardMs, 0)) {
+    throw invalidArgument('restartGuardMs', restartGuardMs, 'a whole number of milliseconds from 0 on');
+  }
+  const own = { driftFactor, keyPrefix, restartGuardMs };
+  return Object.freeze({ ...resolveShared(given, { ...DEFAULTS, nodeTimeoutMs: 0, ...own }), ...own });
+}
+
+/** Fills in the options of `bootstrap`. */
+export function resolveBootstrap(given: BootstrapOptions): Required<BootstrapOptions> {
+  checkNames('options', given, ['force']);
+  const force = or(given.force, false);
+  if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
+  return { force };
 }
 
 /** Fills in the options of one call from those of the instance. */
@@ -139,9 +178,9 @@ export function resolveCall(
 }
 
 /** The ttl of an extension: `given`, or the lease's own. */
-export function resolveTtl(given: number | undefined, own: number, driftFactor: number): number {
+export function resolveTtl(given: number | undefined, own: number, bounds: TtlBounds): number {
   if (given === undefined) return own;
-  checkTtl(given, driftFactor);
+  checkTtl(given, bounds);
   return given;
 }
 
@@ -172,7 +211,7 @@ export function resolveResources(given: string | readonly string[]): readonly st
 
 function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCall {
   const ttlMs = or(given.ttlMs, base.ttlMs);
-  checkTtl(ttlMs, base.driftFactor);
+  checkTtl(ttlMs, base);
   const waitMs = or(given.waitMs, base.waitMs);
   if (waitMs !== Infinity && !isCount(waitMs, 0)) {
     throw invalidArgument('waitMs', waitMs, 'a whole number of milliseconds from 0 on, or Infinity');
@@ -187,7 +226,9 @@ function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCa
   if (maxHoldMs !== Infinity && !isCount(maxHoldMs, 1)) {
     throw invalidArgument('maxHoldMs', maxHoldMs, 'a whole number of milliseconds from 1 on, or Infinity');
   }
-  return { ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, ...resolveRetry(given.retry, base) };
+  const fencing = or(given.fencing, base.fencing);
+  if (typeof fencing !== 'boolean') throw invalidArgument('fencing', fencing, 'true or false');
+  return { ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, ...resolveRetry(given.retry, base) };
 }
 
 function resolveRetry(
@@ -217,11 +258,15 @@ function or<T>(given: T | undefined, fallback: T): T {
   return given === undefined ? fallback : given;
 }
 
-function checkTtl(ttlMs: number, driftFactor: number): void {
+function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): void {
   if (!isCount(ttlMs, 1)) throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
   const drift = driftMs(ttlMs, driftFactor);
   if (ttlMs <= drift) {
     throw invalidArgument('ttlMs', ttlMs, `longer than the ${drift} ms that are taken off for drift`);
+  }
+  if (restartGuardMs > 0 && ttlMs + drift > restartGuardMs) {
+    const wanted = `at most restartGuardMs (${restartGuardMs} ms) less ${drift} ms for drift: a guard covers no longer lease`;
+    throw invalidArgument('ttlMs', ttlMs, wanted);
   }
 }
 

@@ -7,14 +7,20 @@
 
 /** What one node answered to a claim, an extension or a release. */
 export type Outcome =
-  | { readonly kind: 'granted' }
+  /**
+   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock, where it
+   * re-created the counter by it; else 0.
+   */
+  | { readonly kind: 'granted'; readonly fence: number; readonly clockUs: number }
   /** The node said no: another claimant's vote is there, or (`isForeign`) the key holds no lock at all. */
   | { readonly kind: 'refused'; readonly remainingMs: number | undefined; readonly isForeign: boolean }
+  /** The node may have forgotten votes, and gives none for so long. */
+  | { readonly kind: 'quarantined'; readonly remainingMs: number }
   /** Nobody knows. `isMisconfigured`: the server itself said why it cannot take part. */
   | { readonly kind: 'unknown'; readonly cause: Error; readonly isMisconfigured: boolean };
 
-/** One shared value: a grant says nothing else. */
-export const GRANTED: Outcome = Object.freeze({ kind: 'granted' });
+/** One shared value: without fencing, a grant says nothing else. */
+export const GRANTED: Outcome = Object.freeze({ kind: 'granted', fence: 0, clockUs: 0 });
 
 /** How the nodes of a round stand; the sum of all is N. */
 export interface Counts {
@@ -23,6 +29,8 @@ export interface Counts {
   held: number;
   /** Refused since the key holds something that is no lock. */
   foreign: number;
+  /** Quarantined: they may have forgotten votes. */
+  quarantined: number;
   misconfigured: number;
   /** Unknown for any other cause. */
   unknown: number;
@@ -31,7 +39,7 @@ export interface Counts {
 }
 
 /** A decided round; `open` while an answer that is still to come can change it. */
-export type Decision = 'granted' | 'held' | 'foreign' | 'misconfigured' | 'unknown';
+export type Decision = 'granted' | 'held' | 'foreign' | 'quarantined' | 'misconfigured' | 'unknown';
 
 /** ⌊N/2⌋ + 1: any two quorums of N nodes share a node. */
 export function quorumOf(nodes: number): number {
@@ -39,9 +47,8 @@ export function quorumOf(nodes: number): number {
 }
 
 export function countNodes(counts: Counts): number {
-  return (
-    counts.granted + counts.held + counts.foreign + counts.misconfigured + counts.unknown + counts.pending
-  );
+  const { granted, held, foreign, quarantined, misconfigured, unknown, pending } = counts;
+  return granted + held + foreign + quarantined + misconfigured + unknown + pending;
 }
 
 /** What a round says with the answers that it has, as if no more came. */
@@ -51,10 +58,14 @@ export function verdict(counts: Counts): Decision {
   const spare = nodes - quorum; // so many nodes may fail
   if (counts.granted >= quorum) return 'granted';
   // Each class is charged with the failure only when those before it do not explain it alone.
-  if (counts.held > spare) return 'held';
-  if (counts.held + counts.foreign > spare) return 'foreign';
-  if (counts.held + counts.foreign + counts.misconfigured > spare) return 'misconfigured';
-  return 'unknown';
+  let failed = counts.held;
+  if (failed > spare) return 'held';
+  failed += counts.foreign;
+  if (failed > spare) return 'foreign';
+  failed += counts.quarantined;
+  if (failed > spare) return 'quarantined';
+  failed += counts.misconfigured;
+  return failed > spare ? 'misconfigured' : 'unknown';
 }
 
 /**
@@ -67,15 +78,32 @@ export function decideClaim(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
   const quorum = quorumOf(nodes);
   const spare = nodes - quorum;
-  const { granted, held, foreign, misconfigured, pending } = counts;
+  const { granted, held, pending } = counts;
   if (granted >= quorum) return 'granted';
   if (held > spare) return 'held';
   if (granted + pending >= quorum) return undefined;
+  if (pending === 0) return verdict(counts);
   // Impossible by now; is it settled why? A pending answer can only move the verdict to an earlier class.
-  if (held + pending > spare && pending > 0) return undefined;
-  if (held + foreign > spare) return 'foreign';
-  if (held + foreign + pending > spare && pending > 0) return undefined;
-  if (held + foreign + misconfigured > spare) return 'misconfigured';
-  if (held + foreign + misconfigured + pending > spare && pending > 0) return undefined;
-  return 'unknown';
+  if (held + pending > spare) return undefined;
+  const withForeign = held + counts.foreign;
+  if (withForeign > spare) return 'foreign';
+  if (withForeign + pending > spare) return undefined;
+  const withQuarantined = withForeign + counts.quarantined;
+  if (withQuarantined > spare) return 'quarantined';
+  if (withQuarantined + pending > spare) return undefined;
+  const withMisconfigured = withQuarantined + counts.misconfigured;
+  if (withMisconfigured > spare) return 'misconfigured';
+  return withMisconfigured + pending > spare ? undefined : 'unknown';
+}
+
+/**
+ * When a quorum may vote again at the latest, in ms, if no more masters fail: when so many of the quarantined ones do as
+ * those that vote now lack.
+ *
+ * @param voting  how many of the N nodes vote now
+ */
+export function quorumBackInMs(quarantinedMs: readonly number[], voting: number, nodes: number): number {
+  const sorted = [...quarantinedMs].sort((a, b) => a - b);
+  const missing = Math.min(quorumOf(nodes) - voting, sorted.length);
+  return missing <= 0 ? 0 : (sorted[missing - 1] ?? 0);
 }

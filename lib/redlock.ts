@@ -3,42 +3,46 @@
  */
 import type { Wish } from './acquisition.js';
 import { Cancellation } from './cancellation.js';
-import { type Clock, SystemClock, SystemTimers, type Timers } from './clock.js';
 import { type Master, openClients } from './connect.js';
 import { Coordinator } from './coordinator.js';
 import { invalidArgument, RedlockError } from './errors.js';
 import type { Grant } from './grant.js';
+import {
+  checkMasters,
+  groundOver,
+  isGround,
+  type RedlockGround,
+  type Settings,
+  settingsFor,
+} from './ground.js';
+import { type BootstrapReport, Guard } from './guard.js';
 import { type Inspection, readInspection } from './inspection.js';
 import { checkHandle, type LeaseHandle } from './handle.js';
+import { markerKey, RESERVED } from './keys.js';
 import { Lease, type LeaseGround } from './lease.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
+  type BootstrapOptions,
   CALL_NAMES,
   NO_OPTIONS,
   nodeTimeoutFor,
   type RedlockOptions,
   type ResolvedCall,
   type ResolvedOptions,
+  resolveBootstrap,
   resolveCall,
   resolveOptions,
   resolveResources,
   type TryAcquireOptions,
 } from './options.js';
-import { type Random, SystemRandom } from './random.js';
+import type { Random } from './random.js';
+import { type Scope, SettledScope } from './request.js';
 import { Roll } from './roll.js';
-import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
+import type { RedisClient } from './transport.js';
 import { checkOneSlot } from './slots.js';
 
-/** What an instance stands on; specs and simulations bring their own. */
-export interface RedlockGround {
-  readonly transports: readonly Transport[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  /** Closes what the instance owns. */
-  readonly disconnect: () => void;
-}
+export type { RedlockGround } from './ground.js';
 
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 
@@ -57,6 +61,9 @@ export class Redlock {
   /** The options in force, defaults filled in; `nodeTimeoutMs` 0 stands for min(ttl / 10, 200). */
   readonly options: ResolvedOptions;
   readonly #coordinator: Coordinator;
+  readonly #guard: Guard;
+  readonly #hasCluster: boolean;
+  readonly #settings: Settings;
   readonly #leaseGround: LeaseGround;
   readonly #random: Random;
   readonly #disconnect: () => void;
@@ -77,7 +84,8 @@ export class Redlock {
     const resolved = resolveOptions(options);
     const ground = isGround(over) ? over : groundOver(over, () => undefined);
     const { clock, timers, random, transports } = ground;
-    checkDistinct(transports);
+    checkMasters(transports, resolved);
+    this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = resolved;
     this.#random = random;
     this.#disconnect = ground.disconnect;
@@ -88,12 +96,18 @@ export class Redlock {
       random,
       driftFactor: resolved.driftFactor,
     });
+    this.#settings = settingsFor(transports, resolved);
+    this.#guard = new Guard(this.#coordinator, timers, {
+      marker: markerKey(resolved.keyPrefix),
+      periodMs: resolved.restartGuardMs,
+      nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
+    });
     this.#leaseGround = {
       coordinator: this.#coordinator,
       clock,
       timers,
       fraction: () => this.#random.fraction(),
-      driftFactor: resolved.driftFactor,
+      ttlBounds: resolved,
       onEnd: (lease) => this.#held.delete(lease),
     };
   }
@@ -121,7 +135,7 @@ export class Redlock {
   /**
    * Acquires one resource, or several: all or none. Tries again within `waitMs`.
    *
-   * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
+   * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `QUARANTINED`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
    *   fan-out stood · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
    */
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
@@ -191,11 +205,12 @@ export class Redlock {
    *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
-    const { resources, token, ttlMs } = checkHandle(handle, this.options.driftFactor);
-    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs };
+    const { resources, token, ttlMs, fence } = checkHandle(handle, this.options);
+    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs, fencing: fence > 0 };
     return this.#underCancellation(options.signal, async (cancellation) => {
       const wish = this.#wish(resources, call);
-      return this.#toLease(await this.#coordinator.adopt(wish, token, cancellation), resources, call);
+      const grant = await this.#coordinator.adopt(wish, { token, fence }, cancellation);
+      return this.#toLease(grant, resources, call);
     });
   }
 
@@ -213,12 +228,29 @@ export class Redlock {
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
-  /** Resolves when a quorum of masters is connected. @throws RedlockError `CLOSED` */
+  /**
+   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine.
+   *
+   * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   */
   async ready(): Promise<void> {
     await this.#underCancellation(undefined, async (cancellation) => {
       await this.#coordinator.ready(cancellation);
+      await this.#guard.voting(cancellation);
       if (cancellation.cancelled !== undefined) throw closedError();
     });
+  }
+
+  /**
+   * Declares, with a restart guard, that this is a first start: masters without a marker vote at once. One that has a
+   * marker is left as it is and reported so, unless `force` is set. Only an operator can know: masters that are all
+   * empty are also what a power cut leaves. Never call it while leases may be held that a master has forgotten.
+   *
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum took it · `CLOSED`, `INVALID_ARGUMENT`
+   */
+  async bootstrap(options: BootstrapOptions = NO_OPTIONS): Promise<BootstrapReport> {
+    const { force } = resolveBootstrap(options);
+    return this.#underCancellation(undefined, () => this.#guard.bootstrap(force));
   }
 
   /**
@@ -271,7 +303,7 @@ export class Redlock {
     const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
     return {
       resources,
-      keys: this.#keysFor(resources),
+      scope: this.#scopeFor(resources, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,
@@ -280,10 +312,19 @@ export class Redlock {
     };
   }
 
+  #scopeFor(resources: readonly string[], fencing: boolean): Scope {
+    const scope = new SettledScope(this.#keysFor(resources), this.#settings[fencing ? 'fenced' : 'unfenced']);
+    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.counters], this.#coordinator.nodes);
+    return scope;
+  }
+
   #keysFor(resources: readonly string[]): readonly string[] {
     const { keyPrefix } = this.options;
     const keys = keyPrefix === '' ? resources : resources.map((name) => keyPrefix + name);
-    if (keys.length > 1) checkOneSlot(keys, this.#coordinator.nodes);
+    for (const key of keys) {
+      if (key.startsWith(RESERVED))
+        throw invalidArgument('resources', key, `names that do not begin with ${RESERVED}`);
+    }
     return keys;
   }
 
@@ -319,38 +360,4 @@ const SWEPT_PER_LEASE = 2;
 
 function closedError(): RedlockError {
   return new RedlockError('CLOSED', 'the instance was closed');
-}
-
-function isGround(over: unknown): over is RedlockGround {
-  return typeof over === 'object' && over !== null && 'transports' in over;
-}
-
-function groundOver(clients: readonly RedisClient[], disconnect: () => void): RedlockGround {
-  if (!Array.isArray(clients) || clients.length === 0) {
-    throw invalidArgument('clients', clients, 'a non-empty array of ioredis Redis or Cluster instances');
-  }
-  clients.forEach((client: unknown, i) => checkClient(client, `clients[${i}]`));
-  if (new Set(clients).size < clients.length) {
-    throw invalidArgument('clients', clients, 'distinct: the same client is given twice');
-  }
-  const transports = clients.map((client: RedisClient) => new RedisTransport(client));
-  return {
-    transports,
-    clock: new SystemClock(),
-    timers: new SystemTimers(),
-    random: new SystemRandom(),
-    disconnect: () => {
-      for (const transport of transports) transport.close();
-      disconnect();
-    },
-  };
-}
-
-/** One server that is listed twice would vote twice. */
-function checkDistinct(transports: readonly Transport[]): void {
-  if (transports.length === 0) throw invalidArgument('clients', transports, 'a non-empty array');
-  const names = transports.map(({ name }) => name);
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined)
-    throw invalidArgument('clients', twice, 'distinct masters: this host and port is given twice');
 }

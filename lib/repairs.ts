@@ -8,7 +8,7 @@
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from './clock.js';
 import type { Node, Sink } from './node.js';
-import { type Request, undo } from './request.js';
+import { type Request, type Scope, undo } from './request.js';
 
 export const MAX_ENTRIES_PER_NODE = 10_000;
 const ON_THE_WIRE = 16;
@@ -17,7 +17,7 @@ const LAST_DELAY_MS = 1_000;
 
 /** A vote that may be left on a master. */
 export interface Orphan {
-  readonly keys: readonly string[];
+  readonly scope: Scope;
   readonly token: string;
   /** The vote has surely run out by then. */
   readonly untilMs: number;
@@ -105,7 +105,7 @@ class NodeRepairs {
   }
 
   #start(orphan: Orphan): void {
-    const request = undo(orphan.keys, orphan.token);
+    const request = undo(orphan.scope, orphan.token);
     const repair = new Repair(request);
     this.#running.set(orphan.token, repair);
     const attempt = async (): Promise<void> => {

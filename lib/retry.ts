@@ -33,7 +33,7 @@ export class Retry {
     this.#ground = ground;
     this.#patience = patience;
     this.#cancellation = cancellation;
-    this.startedAtMs = ground.clock.earliest();
+    this.startedAtMs = ground.clock.recent(); // a suspension before the call must not be charged to it
     this.isLast = patience.waitMs === 0;
   }
 

@@ -6,7 +6,7 @@
  */
 import type { Node, Sink } from './node.js';
 import { isMisconfigured } from './node.js';
-import { type Counts, decideClaim, type Decision, type Outcome, verdict } from './quorum.js';
+import { type Counts, decideClaim, type Decision, type Outcome, quorumOf, verdict } from './quorum.js';
 import type { Request } from './request.js';
 
 /** An answer to a request for a vote that came after its round was over. */
@@ -16,6 +16,8 @@ export type OnLateVote = (node: Node, round: Round) => void;
 export interface Outgrowth {
   /** Given back or lost: a vote that comes in from now on is undone. */
   readonly isEnded: boolean;
+  /** Neither ended nor in another process's hands. */
+  readonly isHeld: boolean;
   /** Told when the last master has answered. */
   closed(round: Round): void;
 }
@@ -34,9 +36,16 @@ export class Round implements Sink, Counts {
   granted = 0;
   held = 0;
   foreign = 0;
+  quarantined = 0;
   misconfigured = 0;
   unknown = 0;
   pending: number;
+  /** The fencing token that a quorum accepted; 0 while there is none. */
+  fence = 0;
+  /** Called when a quorum granted, but with different fences: somebody has to bring about an agreement. */
+  onSplit: (() => void) | undefined;
+  /** Every request went out at once: none had to wait for a connection or for room. */
+  isPrompt = true;
   /** What came of it, once it is over. */
   grant: Outgrowth | undefined;
   hasFailed = false;
@@ -44,11 +53,14 @@ export class Round implements Sink, Counts {
   readonly #onLateVote: OnLateVote;
   /** How each master stands, by its index. */
   readonly #deliveries: Delivery[];
+  /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
+  readonly #fences: number[] = [];
   #unanswered = 0;
   #asked = 0;
   #answered = 0;
   #sent = 0;
   #isOver = false;
+  #isAsking = false;
   #settle: (() => void) | undefined;
 
   constructor(nodes: readonly Node[], request: Request, sentAtMs: number, onLateVote: OnLateVote) {
@@ -65,9 +77,24 @@ export class Round implements Sink, Counts {
     return !this.#isOver;
   }
 
+  /** While the lease is held, a slow master's vote is of use; what takes it back will follow it. */
+  get mayResend(): boolean {
+    return !this.#isOver || this.grant?.isHeld === true;
+  }
+
   /** What the round says; only once it is over. */
   get decision(): Decision {
     return verdict(this);
+  }
+
+  /** The highest fence that any master accepted for it; 0 without one. */
+  get highestFence(): number {
+    return this.#fences.reduce((highest, fence) => Math.max(highest, fence), 0);
+  }
+
+  /** The fence that this master accepted for it; 0 without one. */
+  fenceAt(node: Node): number {
+    return this.#fences[node.index] ?? 0;
   }
 
   /** The masters that may have carried the request out; `nodes` itself when it is all of them. */
@@ -84,22 +111,40 @@ export class Round implements Sink, Counts {
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
+    if (this.#asked > targets.length) this.isPrompt = false;
+    this.#isAsking = true;
     for (const node of targets) {
       if (this.#isOver) break;
       node.send(this.request, this);
     }
+    this.#isAsking = false;
     return settled;
   }
 
   /** Ends the round with the answers it has; `silence` is the cause for those that are missing. */
   end(silence: Error, isTimeout: boolean): void {
     if (this.#isOver) return;
+    if (this.request.isFenced && this.fence === 0) this.#dropUnagreed(silence);
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
       this.#count(node, { kind: 'unknown', cause: silence, isMisconfigured: false });
       if (isTimeout && this.#deliveries[node.index] !== Delivery.unsent) node.markSilent();
     }
     this.#finish();
+  }
+
+  /** The master accepted this fence for the vote that it gave. */
+  accepted(node: Node, fence: number): void {
+    if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
+    this.#noteFence(node, fence);
+    this.#proceed();
+  }
+
+  /** The master's vote cannot be counted after all: it did not accept the fence. */
+  retract(node: Node, outcome: Outcome): void {
+    if (this.#isOver || !this.#uncount(node)) return;
+    this.#count(node, outcome);
+    this.#proceed();
   }
 
   /** A second look told more about a refusal, or of one whose answer is not in yet. */
@@ -117,6 +162,7 @@ export class Round implements Sink, Counts {
     const before = this.#deliveries[node.index];
     if (before === Delivery.unanswered) return; // the second step after NOSCRIPT
     if (before === Delivery.unsent) this.#sent++;
+    if (!this.#isAsking) this.isPrompt = false;
     this.#deliveries[node.index] = Delivery.unanswered;
     this.#unanswered++;
   }
@@ -164,8 +210,41 @@ export class Round implements Sink, Counts {
   #add(node: Node, outcome: Outcome): void {
     this.#answered++;
     this.#count(node, outcome);
-    if (decideClaim(this) !== undefined) this.#finish();
-    else if (this.#answered === this.#asked) this.#settle?.();
+    this.#proceed();
+  }
+
+  #proceed(): void {
+    const decision = decideClaim(this);
+    if (decision === undefined) {
+      if (this.#answered === this.#asked) this.#settle?.();
+    } else if (decision === 'granted' && this.request.isFenced && this.fence === 0) {
+      this.onSplit?.(); // the votes are there, the fence is not
+    } else this.#finish();
+  }
+
+  #noteFence(node: Node, fence: number): void {
+    this.#fences[node.index] = fence;
+    let agreed = 0;
+    for (const other of this.#fences) if (other === fence) agreed++;
+    if (agreed >= quorumOf(this.#nodes.length)) this.fence = fence;
+  }
+
+  /** Time is up, and no quorum is of one mind: votes that came with other fences than the highest do not count. */
+  #dropUnagreed(silence: Error): void {
+    const highest = this.highestFence;
+    const cause = new Error(`its vote counts from another number, and ${silence.message}`);
+    for (const node of this.#nodes) {
+      if (this.fenceAt(node) === highest || !this.#uncount(node)) continue;
+      this.#count(node, { kind: 'unknown', cause, isMisconfigured: false });
+    }
+  }
+
+  /** Takes a grant out of the counts; false where there is none. */
+  #uncount(node: Node): boolean {
+    if (this.outcomes[node.index]?.kind !== 'granted') return false;
+    this.granted--;
+    this.pending++;
+    return true;
   }
 
   #count(node: Node, outcome: Outcome): void {
@@ -174,6 +253,10 @@ export class Round implements Sink, Counts {
     switch (outcome.kind) {
       case 'granted':
         this.granted++;
+        if (this.request.isFenced) this.#noteFence(node, outcome.fence);
+        return;
+      case 'quarantined':
+        this.quarantined++;
         return;
       case 'refused':
         this[outcome.isForeign ? 'foreign' : 'held']++;

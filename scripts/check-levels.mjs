@@ -20,19 +20,52 @@ const LEVELS = [
     'validity',
     'options',
     'slots',
+    'keys',
     'transport',
     'connect',
+    'fence/refusal',
+    'fence/memory',
+    'fence/redis',
+    'fence/sql',
+    'fence',
   ],
   // 1: one master
-  ['quorum', 'request', 'node'],
+  ['quorum', 'request', 'floor', 'node'],
   // 2: several masters
-  ['round', 'grant', 'failure', 'repairs', 'retry', 'acquisition', 'coordinator'],
+  [
+    'round',
+    'grant',
+    'failure',
+    'repairs',
+    'retry',
+    'survey',
+    'acceptance',
+    'acquisition',
+    'coordinator',
+    'guard',
+  ],
   // 3: what a holder has, and what an onlooker sees
   ['inspection', 'handle', 'lease'],
   // 4: the facade
-  ['redlock'],
+  ['ground', 'redlock'],
   // 5: leases put to work
   [],
+  // masters in memory, and the simulation
+  [
+    'testing/twins',
+    'testing/seeded',
+    'testing/world',
+    'testing/server',
+    'testing/client',
+    'testing/link',
+    'testing/checker',
+    'testing/faults',
+    'testing/stage',
+    'testing/worker',
+    'testing/simulation',
+    'testing/shrink',
+    'testing/timeline',
+  ],
   // 6: the public surface
   ['index'],
 ];

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
+import { ENTRIES } from './entries.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JEST = 'jest@30.5.2';
@@ -42,7 +43,7 @@ const installed = (name) =>
 // --- what a stranger writes
 
 const ACQUIRE = `
-async function proveIt(Redlock, RedlockError, Redis, urls) {
+async function proveIt({ Redlock, RedlockError }, { MemoryFence, RedisFence }, Redis, urls) {
   const clients = urls.map((url) => new Redis(url));
   const redlock = new Redlock(clients);
   const lease = await redlock.acquire('package', { ttlMs: 5000 });
@@ -53,6 +54,12 @@ async function proveIt(Redlock, RedlockError, Redis, urls) {
   if (three !== 3) throw new Error('using lost the result');
   const refused = await redlock.acquire([]).catch((error) => error);
   if (!(refused instanceof RedlockError) || refused.code !== 'INVALID_ARGUMENT') throw refused;
+  const memory = new MemoryFence();
+  const redis = new RedisFence(clients[0], { keyPrefix: 'package:fence:' });
+  if (!memory.accepts('a', 2) || memory.accepts('a', 1)) throw new Error('the fence in memory');
+  if (!(await redis.accepts('a', 2)) || (await redis.accepts('a', 1))) throw new Error('the fence in Redis');
+  const stale = await redis.check('a', 1).catch((error) => error);
+  if (!(stale instanceof RedlockError) || stale.code !== 'STALE_FENCE') throw stale;
   await redlock.close();
   for (const client of clients) client.disconnect();
 }`;
@@ -60,6 +67,7 @@ async function proveIt(Redlock, RedlockError, Redis, urls) {
 const TYPES = `
 import { Cluster, Redis } from 'ioredis';
 import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
+import { MemoryFence, RedisFence, SqlFence, type SqlQuery } from 'quorate/fence';
 
 const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
 const redlock = new Redlock([new Redis(), new Redis(6380)], options);
@@ -82,6 +90,13 @@ export async function work(signal: AbortSignal): Promise<number> {
     throw error;
   }
 }
+export const guards = [new RedisFence(new Redis()), new RedisFence(new Cluster([{ host: 'a', port: 6379 }]))];
+export async function guarded(query: SqlQuery): Promise<boolean> {
+  new MemoryFence().check('a', 5);
+  await new SqlFence({ table: 'fences' }).check(query, 'a', 5);
+  // @ts-expect-error a fence is a number
+  return guards[0]?.accepts('a', '5') ?? false;
+}
 export async function disposed(): Promise<string> {
   await using lease = await redlock.acquire('e', { renew: true });
   return lease.token;
@@ -89,9 +104,9 @@ export async function disposed(): Promise<string> {
 `;
 
 const FILES = {
-  'import.mjs': `import { Redlock, RedlockError } from 'quorate';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(Redlock, RedlockError, Redis, process.argv.slice(2));\n`,
-  'require.cjs': `const { Redlock, RedlockError } = require('quorate');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(Redlock, RedlockError, Redis, process.argv.slice(2));\n`,
-  'jest.test.js': `const { Redlock, RedlockError } = require('quorate');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(Redlock, RedlockError, Redis, process.env.URLS.split(',')));\n`,
+  'import.mjs': `import * as quorate from 'quorate';\nimport * as fence from 'quorate/fence';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(quorate, fence, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(quorate, fence, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(quorate, fence, Redis, process.env.URLS.split(',')));\n`,
   'types.mts': TYPES,
   'types.cts': TYPES,
   'bundled/types.ts': TYPES,
@@ -113,9 +128,17 @@ function tsconfig(module, moduleResolution, files) {
 
 function checkManifest() {
   run('publint', bin('publint'), ['--strict']);
-  // all resolutions, the old node10 included: "main" and "types" serve it. An entry below the package's own name would need
-  // --profile node16: node10 knows no "exports", and is gone from TypeScript 7 and from every Node that we run on.
-  run('are the types wrong', bin('attw'), ['--pack', '.', '--no-emoji']);
+  // the package's own name by all resolutions, the old node10 included: "main" and "types" serve it. node10 knows no
+  // "exports", so entries below that name are for the others; it is gone from TypeScript 7 and from every Node we run on.
+  const below = Object.keys(ENTRIES).filter((entry) => entry !== '.');
+  run('are the types wrong', bin('attw'), ['--pack', '.', '--no-emoji', '--exclude-entrypoints', ...below]);
+  run('are the types of all entries wrong', bin('attw'), [
+    '--pack',
+    '.',
+    '--no-emoji',
+    '--profile',
+    'node16',
+  ]);
 }
 
 function pack(folder) {

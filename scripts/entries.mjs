@@ -4,6 +4,7 @@
  */
 export const ENTRIES = {
   '.': 'index',
+  './fence': 'fence',
 };
 
 /** The conditions of each entry, types first: each format has its own. */

@@ -22,10 +22,19 @@ export interface Master {
   freeze(): Promise<void>;
   /** Lets it run on; resolves when it answers again. What reached it while it was frozen runs then. */
   thaw(): Promise<void>;
-  /** Brings a killed one back on the same port; `empty`: without the data it had. Resolves when it answers. */
-  restart(options?: { empty?: boolean }): Promise<void>;
+  /** Remembers what is on its disk now, for a `restart({ stale: true })` (backend `process` only). */
+  checkpoint(): Promise<void>;
+  /** Brings a killed one back on the same port. Resolves when it answers. */
+  restart(options?: RestartOptions): Promise<void>;
   /** Ends it and removes its data. Safe to call twice. */
   stop(): Promise<void>;
+}
+
+export interface RestartOptions {
+  /** Without the data it had. @default false */
+  empty?: boolean;
+  /** With the data of the last `checkpoint()`, as a disk that lost what was written since. @default false */
+  stale?: boolean;
 }
 
 export interface Masters extends AsyncDisposable {

@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
-import { fakeCluster } from './support/fake-cluster.js';
-import { sentTo } from './support/commands.js';
+import { counterKey } from '../lib/keys.js';
+import { quorumOf } from '../lib/quorum.js';
+import { type Bench, fakeCluster } from './support/fake-cluster.js';
+import { kindsSentTo, sentTo } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
 import { rejection } from './support/rejection.js';
@@ -61,8 +63,8 @@ describe('the wait of an acquisition', () => {
   });
 
   for (const nodes of SIZES) {
-    it(`N=${nodes}: claim and the look at what refused share one deadline`, async () => {
-      const { redlock, masters, time } = fakeCluster(nodes);
+    it(`N=${nodes}, fencing off: claim and the look at what refused share one deadline`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes, { fencing: false });
       for (const master of masters) {
         master.set('r', 'another');
         master.latencyMs = 40; // the answer to the look would come after 80 ms
@@ -71,6 +73,51 @@ describe('the wait of an acquisition', () => {
       await time.advance(50);
       const { code, elapsedMs } = await failed;
       expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 50]);
+    });
+
+    it(`N=${nodes}, fencing on: the claim's refusal tells its reason, and no look follows`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) {
+        master.set('r', 'another', 5_000);
+        master.latencyMs = 40;
+      }
+      const failed = rejection(redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 }));
+      await time.advance(40);
+      const { code, elapsedMs, tally } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 40]);
+      const refused = tally.filter(({ outcome }) => outcome === 'refused');
+      expect(refused.length).to.be.greaterThan((nodes - 1) / 2);
+      for (const one of refused) expect(one).to.include({ remainingMs: 5_000 - 40 });
+      await time.advance(100);
+      for (const [i, master] of masters.entries()) {
+        // those that had not answered when it was decided may have granted
+        const isExplained = i <= nodes - quorumOf(nodes);
+        expect(sentTo(master)).to.deep.equal(isExplained ? ['claim 1'] : ['claim 1', 'undo 1']);
+      }
+      expect(time.pending).to.equal(0);
+    });
+
+    it(`N=${nodes}, fencing on: claim and acceptance share one deadline; both are undone at its end`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const [i, master] of masters.entries()) {
+        master.set(counterKey('r'), String(i + 1)); // no two alike
+        master.latencyMs = 40; // the answer to the acceptance would come after 80 ms
+      }
+      const acquired = redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 });
+      if (nodes === 1) {
+        await time.advance(40); // one is always of one mind
+        expect((await acquired).fence).to.equal(2);
+        return;
+      }
+      const failed = rejection(acquired);
+      await time.advance(50);
+      const { code, elapsedMs } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 50]);
+      await time.advance(200);
+      const accepted = masters.filter((master) => kindsSentTo(master).includes('accept'));
+      expect(accepted.length).to.equal(Math.floor(nodes / 2)); // those below the highest of the first quorum
+      for (const master of masters) expect(sentTo(master).at(-1)).to.equal('undo 1');
+      expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
     });
 
     it(`N=${nodes}, waitMs 0: one attempt, no timer after it`, async () => {
@@ -142,44 +189,62 @@ describe('the wait of an acquisition', () => {
 
 describe('an acquisition that is ended from outside', () => {
   for (const nodes of SIZES) {
-    for (const [when, atMs] of [
-      ['in the middle of a round', 5],
-      ['in the middle of the look at what refused', 15],
-      ['in the middle of a pause', 25],
+    // plain: the claim is answered after 10 ms, the look at what refused it after 20 ms; fenced: counters that differ
+    // make an acceptance follow the claim, or the claim tells its reason
+    for (const [when, fencing, isHeld, atMs, wanted] of [
+      ['a round', false, true, 5, ['claim 1', 'undo 1']],
+      ['the look at what refused', false, true, 15, ['claim 1', 'undo 1']],
+      ['a pause', false, true, 25, ['claim 1', 'undo 1']],
+      ['a round', true, true, 5, ['claim 1', 'undo 1']],
+      ['a pause', true, true, 15, ['claim 1']],
+      ['an acceptance', true, false, 15, ['claim 1', 'accept 1', 'undo 1']],
     ] as const) {
-      it(`N=${nodes}, by the caller's signal ${when}: ABORTED at once, with its reason; all is undone`, async () => {
-        const { redlock, masters, time } = fakeCluster(nodes, { retry: { minDelayMs: 50, maxDelayMs: 50 } });
-        for (const master of masters) {
+      if (when === 'an acceptance' && nodes === 1) continue; // one is always of one mind
+      const title = `N=${nodes}, fencing ${fencing ? 'on' : 'off'}`;
+      const start = (): Bench => {
+        const bench = fakeCluster(nodes, { fencing, retry: { minDelayMs: 50, maxDelayMs: 50 } });
+        for (const [i, master] of bench.masters.entries()) {
           master.latencyMs = 10;
-          master.set('r', 'another');
+          if (isHeld) master.set('r', 'another');
+          else master.set(counterKey('r'), String(i + 1));
         }
+        return bench;
+      };
+      const expectUndone = ({ masters, time }: Bench): void => {
+        for (const [i, master] of masters.entries()) {
+          // a refusal is explained, unless it was decided before it came; and of the first quorum the last one granted
+          // with the highest fence
+          const isAsked = isHeld ? !fencing || i <= nodes - quorumOf(nodes) : i < Math.floor(nodes / 2);
+          expect(sentTo(master)).to.deep.equal(isAsked ? wanted : ['claim 1', 'undo 1']);
+        }
+        const locks = masters.map((master) => master.value('r'));
+        expect(locks).to.deep.equal(masters.map(() => (isHeld ? 'another' : undefined)));
+        expect(time.pending).to.equal(0);
+      };
+
+      it(`${title}, by the caller's signal in the middle of ${when}: ABORTED at once, with its reason; all is undone`, async () => {
+        const bench = start();
         const controller = new AbortController();
         const reason = new Error('enough');
-        const failed = rejection(redlock.acquire('r', { signal: controller.signal }));
-        await time.advance(atMs);
+        const failed = rejection(bench.redlock.acquire('r', { signal: controller.signal }));
+        await bench.time.advance(atMs);
         controller.abort(reason);
         const error = await failed; // the clock does not move
         expect([error.code, error.cause, error.attempts > 0]).to.deep.equal(['ABORTED', reason, true]);
         expect(getEventListeners(controller.signal, 'abort').length).to.equal(0);
-        await time.advance(100);
-        for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1', 'undo 1']);
-        expect(time.pending).to.equal(0);
+        await bench.time.advance(100);
+        expectUndone(bench);
       });
 
-      it(`N=${nodes}, by close ${when}: CLOSED, and nothing is sent after`, async () => {
-        const { redlock, masters, time } = fakeCluster(nodes, { retry: { minDelayMs: 50, maxDelayMs: 50 } });
-        for (const master of masters) {
-          master.latencyMs = 10;
-          master.set('r', 'another');
-        }
-        const failed = rejection(redlock.acquire('r', { waitMs: Infinity }));
-        await time.advance(atMs);
-        const closed = redlock.close();
+      it(`${title}, by close in the middle of ${when}: CLOSED, and nothing is sent after`, async () => {
+        const bench = start();
+        const failed = rejection(bench.redlock.acquire('r', { waitMs: Infinity }));
+        await bench.time.advance(atMs);
+        const closed = bench.redlock.close();
         expect((await failed).code).to.equal('CLOSED');
-        await time.advance(200);
+        await bench.time.advance(200);
         await closed;
-        for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1', 'undo 1']);
-        expect(time.pending).to.equal(0);
+        expectUndone(bench);
       });
     }
 

@@ -3,7 +3,7 @@ import { Cancellation } from '../lib/cancellation.js';
 import { Coordinator } from '../lib/coordinator.js';
 import type { Wish } from '../lib/acquisition.js';
 import { FakeRandom } from './support/fake-cluster.js';
-import { kindsSentTo } from './support/commands.js';
+import { kindsSentTo, plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -11,7 +11,7 @@ const SIZES = [1, 2, 3, 4, 5];
 const VALID_MS = 988; // of a ttl of 1000
 const WISH: Wish = {
   resources: ['r'],
-  keys: ['r'],
+  scope: plainScope('r'),
   ttlMs: 1_000,
   nodeTimeoutMs: 50,
   waitMs: 0,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Node, SILENT_WINDOW, type Sink } from '../lib/node.js';
 import { plainClaim } from '../lib/request.js';
 import type { TransportState } from '../lib/transport.js';
+import { plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -29,7 +30,7 @@ function ground(state: TransportState = 'ready') {
   let claimed = 0;
   const claim = (): Claim => {
     const sink = new Claim();
-    node.send(plainClaim([`k${++claimed}`], `token-${claimed}`, 30_000), sink);
+    node.send(plainClaim(plainScope(`k${++claimed}`), `token-${claimed}`, 30_000), sink);
     return sink;
   };
   const claims = (count: number): Claim[] => Array.from({ length: count }, claim);

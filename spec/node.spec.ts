@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Node, SILENT_WINDOW, type Sink, type Withdrawn, WINDOW } from '../lib/node.js';
 import { extension, plainClaim, release, type Request, scriptedClaim, undo } from '../lib/request.js';
+import { kindsSentTo, plainScope } from './support/commands.js';
 import { FakeMaster, serverError } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -50,7 +51,9 @@ function ground(): Ground {
     return notes;
   };
   const claims = (count: number): Notes[] =>
-    Array.from({ length: count }, () => send(plainClaim([`k${++claimed}`], `token-${claimed}`, 30_000)));
+    Array.from({ length: count }, () =>
+      send(plainClaim(plainScope(`k${++claimed}`), `token-${claimed}`, 30_000)),
+    );
   return { time, master, node, send, claims };
 }
 
@@ -145,7 +148,7 @@ describe('node: one master', () => {
     const sent = claims(SILENT_WINDOW);
     node.markSilent();
     for (const [i, notes] of sent.entries()) {
-      node.withdraw(undo([`k${i + 1}`], `token-${i + 1}`), new Notes(), [notes]);
+      node.withdraw(undo(plainScope(`k${i + 1}`), `token-${i + 1}`), new Notes(), [notes]);
     }
     expect(names(master)).to.deep.equal([
       ...Array.from({ length: SILENT_WINDOW }, () => 'set'),
@@ -158,17 +161,17 @@ describe('node: one master', () => {
     master.manner = 'freeze';
     const sent = claims(SILENT_WINDOW).slice(0, 1);
     node.markSilent();
-    node.withdraw(undo(['k1'], 'token-1'), new Notes(), sent);
-    node.withdraw(undo(['k1'], 'token-1'), new Notes(), sent);
+    node.withdraw(undo(plainScope('k1'), 'token-1'), new Notes(), sent);
+    node.withdraw(undo(plainScope('k1'), 'token-1'), new Notes(), sent);
     expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
   });
 });
 
 describe('node: a script that the master does not know (rule 11)', () => {
   const cases: [string, Request][] = [
-    ['a claim', scriptedClaim(['a', 'b'], 'token', 30_000)],
-    ['an extension', extension(['a'], 'token', 30_000, true)],
-    ['a release', release(['a'], 'token')],
+    ['a claim', scriptedClaim(plainScope('a', 'b'), 'token', 30_000, 0)],
+    ['an extension', extension(plainScope('a'), 'token', { ttlMs: 30_000, fence: 0, mayCreate: true })],
+    ['a release', release(plainScope('a'), 'token', 0)],
   ];
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
@@ -185,12 +188,12 @@ describe('node: a script that the master does not know (rule 11)', () => {
     const { master, node, send } = ground();
     master.knowsScripts = false;
     master.manner = 'freeze';
-    const notes = send(scriptedClaim(['a'], 'token', 30_000));
+    const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
     notes.isWanted = false;
-    node.withdraw(undo(['a'], 'token'), new Notes(), [notes]);
+    node.withdraw(undo(plainScope('a'), 'token'), new Notes(), [notes]);
     master.thaw();
     await settle();
-    expect(names(master)).to.deep.equal(['evalsha', 'eval']); // the second is the undo
+    expect(kindsSentTo(master)).to.deep.equal(['claim', 'undo', 'lesson']); // on no keys: it is known next time
     expect(master.value('a')).to.equal(undefined);
   });
 
@@ -199,7 +202,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
     master.set('a', 'token', 30_000);
     master.knowsScripts = false;
     master.manner = 'freeze';
-    const notes = send(release(['a'], 'token'));
+    const notes = send(release(plainScope('a'), 'token', 0));
     notes.isWanted = false;
     master.thaw();
     await settle();
@@ -209,7 +212,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   it('a master that never learns it is asked twice, not for ever', async () => {
     const { master, send } = ground();
     master.replies.push(serverError('NOSCRIPT No matching script.'), serverError('ERR no scripts here'));
-    const notes = send(scriptedClaim(['a'], 'token', 30_000));
+    const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
     await settle();
     expect(notes.failures).to.deep.equal(['ERR no scripts here']);
     expect(master.sent.length).to.equal(2);
@@ -226,7 +229,7 @@ describe('node: texts of errors', () => {
       },
     );
     master.replies.push(error);
-    const notes = send(plainClaim(['k'], 'c:secret', 30_000));
+    const notes = send(plainClaim(plainScope('k'), 'c:secret', 30_000));
     await settle();
     expect(notes.failures.join()).to.contain('unknown command').and.not.contain('secret');
     expect(JSON.stringify(error.command) + error.stack).to.not.contain('secret');

@@ -245,10 +245,12 @@ describe('options: node timeout and ttl of an extension', () => {
     });
   }
   it("the lease's own ttl unless another is given; a wrong one is refused", () => {
-    expect(resolveTtl(undefined, 5_000, 0.01)).to.equal(5_000);
-    expect(resolveTtl(70, 5_000, 0.01)).to.equal(70);
+    expect(resolveTtl(undefined, 5_000, { driftFactor: 0.01, restartGuardMs: 0 })).to.equal(5_000);
+    expect(resolveTtl(70, 5_000, { driftFactor: 0.01, restartGuardMs: 0 })).to.equal(70);
     for (const [value] of REFUSED['ttlMs'] ?? []) {
-      expect(thrown(() => resolveTtl(value as number, 5_000, 0.01)).message).to.match(/^ttlMs must be /);
+      expect(
+        thrown(() => resolveTtl(value as number, 5_000, { driftFactor: 0.01, restartGuardMs: 0 })).message,
+      ).to.match(/^ttlMs must be /);
     }
   });
 });

@@ -1,8 +1,16 @@
 import { expect } from 'chai';
-import { type Counts, countNodes, decideClaim, type Decision, quorumOf, verdict } from '../lib/quorum.js';
+import {
+  type Counts,
+  countNodes,
+  decideClaim,
+  type Decision,
+  quorumBackInMs,
+  quorumOf,
+  verdict,
+} from '../lib/quorum.js';
 
 const SIZES = [1, 2, 3, 4, 5];
-const CLASSES = ['granted', 'held', 'foreign', 'misconfigured', 'unknown'] as const;
+const CLASSES = ['granted', 'held', 'foreign', 'quarantined', 'misconfigured', 'unknown'] as const;
 const THREE = ['granted', 'held', 'unknown'] as const;
 type Answer = (typeof CLASSES)[number];
 
@@ -24,7 +32,15 @@ function rank(answer: Answer | undefined): number {
 }
 
 function countsOf(answers: readonly Answer[], nodes: number): Counts {
-  const counts = { granted: 0, held: 0, foreign: 0, misconfigured: 0, unknown: 0, pending: 0 };
+  const counts = {
+    granted: 0,
+    held: 0,
+    foreign: 0,
+    quarantined: 0,
+    misconfigured: 0,
+    unknown: 0,
+    pending: 0,
+  };
   for (const answer of answers) counts[answer]++;
   return { ...counts, pending: nodes - answers.length };
 }
@@ -37,7 +53,8 @@ function naive(answers: readonly Answer[]): Decision {
   if (isMajority(answers.filter((one) => one === 'granted').length)) return 'granted';
   if (!isMajority(without('held'))) return 'held';
   if (!isMajority(without('held', 'foreign'))) return 'foreign';
-  if (!isMajority(without('held', 'foreign', 'misconfigured'))) return 'misconfigured';
+  if (!isMajority(without('held', 'foreign', 'quarantined'))) return 'quarantined';
+  if (!isMajority(without('held', 'foreign', 'quarantined', 'misconfigured'))) return 'misconfigured';
   return 'unknown';
 }
 
@@ -58,8 +75,29 @@ describe('quorum', () => {
 
   it('counts every node once', () => {
     expect(
-      countNodes({ granted: 1, held: 2, foreign: 3, misconfigured: 4, unknown: 5, pending: 6 }),
-    ).to.equal(21);
+      countNodes({
+        granted: 1,
+        held: 2,
+        foreign: 3,
+        quarantined: 4,
+        misconfigured: 5,
+        unknown: 6,
+        pending: 7,
+      }),
+    ).to.equal(28);
+  });
+});
+
+describe('a quorum that quarantine costs', () => {
+  it('is back when so many masters vote again as it lacks', () => {
+    expect(quorumBackInMs([300, 100, 200], 0, 3)).to.equal(200);
+    expect(quorumBackInMs([300, 100], 1, 3)).to.equal(100);
+    expect(quorumBackInMs([300, 100], 0, 3)).to.equal(300); // the third is silent
+    expect(quorumBackInMs([300], 2, 3)).to.equal(0);
+    expect(quorumBackInMs([500], 0, 1)).to.equal(500);
+    expect(quorumBackInMs([4, 3, 2, 1], 1, 5)).to.equal(2);
+    expect(quorumBackInMs([4, 3, 2, 1], 0, 4)).to.equal(3);
+    expect(quorumBackInMs([4, 3], 0, 4)).to.equal(4); // and then it is for the silent ones to come back
   });
 });
 
@@ -73,7 +111,7 @@ describe('a full round', () => {
       }
     });
 
-    it(`N=${nodes}: so do all ${5 ** nodes} combinations of the five classes`, () => {
+    it(`N=${nodes}: so do all ${6 ** nodes} combinations of the six classes`, () => {
       for (const answers of sequences(CLASSES, nodes)) {
         const decision = naive(answers);
         expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(decision);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Node } from '../lib/node.js';
 import { MAX_ENTRIES_PER_NODE, Repairs } from '../lib/repairs.js';
+import { plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -12,7 +13,7 @@ function ground() {
   let owed = 0;
   const owe = (ttlMs = 30_000): string => {
     const token = `token-${++owed}`;
-    repairs.add(node, { keys: [`k${owed}`], token, untilMs: time.now() + ttlMs });
+    repairs.add(node, { scope: plainScope(`k${owed}`), token, untilMs: time.now() + ttlMs });
     return token;
   };
   return { time, master, node, repairs, owe };
@@ -114,7 +115,7 @@ describe('repairs: undos that did not get through at first', () => {
     const { master, node, repairs, time } = ground();
     master.state = 'lost';
     for (const untilMs of [2_000, 9_000]) {
-      repairs.add(node, { keys: ['k'], token: 'token', untilMs: time.now() + untilMs });
+      repairs.add(node, { scope: plainScope('k'), token: 'token', untilMs: time.now() + untilMs });
     }
     expect(repairs.size).to.equal(1);
     await time.advance(5_000);
@@ -123,7 +124,7 @@ describe('repairs: undos that did not get through at first', () => {
 
   it('a vote that comes in while its undo is on the wire is undone again', async () => {
     const { master, node, repairs, time } = ground();
-    const orphan = { keys: ['k'], token: 'token', untilMs: time.now() + 30_000 };
+    const orphan = { scope: plainScope('k'), token: 'token', untilMs: time.now() + 30_000 };
     master.latencyMs = 10;
     repairs.add(node, orphan);
     await settle();

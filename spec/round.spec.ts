@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Node } from '../lib/node.js';
 import { scriptedClaim } from '../lib/request.js';
 import { Round } from '../lib/round.js';
+import { plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -12,7 +13,12 @@ describe('round: what is unanswered', () => {
       const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
       for (const master of masters) master.knowsScripts = knowsScripts;
       const nodes = masters.map((master, i) => new Node(master, i, time));
-      const round = new Round(nodes, scriptedClaim(['a', 'b'], 'token', 1_000), time.now(), () => undefined);
+      const round = new Round(
+        nodes,
+        scriptedClaim(plainScope('a', 'b'), 'token', 1_000, 0),
+        time.now(),
+        () => undefined,
+      );
       const asked = round.ask(nodes);
       expect(round.isAnswered).to.equal(false);
       await asked;

@@ -46,10 +46,12 @@ describe('no text shows a token', () => {
       expectNoToken(bench, redlock);
       expect(JSON.parse(JSON.stringify(lease))).to.deep.equal({
         resources: ['r'],
+        fence: lease.fence,
         ttlMs: 3_000,
         status: 'held',
         remainingMs: 2_968,
       });
+      expect(lease.fence).to.be.a('number'); // a fencing token is no secret
       await lease.release();
       expectNoToken(bench, lease);
       const lost = await redlock.acquire('r', { ttlMs: 3_000 });

@@ -47,8 +47,7 @@ describe('slots: one slot per call where a master is a Redis Cluster', () => {
   });
 
   it('sends nothing for a call that it refuses, and takes the option keyPrefix into account', async () => {
-    const { redlock, masters, other } = fakeCluster(3);
-    for (const master of masters) master.isCluster = true;
+    const { redlock, masters, other } = fakeCluster(3, {}, { isCluster: true });
     expect((await rejection(redlock.acquire(['a', 'b']))).code).to.equal('INVALID_ARGUMENT');
     expect(masters.flatMap(({ sent }) => sent)).to.deep.equal([]);
     const lease = await other('tagged', { keyPrefix: '{app}:' }).redlock.acquire(['a', 'b']);
@@ -56,8 +55,7 @@ describe('slots: one slot per call where a master is a Redis Cluster', () => {
   });
 
   it('a single resource needs no tag', async () => {
-    const { redlock, masters } = fakeCluster(1);
-    for (const master of masters) master.isCluster = true;
+    const { redlock } = fakeCluster(1, {}, { isCluster: true });
     expect((await redlock.acquire('a')).status).to.equal('held');
   });
 });

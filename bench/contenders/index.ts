@@ -4,6 +4,7 @@ import type { Contender } from './contender.js';
 export const CONTENDERS = {
   floor: async (): Promise<Contender> => (await import('./floor.js')).floor,
   quorate: async (): Promise<Contender> => (await import('./quorate.js')).quorate,
+  plain: async (): Promise<Contender> => (await import('./quorate.js')).plain,
 } as const;
 
 export type ContenderName = keyof typeof CONTENDERS;

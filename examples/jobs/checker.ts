@@ -12,6 +12,14 @@ export interface Overlap {
   readonly byMs: number;
 }
 
+/** A grant whose fence is not above that of every grant of the job before it. */
+export interface Fall {
+  readonly job: number;
+  /** Of those before: the one with the highest fence. */
+  readonly before: LeaseRecord;
+  readonly after: LeaseRecord;
+}
+
 export interface Takeover {
   readonly job: number;
   readonly from: LeaseRecord;
@@ -28,7 +36,8 @@ export interface Verdict {
   /** The fewest and the most effects that one job has. */
   readonly effects: { readonly least: number; readonly most: number };
   readonly overlaps: readonly Overlap[];
-  /** Effects of no known job, or whose lease was not valid at the instant at which it was said to be. */
+  readonly falls: readonly Fall[];
+  /** Effects of no known job or lease, with another's fence, or whose lease said `held` when it was not valid. */
   readonly unfounded: readonly Effect[];
 }
 
@@ -44,13 +53,14 @@ export function judge(
     doubled: numbersWith(counts, (count) => count > 1),
     effects: { least: Math.min(...counts), most: Math.max(...counts) },
     overlaps: findOverlaps(leases),
+    falls: findFalls(leases),
     unfounded: findUnfounded(jobs, leases, effects),
   };
 }
 
 export function isClean(verdict: Verdict): boolean {
-  const { lost, doubled, overlaps, unfounded } = verdict;
-  return lost.length + doubled.length + overlaps.length + unfounded.length === 0;
+  const { lost, doubled, overlaps, falls, unfounded } = verdict;
+  return [lost, doubled, overlaps, falls, unfounded].every((wrong) => wrong.length === 0);
 }
 
 /** Effects of job 0, job 1, … */
@@ -85,6 +95,20 @@ function overlapsOfJob(leases: readonly LeaseRecord[]): Overlap[] {
   return found;
 }
 
+export function findFalls(leases: readonly LeaseRecord[]): Fall[] {
+  return byJob(leases).flatMap(fallsOfJob);
+}
+
+function fallsOfJob(leases: readonly LeaseRecord[]): Fall[] {
+  const found: Fall[] = [];
+  let before: LeaseRecord | undefined;
+  for (const after of leases) {
+    if (before !== undefined && after.fence <= before.fence) found.push({ job: after.job, before, after });
+    else before = after;
+  }
+  return found;
+}
+
 /** Leases whose job had been left unfinished by another worker, killed or late. */
 export function findTakeovers(leases: readonly LeaseRecord[]): Takeover[] {
   return byJob(leases).flatMap((ofJob) =>
@@ -110,9 +134,11 @@ function byJob(leases: readonly LeaseRecord[]): LeaseRecord[][] {
 
 function findUnfounded(jobs: number, leases: readonly LeaseRecord[], effects: readonly Effect[]): Effect[] {
   const byId = new Map(leases.map((lease) => [lease.id, lease]));
-  return effects.filter(({ claim, job, worker, checkedAtMs }) => {
+  return effects.filter(({ claim, job, worker, fence, checkedAtMs, leaseSaid }) => {
     const lease = byId.get(claim);
     if (lease === undefined || lease.job !== job || lease.worker !== worker || job >= jobs) return true;
+    if (lease.fence !== fence) return true;
+    if (leaseSaid !== 'held') return false; // late, and nobody had taken over: were it one too many, it would be `doubled`
     const { fromMs, toMs } = validity(lease);
     return checkedAtMs < fromMs || checkedAtMs >= toMs;
   });

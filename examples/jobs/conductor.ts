@@ -217,30 +217,13 @@ export class Conductor {
   #hear(worker: Worker, message: FromWorker): void {
     this.#history.take(worker.name, message);
     if (message.kind === 'is-done') {
-      const { question, job } = message;
-      worker.tell({ kind: 'answer', question, done: this.#ledger.isDone(job) });
+      const { question, job, fence } = message;
+      worker.tell({ kind: 'answer', question, answer: this.#ledger.ask(job, fence) });
     } else if (message.kind === 'effect') {
-      this.#takeEffect(worker, message);
-    } else if (message.kind === 'stale') {
-      const { job, claim, atMs, code } = message;
-      this.#ledger.writeStale({ kind: 'stale', job, worker: worker.name, claim, atMs, code });
+      const { kind: _, question, ...effect } = message;
+      const answer = this.#ledger.write({ ...effect, worker: worker.name, atMs: this.#now() });
+      worker.tell({ kind: 'answer', question, answer });
     }
     this.#events.emit(worker.name, message);
-  }
-
-  #takeEffect(
-    worker: Worker,
-    { question, job, claim, checkedAtMs }: Extract<FromWorker, { kind: 'effect' }>,
-  ): void {
-    const entry = {
-      kind: 'effect',
-      job,
-      worker: worker.name,
-      claim,
-      checkedAtMs,
-      atMs: this.#now(),
-    } as const;
-    const done = this.#ledger.write(entry) === 'second';
-    worker.tell({ kind: 'answer', question, done });
   }
 }

@@ -30,8 +30,8 @@ export type Fault =
   | ({
       readonly kind: 'worker-paused';
       readonly resumedMs: number;
-      /** What its lease said when it came to its effect. */
-      readonly code: string;
+      /** What its lease said when it sent its late effect, which the ledger refused: an error's code. */
+      readonly leaseSaid: string;
     } & Handed);
 
 export type FaultKind = Fault['kind'];
@@ -140,20 +140,24 @@ export async function pauseWorker(stage: Stage): Promise<void> {
   const fromMs = now();
   crew.named(target).pause();
   stage.say(`${target} paused in the middle of job:${job}`);
-  const done = events.next('effect', `another worker's effect of job:${job}`, (told) => told.job === job);
+  const done = events.next(
+    'effect',
+    `another worker's effect of job:${job}`,
+    (told) => told.job === job && told.worker !== target,
+  );
   const [{ worker: takenBy, atMs }] = await Promise.all([takeover(stage, struck), done]);
   const takeoverMs = atMs - fromMs;
   stage.say(`${takenBy} took job:${job} over, ${Math.round(takeoverMs)} ms later, and did it`);
   const resumedMs = now();
   crew.named(target).resume();
-  const { code, atMs: toMs } = await events.next(
+  const { leaseSaid, atMs: toMs } = await events.next(
     'stale',
-    `${target} to find out`,
+    `the late effect of ${target} to be refused`,
     (told) => told.claim === claim,
   );
-  stage.say(`${target} resumed; its late effect was kept back: ${code}`);
+  stage.say(`${target} resumed; the ledger refused its late effect (its lease: ${leaseSaid})`);
   const handed = { target, fromMs, toMs, job, takenBy, takeoverMs };
-  stage.record({ kind: 'worker-paused', ...handed, resumedMs, code });
+  stage.record({ kind: 'worker-paused', ...handed, resumedMs, leaseSaid });
 }
 
 function workerInTheMiddle({ events }: Stage): Promise<Told<'halfway'>> {

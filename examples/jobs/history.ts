@@ -17,12 +17,13 @@ export interface LeaseRecord {
   readonly id: string;
   readonly worker: string;
   readonly job: number;
+  readonly fence: number;
   readonly startedAtMs: number;
   readonly grantedAtMs: number;
   /** The end of its validity, as its holder last knew it. */
   validUntilMs: number;
   extensions: number;
-  /** When release was called, or the loss was found; undefined when the holder never told (it was killed). */
+  /** When release was called, or its fence was refused; undefined when the holder never told (it was killed). */
   endedAtMs: number | undefined;
   /** `open`: never ended by its holder. */
   outcome: Outcome | 'open';
@@ -63,12 +64,13 @@ export class History {
 
   #addLease(
     worker: string,
-    { claim, job, startedAtMs, atMs, validUntilMs }: Extract<FromWorker, { kind: 'granted' }>,
+    { claim, job, fence, startedAtMs, atMs, validUntilMs }: Extract<FromWorker, { kind: 'granted' }>,
   ): void {
     this.#leases.set(claim, {
       id: claim,
       worker,
       job,
+      fence,
       startedAtMs,
       grantedAtMs: atMs,
       validUntilMs,

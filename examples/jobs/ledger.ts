@@ -1,33 +1,36 @@
 /**
- * The independent ledger: a file that only grows, one line per entry, which counts the effects of each job. It knows
- * neither Redis nor the lock, and it does not help the lock: a second effect of a job is counted, not kept out, so that
- * the count is exactly what mutual exclusion gave. (With fencing tokens it could refuse what comes late; without them a
- * stale effect is kept back by the worker's own `lease.assertHeld()`, which tells the ledger.)
+ * The ledger: a file that only grows, one line per entry, which counts the effects of each job. It is a fenced resource:
+ * whoever comes brings the fence of its lease, to the question whether a job is done and to the effect alike, and what is
+ * lower than the highest fence that it has seen for the job is refused. It knows neither Redis, leases nor clocks. A second
+ * effect that is not stale is counted, not kept out.
+ *
+ * Why a late effect makes no second one: every holder asks before it works, and each call here is one step, with no
+ * `await` in it. So a late effect comes either after the next holder's question, and is stale by then; or before it, and
+ * is accepted, rightly: there is no later holder yet, and the next one will hear that the job is done.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { MemoryFence } from '../../lib/fence.js'; // a user writes 'quorate/fence'
+import { jobName } from './order.js';
 
-interface Entry {
+/** An effect as it was sent. */
+export interface Effect {
   readonly job: number;
   readonly worker: string;
   readonly claim: string;
+  readonly fence: number;
+  /** When the worker asked its lease, just before it sent the effect. */
+  readonly checkedAtMs: number;
+  /** What the lease said then: `held`, or the code of its error. The ledger does not look at it. */
+  readonly leaseSaid: string;
   readonly atMs: number;
 }
 
-export interface Effect extends Entry {
-  readonly kind: 'effect';
-  /** When the worker's lease said that it was held, just before the effect was sent. */
-  readonly checkedAtMs: number;
-}
-
-export interface StaleEffect extends Entry {
-  readonly kind: 'stale';
-  readonly code: string;
-}
-
-export type LedgerEntry = Effect | StaleEffect;
+/** `stale`: it was refused. */
+export type LedgerEntry = Effect & { readonly kind: 'effect' | 'stale' };
 
 export class Ledger {
   readonly #file: number;
+  readonly #fences = new MemoryFence();
   readonly #done = new Set<number>();
 
   constructor(path: string) {
@@ -38,20 +41,21 @@ export class Ledger {
     return this.#done.size;
   }
 
-  isDone(job: number): boolean {
-    return this.#done.has(job);
+  /** Is the job done? From here on every lower fence is refused. */
+  ask(job: number, fence: number): 'open' | 'done' | 'stale' {
+    if (!this.#fences.accepts(jobName(job), fence)) return 'stale';
+    return this.#done.has(job) ? 'done' : 'open';
   }
 
-  /** `second`: the job had an effect already. Both are in the file. */
-  write(entry: Effect): 'first' | 'second' {
-    this.#append(entry);
-    if (this.#done.has(entry.job)) return 'second';
-    this.#done.add(entry.job);
+  /** `second`: the job had an effect already; both are accepted. All that were sent are in the file. */
+  write(effect: Effect): 'first' | 'second' | 'stale' {
+    const { job, fence } = effect;
+    const accepted = this.#fences.accepts(jobName(job), fence);
+    this.#append({ kind: accepted ? 'effect' : 'stale', ...effect });
+    if (!accepted) return 'stale';
+    if (this.#done.has(job)) return 'second';
+    this.#done.add(job);
     return 'first';
-  }
-
-  writeStale(entry: StaleEffect): void {
-    this.#append(entry);
   }
 
   close(): void {

@@ -1,5 +1,5 @@
 /** A worker's line to the conductor: what it tells, and the questions that the ledger answers. */
-import type { FromWorker, ToWorker } from './messages.js';
+import type { Answer, FromWorker, ToWorker } from './messages.js';
 
 type Unanswered = Extract<FromWorker, { question: number }>;
 /** A question without its number, for each kind of question. */
@@ -10,15 +10,14 @@ type Question = Unanswered extends infer Each
   : never;
 
 export class Line {
-  readonly #waiting = new Map<number, (done: boolean) => void>();
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
   #questions = 0;
 
   tell(message: FromWorker): void {
     process.send?.(message);
   }
 
-  /** Is the job done? For an effect: was it done before? */
-  ask(question: Question): Promise<boolean> {
+  ask(question: Question): Promise<Answer> {
     const number = ++this.#questions;
     return new Promise((resolve) => {
       this.#waiting.set(number, resolve);
@@ -31,7 +30,7 @@ export class Line {
     process.on('message', (raw) => {
       const message = raw as ToWorker;
       if (message.kind !== 'answer') return on(message);
-      this.#waiting.get(message.question)?.(message.done);
+      this.#waiting.get(message.question)?.(message.answer);
       this.#waiting.delete(message.question);
     });
   }

@@ -1,6 +1,7 @@
 /**
  * The main job: worker processes share jobs that must each run once, while masters and workers are killed, frozen and
- * paused. Starts everything, ends everything, and exits with 0 only when every job ran exactly once.
+ * paused. Starts everything, ends everything, and exits with 0 only when every job has exactly one effect in the ledger, no
+ * two leases of a job overlapped, fences rose, and the late effect of the paused worker was refused.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,6 +1,6 @@
 /** The page around the picture: what one sees, the legend, the summary. One file, nothing is fetched. */
 import { colours } from './picture-style.js';
-import { describeFault, inMs, isGood, type Summary } from './summary.js';
+import { describeFault, inMs, isGood, risesIn, type Summary } from './summary.js';
 import { escape } from './svg.js';
 
 export function page(summary: Summary, svg: string): string {
@@ -85,13 +85,15 @@ function factsTable(summary: Summary): string {
       'Leases of one job that were valid at the same time',
       `${verdict.overlaps.length} of ${summary.leases} leases`,
     ],
+    ['Fences rise with every grant of a job', risesIn(summary)],
     ['Jobs taken over', `${takeovers.length}`],
     ...takeovers.map(({ job, from, to, afterEndMs }): [string, string] => [
       `· job:${job}, lease of ${from.worker}, to ${to.worker}`,
       `${Math.round(afterEndMs)} ms after its end`,
     ]),
-    ['Stale effects refused (by the late lease itself)', `${summary.stale}`],
-    ['Longest time from that check to the ledger', `${inMs(summary.gapMs)} ms`],
+    ['Stale effects refused by the ledger (it had seen a higher fence)', `${summary.stale}`],
+    ['Late effects accepted (before anybody had taken over)', `${summary.late}`],
+    ['Longest time from a lease’s “held” to the ledger', `${inMs(summary.gapMs)} ms`],
     ['Renewals seen', `${summary.extensions}`],
     ['Attempts that found the job held', `${summary.refusals}`],
     ['Attempts without a quorum of answers', `${summary.undecided}`],
@@ -113,12 +115,17 @@ function latencyTable({ latencies }: Summary): string {
 function notes({ options, faults }: Summary): string {
   const list = faults.map((fault) => `<li>${escape(describeFault(fault))}</li>`).join('');
   const items = [
-    `<b>The count is independent.</b> Effects go to a ledger, a file that only grows, which knows neither Redis nor the lock. It
-counts a second effect of a job instead of keeping it out, so that “1” is what exclusion gave. That no two leases overlap is read
-from the workers' own log, on the machine's monotonic clock.`,
-    `<b>Who refuses a stale effect?</b> Today the lease of the worker that was paused: <code>lease.assertHeld()</code> throws
-LOCK_LOST when it comes to its effect. Between that check and the ledger a gap stays, in which a process could be stopped. Only a
-fencing token that the ledger compares closes it; that is the next step of this library.`,
+    `<b>Who refuses a stale effect?</b> The ledger. Whatever a worker says to it carries <code>lease.fence</code>, a number that
+rises with every grant of a job: first the question whether the job is done, then the effect. What is lower than the highest that
+it has seen is refused. The worker that was paused was told by its lease that it is lost (LOCK_LOST); a careful program stops there,
+this one sends its effect all the same. A program can also be stopped between its lease's “held” and the ledger, and then not know:
+no lease closes that gap, the fence does.`,
+    `<b>What the fence keeps out, and what it does not.</b> It keeps out what comes from an earlier holder once a later one has
+asked. Before that a late effect is accepted, rightly: the next holder will hear that the job is done. It does not keep out a
+second effect under the newest fence, and it does not undo work: two workers may have worked on one job.`,
+    `<b>What is counted and checked.</b> The ledger is a file that only grows; it knows neither Redis, leases nor clocks. An accepted
+second effect is counted, and the run fails. Since the ledger helps now, “1” alone is no proof of exclusion: that no two leases
+of a job overlap is checked apart from it, from the workers' own log on the machine's monotonic clock, and so are the fences.`,
     ...(options.nodes.length === 0 ? [WHY_WAIT] : []),
     `<b>The faults</b>, one after another, never two at once: <ol>${list}</ol>`,
     `Seed ${options.seed}, ttl ${options.ttlMs} ms, renewed while a job runs. The same seed repeats the order of the jobs and the

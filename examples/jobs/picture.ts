@@ -121,7 +121,7 @@ function faultLabel(fault: Fault): string[] {
     case 'worker-killed':
       return [`${target} killed −9`, `in the middle of job:${fault.job}`, `${fault.takenBy} takes it over`];
     case 'worker-paused':
-      return [`${target} paused`, `in the middle of job:${fault.job}`, `late effect refused: ${fault.code}`];
+      return [`${target} paused`, `in the middle of job:${fault.job}`, 'its late effect is refused'];
   }
 }
 
@@ -184,7 +184,7 @@ function leaseBar(lease: LeaseRecord, y: number, x: Scale): string {
     height: small ? 8 : 23,
   };
   const heldMs = Math.round((endedAtMs ?? validUntilMs) - grantedAtMs);
-  const title = `job:${lease.job} · ${lease.worker} · ${outcome} · held ${heldMs} ms · ${lease.extensions} renewals`;
+  const title = `job:${lease.job} · ${lease.worker} · ${outcome} · held ${heldMs} ms · ${lease.extensions} renewals · fence ${lease.fence}`;
   const bar = tag('rect', { class: `lease ${outcome}`, ...box, rx: 1.5 }, tag('title', {}, [escape(title)]));
   return box.width < ROOM_FOR_NUMBER || outcome === 'open'
     ? bar

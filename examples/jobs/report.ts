@@ -1,5 +1,5 @@
 /** The summary as the terminal shows it. */
-import { describeTakeover, inMs, isGood, type Summary } from './summary.js';
+import { describeTakeover, inMs, isGood, risesIn, type Summary } from './summary.js';
 
 export function report(summary: Summary, picture: string): string {
   const { options, verdict, takeovers, problems } = summary;
@@ -8,11 +8,13 @@ export function report(summary: Summary, picture: string): string {
     ['jobs done', `${summary.jobsDone} of ${options.jobs}, in ${(summary.endMs / 1_000).toFixed(1)} s`],
     ['accepted effects per job', least === most ? `${least} (the ledger's count)` : `${least} to ${most}`],
     ['leases valid at the same time', `${verdict.overlaps.length} of ${summary.leases} leases`],
+    ['fences rise with every grant', risesIn(summary)],
     ['takeovers', [`${takeovers.length}`, ...takeovers.map(describeTakeover)].join('; ')],
-    ['stale effects refused', `${summary.stale}, by the late worker's own lease.assertHeld()`],
+    ['stale effects refused', `${summary.stale}, by the ledger: it had seen a higher fence`],
+    ['late effects accepted', `${summary.late} (before anybody had taken over)`],
     [
-      'from that check to the ledger',
-      `${summary.gapMs.toFixed(1)} ms at most: a gap that a lease cannot close`,
+      'from “held” to the ledger',
+      `${inMs(summary.gapMs)} ms at most: a gap that no lease closes, but the fence`,
     ],
     ['renewals seen', `${summary.extensions}`],
   ];

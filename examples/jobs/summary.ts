@@ -25,8 +25,11 @@ export interface Summary {
   /** Attempts that ended with `NO_QUORUM`: votes were split, and a master that could have decided was silent. */
   readonly undecided: number;
   readonly takeovers: readonly Takeover[];
+  /** Effects that the ledger refused: a higher fence had been there. */
   readonly stale: number;
-  /** The longest time from a lease's "held" to its effect in the ledger: the gap that no lease can close. */
+  /** Effects of lost leases that it accepted: nobody had taken over yet. */
+  readonly late: number;
+  /** The longest time from a lease's "held" to its effect in the ledger: the gap that no lease closes, and the fence does. */
   readonly gapMs: number;
   readonly latencies: readonly Latency[];
   readonly faults: readonly Fault[];
@@ -47,7 +50,9 @@ export function summarize(options: JobsOptions, run: Run, entries: readonly Ledg
   const leases = history.leases;
   const verdict = judge(options.jobs, leases, entries);
   const takeovers = findTakeovers(leases);
-  const stale = entries.filter(({ kind }) => kind === 'stale').length;
+  const effects = entries.filter(({ kind }) => kind === 'effect');
+  const held = effects.filter(({ leaseSaid }) => leaseSaid === 'held');
+  const stale = entries.length - effects.length;
   return {
     options,
     verdict,
@@ -58,10 +63,8 @@ export function summarize(options: JobsOptions, run: Run, entries: readonly Ledg
     undecided: history.claims.filter(({ code }) => code === 'NO_QUORUM').length,
     takeovers,
     stale,
-    gapMs: Math.max(
-      0,
-      ...entries.map((entry) => (entry.kind === 'effect' ? entry.atMs - entry.checkedAtMs : 0)),
-    ),
+    late: effects.length - held.length,
+    gapMs: Math.max(0, ...held.map(({ atMs, checkedAtMs }) => atMs - checkedAtMs)),
     latencies: latencies(history.claims, faults),
     faults,
     endMs,
@@ -80,7 +83,7 @@ function someOf<T>(list: readonly T[]): readonly T[] {
   return list.slice(0, SHOWN);
 }
 
-function wrongs({ lost, doubled, overlaps, unfounded }: Verdict): string[] {
+function wrongs({ lost, doubled, overlaps, falls, unfounded }: Verdict): string[] {
   const list = (jobs: readonly number[]): string => jobs.map((job) => `job:${job}`).join(', ');
   return [
     ...(lost.length > 0 ? [`lost (no effect): ${list(lost)}`] : []),
@@ -89,6 +92,11 @@ function wrongs({ lost, doubled, overlaps, unfounded }: Verdict): string[] {
       return `job:${job} had two valid leases at once for ${byMs.toFixed(1)} ms: ${first.id} and ${second.id}`;
     }),
     ...(overlaps.length > SHOWN ? [`… ${overlaps.length} such overlaps in all`] : []),
+    ...someOf(falls).map(({ job, before, after }) => {
+      const [low, high] = [after, before].map(({ id, fence }) => `${fence} (${id})`);
+      return `job:${job} was granted with fence ${low} after fence ${high}`;
+    }),
+    ...(falls.length > SHOWN ? [`… ${falls.length} such fences in all`] : []),
     ...someOf(unfounded).map(({ job, claim }) => `effect of job:${job} without a valid lease (${claim})`),
   ];
 }
@@ -107,7 +115,7 @@ function unplanned({ nodes }: JobsOptions, { faults, takeovers, stale }: Happene
   return [
     ...missing.map((kind) => `this fault did not happen as planned: ${FAULT_NAMES[kind]}`),
     ...(takeovers.length < 2 ? [`${takeovers.length} jobs were taken over, 2 should have been`] : []),
-    ...(stale < 1 ? ['no stale effect was kept back'] : []),
+    ...(stale < 1 ? ['no stale effect was refused'] : []),
   ];
 }
 
@@ -116,11 +124,17 @@ function struck(fault: Fault): boolean {
     case 'master-killed':
       return fault.hit !== undefined;
     case 'worker-paused':
-      return fault.code === 'LOCK_LOST';
+      return fault.leaseSaid === 'LOCK_LOST';
     case 'master-frozen':
     case 'worker-killed':
       return true;
   }
+}
+
+/** The verdict on the fences, in words. */
+export function risesIn({ verdict, leases }: Summary): string {
+  const { falls } = verdict;
+  return falls.length === 0 ? `yes, in all ${leases} grants` : `NO: ${falls.length} of ${leases} grants`;
 }
 
 /** Only calls that were one attempt and were granted: how long an acquire takes, not how long a job is held. */
@@ -167,9 +181,10 @@ export function describeFault(fault: Fault): string {
     case 'worker-killed':
       return `${target} was killed -9 in the middle of job:${fault.job}. ${fault.takenBy} got its lease ${lasted} later.`;
     case 'worker-paused': {
-      const told = `${inMs(toMs - fault.resumedMs)} ms after it was resumed its lease said ${fault.code}`;
+      const late = `Resumed, its lease said ${fault.leaseSaid}; it sent its effect all the same`;
+      const refused = `the ledger refused it, ${inMs(toMs - fault.resumedMs)} ms after the resumption`;
       const taken = `${fault.takenBy} took it over after ${(fault.takeoverMs / 1_000).toFixed(1)} s and did it`;
-      return `${target} was paused (SIGSTOP) in the middle of job:${fault.job}. ${taken}; ${told}.`;
+      return `${target} was paused (SIGSTOP) in the middle of job:${fault.job}. ${taken}. ${late}, and ${refused}.`;
     }
   }
 }

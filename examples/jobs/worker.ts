@@ -1,7 +1,7 @@
 /**
  * One worker process. It tries every job that is due; whoever gets the lease asks the ledger whether the job is done
- * already, does the work, writes the effect and releases. It renews its lease while it works, and it trusts nothing but
- * `lease.assertHeld()` when the moment of the effect has come: it may have been stopped for seconds and not know.
+ * already, does the work, sends the effect and releases. It renews its lease while it works. It may have been stopped for
+ * seconds and not know, so whatever it says to the ledger carries its lease's fence: the ledger refuses what comes late.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redlock, RedlockError, type Lease } from '../../lib/index.js'; // a user writes 'quorate'
@@ -70,16 +70,10 @@ async function attempt(pick: Pick): Promise<void> {
     pool.rest(job, atMs);
     return;
   }
-  line.tell({
-    kind: 'granted',
-    claim,
-    job,
-    manner,
-    startedAtMs,
-    atMs,
-    validUntilMs: now() + got.remainingMs(),
-  });
-  await hold(got, { claim, job });
+  const held = { claim, job, fence: fenceOf(got) };
+  const validUntilMs = now() + got.remainingMs();
+  line.tell({ kind: 'granted', ...held, manner, startedAtMs, atMs, validUntilMs });
+  await hold(got, held);
 }
 
 /** A lease; null when another has it; the code of an error that is no surprise here. */
@@ -108,40 +102,57 @@ async function codeOf(attempted: Promise<Lease | null>): Promise<Lease | string 
   }
 }
 
+function fenceOf({ fence }: Lease): number {
+  if (fence === undefined) throw new Error('a lease without a fence: fencing is on by default');
+  return fence;
+}
+
 interface Held {
   readonly claim: string;
   readonly job: number;
+  readonly fence: number;
 }
 
+/** The question, too, brings the fence: once the ledger has seen it, no earlier holder's effect gets in before ours. */
 async function hold(lease: Lease, held: Held): Promise<void> {
-  const done = await line.ask({ kind: 'is-done', ...held });
-  const outcome = done ? 'found-done' : await perform(lease, held);
-  line.tell({ kind: 'ended', ...held, atMs: now(), outcome });
-  if (outcome === 'lost') return pool.rest(held.job, now());
-  pool.drop(held.job);
-  await lease.release();
+  const answer = await line.ask({ kind: 'is-done', ...held });
+  const outcome = answer === 'open' ? await perform(lease, held) : answer === 'done' ? 'found-done' : 'lost';
+  const { claim, job } = held;
+  line.tell({ kind: 'ended', claim, job, atMs: now(), outcome });
+  if (outcome === 'lost') pool.rest(job, now());
+  else pool.drop(job);
+  await lease.release(); // does nothing when it is lost
 }
 
 async function perform(lease: Lease, held: Held): Promise<Outcome> {
+  const { claim, job } = held;
   await work(lease, held);
   if (lease.signal.aborted) {
-    // A careful program would stop here. This one goes on to its effect, to show that it does not get through.
-    line.tell({ kind: 'warned', ...held, atMs: now(), code: codeIn(lease.signal.reason) });
+    line.tell({ kind: 'warned', claim, job, atMs: now(), code: codeIn(lease.signal.reason) });
   }
   const checkedAtMs = now();
+  const leaseSaid = whatItSays(lease);
+  // A careful program stops here when its lease is lost. This one sends its effect all the same, as one that is paused
+  // right here would without knowing: to show that the ledger stands firm without its help.
+  const answer = await line.ask({ kind: 'effect', ...held, checkedAtMs, leaseSaid });
+  if (answer !== 'stale') return 'done';
+  line.tell({ kind: 'stale', claim, job, atMs: now(), leaseSaid });
+  return 'lost';
+}
+
+/** `held`, or the code of its error. */
+function whatItSays(lease: Lease): string {
   try {
     lease.assertHeld();
+    return 'held';
   } catch (error) {
-    line.tell({ kind: 'stale', ...held, atMs: now(), code: codeIn(error) });
-    return 'lost';
+    return codeIn(error);
   }
-  await line.ask({ kind: 'effect', ...held, checkedAtMs });
-  return 'done';
 }
 
 /** Pretends to work, and notes what the renewal does meanwhile. */
-async function work(lease: Lease, held: Held): Promise<void> {
-  const wholeMs = workMs(held.job, { seed, ttlMs });
+async function work(lease: Lease, { claim, job }: Held): Promise<void> {
+  const wholeMs = workMs(job, { seed, ttlMs });
   const endMs = now() + wholeMs;
   let toldHalf = false;
   let validUntilMs = now() + lease.remainingMs();
@@ -151,11 +162,11 @@ async function work(lease: Lease, held: Held): Promise<void> {
     const remainingMs = lease.remainingMs();
     if (remainingMs > 0 && atMs + remainingMs > validUntilMs + 1) {
       validUntilMs = atMs + remainingMs;
-      line.tell({ kind: 'extended', ...held, atMs, validUntilMs });
+      line.tell({ kind: 'extended', claim, job, atMs, validUntilMs });
     }
     if (!toldHalf && endMs - atMs <= wholeMs / 2) {
       toldHalf = true;
-      line.tell({ kind: 'halfway', ...held, leftMs: endMs - atMs });
+      line.tell({ kind: 'halfway', claim, job, leftMs: endMs - atMs });
     }
   }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Master } from '../masters.js';
+import type { Master, RestartOptions } from '../masters.js';
 import { atExit } from './at-exit.js';
 import { answersPing, freePort, HOST, until } from './wait.js';
 
@@ -155,7 +155,12 @@ class ComposedMaster implements Master {
     await this.untilUp();
   }
 
-  async restart(options: { empty?: boolean } = {}): Promise<void> {
+  checkpoint(): Promise<void> {
+    return Promise.reject(new RangeError('a checkpoint needs the process backend'));
+  }
+
+  async restart(options: RestartOptions = {}): Promise<void> {
+    if (options.stale === true) throw new RangeError('a checkpoint needs the process backend');
     if (this.#state !== 'dead') throw new Error(`cannot restart ${this.name}: kill it first`);
     if (options.empty === true || !this.#persist) {
       await this.#remove();

@@ -5,6 +5,8 @@ import {
   accessSync,
   closeSync,
   constants,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -13,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { Master } from '../masters.js';
+import type { Master, RestartOptions } from '../masters.js';
 import { atExit } from './at-exit.js';
 import { answersPing, ask, freePort, HOST, until } from './wait.js';
 
@@ -100,6 +102,11 @@ class ProcessMaster implements Master {
     return this.#port;
   }
 
+  /** Where its data are kept beside those it works with. */
+  get #checkpoint(): string {
+    return `${this.#folder}.checkpoint`;
+  }
+
   get url(): string {
     return `redis://${HOST}:${this.#port}`;
   }
@@ -131,17 +138,27 @@ class ProcessMaster implements Master {
     await until(`${this.name} to answer`, () => answersPing(this.#port, PING_TIMEOUT_MS));
   }
 
-  async restart(options: { empty?: boolean } = {}): Promise<void> {
+  async checkpoint(): Promise<void> {
+    if (this.#stopped) throw new Error(`${this.name} was stopped for good`);
+    rmSync(this.#checkpoint, { recursive: true, force: true });
+    cpSync(this.#folder, this.#checkpoint, { recursive: true });
+    return Promise.resolve();
+  }
+
+  async restart({ empty = false, stale = false }: RestartOptions = {}): Promise<void> {
     if (this.#stopped) throw new Error(`${this.name} was stopped for good`);
     if (this.#child !== undefined) throw new Error(`${this.name} still runs: kill it before the restart`);
-    if (options.empty === true) rmSync(this.#folder, { recursive: true, force: true });
+    if (stale && !existsSync(this.#checkpoint))
+      throw new Error(`${this.name} has no checkpoint to go back to`);
+    if (empty || stale) rmSync(this.#folder, { recursive: true, force: true });
+    if (stale) cpSync(this.#checkpoint, this.#folder, { recursive: true });
     await this.#run();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#end();
-    rmSync(this.#folder, { recursive: true, force: true });
+    for (const folder of [this.#folder, this.#checkpoint]) rmSync(folder, { recursive: true, force: true });
   }
 
   /** For the end of our own process, where nothing can be awaited. SIGKILL also ends a frozen one. */

@@ -24,9 +24,8 @@ function results(over: Partial<Results> = {}): Results {
     healthy: [1, 3].map((nodes) => ({
       nodes,
       floor: FIGURES,
-      quorate: FIGURES,
-      ratio: RATIO,
-      cpuRatio: RATIO,
+      quorate: { figures: FIGURES, ratio: RATIO, cpuRatio: RATIO },
+      plain: { figures: FIGURES, ratio: RATIO, cpuRatio: RATIO },
     })),
     faults: [{ nodes: 5, fault: 'one frozen', figures: { ...FIGURES, failures: 7 }, ratio: RATIO }],
     refusals: [{ fault: '3 of 5 dead', code: 'NO_QUORUM', elapsedMs: { median: 501, min: 500, max: 502 } }],

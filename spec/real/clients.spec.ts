@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { locksOn } from '../support/commands.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
@@ -108,7 +109,7 @@ for (const kind of CLIENT_KINDS) {
         await (await redlock.acquire('r', { waitMs: 12_000 })).release();
         for (const i of masters.list.keys()) {
           const hand = handOf(i);
-          await eventually(async () => (await hand.dbsize()) === 0);
+          await eventually(async () => (await locksOn(hand)).length === 0);
         }
       });
     }

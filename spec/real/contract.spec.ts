@@ -1,5 +1,6 @@
 import type { RedlockOptions } from '../../lib/options.js';
 import { RELEASE } from '../../lib/scripts.js';
+import { FOREIGN } from '../../lib/testing/twins.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { type Backend, contract, type Hand } from '../support/contract.js';
 import { fakeCluster } from '../support/fake-cluster.js';
@@ -24,8 +25,7 @@ function fakeHand(master: FakeMaster): Hand {
       return Promise.resolve(master.setForeign(key));
     },
     // masters in memory know one type beside strings
-    type: (key) =>
-      Promise.resolve(master.value(key)?.startsWith('\0') === true ? (types.get(key) ?? '') : 'string'),
+    type: (key) => Promise.resolve(master.get(key) === FOREIGN ? (types.get(key) ?? '') : 'string'),
   };
 }
 

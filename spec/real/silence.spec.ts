@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node.js';
 import { type Master, type Masters, startMasters } from '../../scripts/masters.js';
+import { locksOn } from '../support/commands.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
@@ -50,7 +51,7 @@ for (const kind of CLIENT_KINDS) {
         expect(Math.max(...late)).to.be.within(1, 2 * WINDOW + SILENT_WINDOW);
         expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
         for (const master of few()) await master.thaw();
-        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+        for (const hand of hands) await eventually(async () => (await locksOn(hand)).length === 0);
         expect((await redlock.inspect('r')).nodes.map(({ state }) => state)).to.not.include('unknown');
       });
 
@@ -71,7 +72,7 @@ for (const kind of CLIENT_KINDS) {
           expect(await hand.info('commandstats')).to.not.match(/cmdstat_(?:set|eval|evalsha):/);
         }
         await traffic(redlock, 50);
-        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+        for (const hand of hands) await eventually(async () => (await locksOn(hand)).length === 0);
       });
 
       it('a majority frozen: NO_QUORUM that names each node and its cause; all is undone at the thaw', async () => {
@@ -95,7 +96,7 @@ for (const kind of CLIENT_KINDS) {
         }
         expect(clients.map((client) => queues(client).offline)).to.deep.equal(clients.map(() => 0));
         for (const master of most) await master.thaw();
-        for (const hand of hands) await eventually(async () => (await hand.dbsize()) === 0);
+        for (const hand of hands) await eventually(async () => (await locksOn(hand)).length === 0);
         await (await redlock.acquire('r')).release();
       });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { kindsSentTo } from '../support/commands.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -93,7 +94,24 @@ for (const { name, leaves, happen } of UNKNOWN) {
 }
 
 describe('rule 2: scripts that answer oddly', () => {
-  const odd = [null, 'OK', 1, [], [1], [3, 0], [-1, 0], ['one', 0], [1.5, 0], [null, null], { 0: 1, 1: 0 }];
+  const odd = [
+    ...[null, 'OK', 1, [], [1], { 0: 1, 1: 0, 2: 0 }],
+    ...[
+      [1, 0],
+      [3, 0],
+      [-1, 0],
+      ['one', 0],
+      [null, null],
+    ], // too short, as of another version
+    ...[
+      [3, 0, 0],
+      [-3, 0, 0],
+      [4, 0, 0],
+      ['one', 0, 0],
+      [1.5, 0, 0],
+      [null, null, null],
+    ],
+  ];
   for (const reply of odd) {
     it(`N=3: ${JSON.stringify(reply)} to a claim of two resources, an extension: neither grant nor refusal`, async () => {
       const { redlock, masters } = fakeCluster(3);
@@ -107,11 +125,28 @@ describe('rule 2: scripts that answer oddly', () => {
     });
   }
 
-  it('N=3: numbers that come as texts are numbers (clients with stringNumbers)', async () => {
-    const { redlock, masters } = fakeCluster(3);
-    for (const master of masters) master.replies.push(['1', '0']);
-    expect((await redlock.acquire(['a', 'b'], { waitMs: 0 })).status).to.equal('held');
-    for (const master of masters) master.replies.push(['0', '1500']);
-    expect(await redlock.tryAcquire(['a', 'b'])).to.equal(null);
-  });
+  for (const fence of [0, -1, 1.5, 2 ** 53, 'much', null]) {
+    it(`N=3: a grant whose fence is ${String(fence)}: neither grant nor refusal, and undone`, async () => {
+      const { redlock, masters } = fakeCluster(3);
+      for (const master of masters) master.replies.push([1, fence, 0]);
+      const error = await rejection(redlock.acquire('r', { waitMs: 0 }));
+      expect(error.code).to.equal('NO_QUORUM');
+      await settle();
+      for (const master of masters) expect(kindsSentTo(master)).to.deep.equal(['claim', 'undo']);
+    });
+  }
+
+  for (const fencing of [true, false]) {
+    it(`N=3, fencing ${fencing}: numbers that come as texts are numbers (clients with stringNumbers)`, async () => {
+      const { redlock, masters } = fakeCluster(3, { fencing });
+      for (const master of masters) master.replies.push(['1', fencing ? '1790000000000001' : '0', '0']);
+      const lease = await redlock.acquire(['a', 'b'], { waitMs: 0 });
+      expect([lease.status, lease.fence]).to.deep.equal([
+        'held',
+        fencing ? 1_790_000_000_000_001 : undefined,
+      ]);
+      for (const master of masters) master.replies.push(['0', '1500', '0']);
+      expect(await redlock.tryAcquire(['a', 'b'])).to.equal(null);
+    });
+  }
 });

@@ -3,6 +3,7 @@ import { Node } from '../../lib/node.js';
 import { plainClaim } from '../../lib/request.js';
 import { Round } from '../../lib/round.js';
 import { fakeCluster } from '../support/fake-cluster.js';
+import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -42,7 +43,7 @@ async function follow(answers: readonly Answer[], order: readonly number[]): Pro
     master.manner = 'lose-request';
     return new Node(master, i, time);
   });
-  const round = new Round(nodes, plainClaim(['r'], 't', 1_000), time.now(), () => undefined);
+  const round = new Round(nodes, plainClaim(plainScope('r'), 't', 1_000), time.now(), () => undefined);
   let isSettled = false;
   void round.ask(nodes).then(() => (isSettled = true));
   const seen: Answer[] = [];

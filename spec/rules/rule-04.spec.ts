@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { counterKey } from '../../lib/keys.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeRandom, fakeCluster } from '../support/fake-cluster.js';
 import { FakeTime, settle } from '../support/fake-time.js';
@@ -23,19 +24,28 @@ describe('rule 4: validity = ttl − (now − sending) − drift', () => {
       }
     });
 
-    it(`N=${nodes}: is counted from before the first claim, also when sending them takes long`, async () => {
-      const { redlock, masters, time } = fakeCluster(nodes);
-      for (const master of masters) {
-        const send = master.call.bind(master);
-        master.call = (command) => {
-          time.stall(10); // before it is on the wire
-          return send(command);
-        };
-      }
-      const lease = await redlock.acquire('r', TTL);
-      expect(lease.remainingMs()).to.equal(VALID_MS - 10 * nodes);
-      await settle();
-    });
+    for (const [mode, fencing, step] of [
+      ['fencing off', false, 0],
+      ['counters alike', true, 0],
+      ['counters that differ: acceptance counts as well', true, 1],
+    ] as const) {
+      it(`N=${nodes}, ${mode}: is counted from before the first claim, also when sending takes long`, async () => {
+        const { redlock, masters, time } = fakeCluster(nodes, { fencing });
+        for (const [i, master] of masters.entries()) {
+          master.set(counterKey('r'), String(7 + i * step));
+          const send = master.call.bind(master);
+          master.call = (command) => {
+            time.stall(10); // before it is on the wire
+            return send(command);
+          };
+        }
+        const lease = await redlock.acquire('r', TTL);
+        const sent = masters.flatMap((master) => master.sent).length;
+        expect(sent).to.equal(nodes + step * Math.floor(nodes / 2));
+        expect(lease.remainingMs()).to.equal(VALID_MS - 10 * sent);
+        await settle();
+      });
+    }
 
     for (const latencyMs of [VALID_MS, VALID_MS + 1, 1_500]) {
       it(`N=${nodes}: a quorum after ${latencyMs} ms is too late: undone everywhere, VALIDITY_EXPIRED`, async () => {

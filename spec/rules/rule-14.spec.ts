@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
+import { counterKey } from '../../lib/keys.js';
+import { ACCEPT, CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
 import { type Command, scriptDigest } from '../../lib/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
@@ -22,27 +23,41 @@ const sent = (master: FakeMaster): string[] => master.sent.map(read);
 // deleting, on the very keys that were claimed, so that whatever waits on them sees them free.
 describe('rule 14: every release and undo deletes the vote, by compare-and-delete on the keys of its claim', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}: a release`, async () => {
-      const { redlock, masters, random } = fakeCluster(nodes, { keyPrefix: 'app:' });
-      await (await redlock.acquire(['a', 'b'])).release();
-      const [token] = random.tokens;
-      for (const master of masters) {
-        expect(sent(master)).to.deep.equal([`claim app:a+app:b ${token}`, `release app:a+app:b ${token}`]);
-      }
-    });
+    for (const fencing of [true, false]) {
+      // the counters follow the keys, and the claim's marker is last
+      const beside = (...keys: string[]): string =>
+        fencing ? keys.map((key) => `+${counterKey(key)}`).join('') : '';
 
-    it(`N=${nodes}: the undo of an attempt that lost`, async () => {
-      const { redlock, masters, random } = fakeCluster(nodes);
-      masters.forEach((master, i) => i > 0 && master.set('r', 'another', 60_000));
-      masters[0]?.set('r', 'another', 60_000);
-      await rejection(redlock.acquire('r', { waitMs: 0 }));
-      await settle();
-      const [token] = random.tokens;
-      for (const master of masters) {
-        expect(sent(master)).to.deep.equal([`set r ${token}`, `undo r ${token}`]);
-        expect(master.value('r')).to.equal('another');
-      }
-    });
+      it(`N=${nodes}, fencing ${fencing}: a release`, async () => {
+        const { redlock, masters, random } = fakeCluster(nodes, { keyPrefix: 'app:', fencing });
+        await (await redlock.acquire(['a', 'b'])).release();
+        const [token] = random.tokens;
+        const keys = `app:a+app:b${beside('app:a', 'app:b')}`;
+        for (const master of masters) {
+          expect(sent(master)).to.deep.equal([
+            `claim ${keys}${fencing ? '+quorate:guard:app:' : ''} ${token}`,
+            `release ${keys} ${token}`,
+          ]);
+        }
+      });
+
+      it(`N=${nodes}, fencing ${fencing}: the undo of an attempt that lost`, async () => {
+        const { redlock, masters, random } = fakeCluster(nodes, { fencing });
+        const quorum = Math.floor(nodes / 2) + 1;
+        for (const master of masters.slice(quorum - 1)) master.set('r', 'another', 60_000);
+        await rejection(redlock.acquire('r', { waitMs: 0 }));
+        await settle();
+        const [token] = random.tokens;
+        const claim = fencing ? `claim r${beside('r')}+quorate:guard ${token}` : `set r ${token}`;
+        for (const [i, master] of masters.entries()) {
+          // a script that refused compared the tokens: there is nothing to give back
+          const isExplained = fencing && i >= quorum - 1;
+          const keys = fencing ? `r${beside('r')}` : 'r';
+          expect(sent(master)).to.deep.equal(isExplained ? [claim] : [claim, `undo ${keys} ${token}`]);
+          expect(master.value('r')).to.equal(i >= quorum - 1 ? 'another' : undefined);
+        }
+      });
+    }
 
     it(`N=${nodes}: every attempt of a contended wait gives back what it got, also in the home-first ones`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
@@ -82,25 +97,46 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
   });
 });
 
+/** What a script calls, in order; with a `p` in front where a failure does not end it. */
+function callsOf(source: string): string[] {
+  return [...source.matchAll(/redis\.(p?)call\('(\w+)'/g)].map(([, p = '', command = '']) => p + command);
+}
+
+/** A script without the functions in front of it. */
+function bodyOf(source: string): string {
+  return source.slice(source.indexOf('\nlocal guard, ') + 1);
+}
+
+const isWrite = (call: string): boolean => /^p?(?:SET|DEL|PEXPIRE)$/.test(call);
+
 describe('rule 14: the scripts delete before anything that may fail', () => {
   for (const { name, source } of [RELEASE, UNDO]) {
-    it(`${name}: a DEL and reads, no other write`, () => {
-      const commands = [...source.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, command]) => command);
-      expect(new Set(commands)).to.deep.equal(
-        new Set(name === 'release' ? ['GET', 'DEL'] : ['GET', 'DEL', 'PTTL']),
-      );
-      expect(source.indexOf("'DEL'")).to.be.below(
-        source.includes("'PTTL'") ? source.indexOf("'PTTL'") : Infinity,
-      );
+    it(`${name}: the first write is a DEL, and what is written after it may fail`, () => {
+      const writes = callsOf(source).filter(isWrite);
+      expect(writes).to.deep.equal(['DEL', 'pSET']);
+      if (source.includes("'PTTL'")) expect(source.indexOf("'DEL'")).to.be.below(source.indexOf("'PTTL'"));
     });
   }
 
-  for (const { name, source } of [CLAIM, EXTEND]) {
-    it(`${name}: looks at every key before it writes the first`, () => {
-      const firstWrite = Math.min(
-        ...['SET', 'PEXPIRE'].map((one) => source.indexOf(`'${one}'`)).filter((at) => at >= 0),
-      );
-      expect(source.lastIndexOf("'GET'")).to.be.below(firstWrite);
+  for (const { name, source } of [CLAIM, EXTEND, ACCEPT]) {
+    it(`${name}: looks at every lock before it writes the first`, () => {
+      const body = bodyOf(source);
+      expect(body).to.match(/^local guard, .*\n/);
+      const calls = callsOf(body);
+      expect(calls.slice(0, calls.findIndex(isWrite))).to.include('pGET');
+      expect(calls.slice(calls.findIndex(isWrite))).to.not.include('pGET');
     });
   }
+
+  it('claim: looks at every counter before it writes the first, and writes the locks last', () => {
+    const body = bodyOf(CLAIM.source);
+    expect(body.indexOf('counter(')).to.be.below(body.indexOf("'SET'"));
+    expect(body.indexOf('ARGV[1]', body.indexOf("'SET'"))).to.be.above(body.indexOf('int(fence)'));
+  });
+
+  it('extend: the locks first, and a counter that cannot follow does not end it', () => {
+    const body = bodyOf(EXTEND.source);
+    expect(callsOf(body).filter(isWrite)).to.deep.equal(['SET', 'PEXPIRE', 'pSET']);
+    expect(body).to.contain('pcall(counter');
+  });
 });

@@ -81,6 +81,37 @@ describe('startMasters, as processes', () => {
     expect(await ask(master.port, 'GET key', ASK_MS)).to.equal('$-1\r\n');
   });
 
+  it('persist: a stale restart goes back to the checkpoint, each time', async () => {
+    await using masters = await startMasters(1, { backend, persist: true });
+    const master = only(masters);
+    await ask(master.port, 'SET key 1', ASK_MS);
+    await master.checkpoint();
+    for (const later of ['2', '3']) {
+      await ask(master.port, `SET key ${later}`, ASK_MS);
+      await master.kill();
+      await master.restart({ stale: true });
+      expect(await ask(master.port, 'GET key', ASK_MS)).to.equal('$1\r\n1\r\n');
+    }
+    await ask(master.port, 'SET key 4', ASK_MS);
+    await master.checkpoint();
+    await master.kill();
+    await master.restart({ stale: true });
+    expect(await ask(master.port, 'GET key', ASK_MS)).to.equal('$1\r\n4\r\n');
+  });
+
+  it('a stale restart without a checkpoint is refused, and the master can still be restarted', async () => {
+    await using masters = await startMasters(1, { backend });
+    const master = only(masters);
+    await master.kill();
+    expect(await failure(master.restart({ stale: true }))).to.contain('no checkpoint to go back to');
+    await master.restart();
+    await master.checkpoint();
+    const folder = await folderOf(master);
+    await master.stop();
+    expect([existsSync(folder), existsSync(`${folder}.checkpoint`)]).to.deep.equal([false, false]);
+    expect(await failure(master.checkpoint())).to.contain('stopped for good');
+  });
+
   it('a frozen master is silent, and runs after the thaw what reached it meanwhile', async () => {
     await using masters = await startMasters(1, { backend });
     const master = only(masters);

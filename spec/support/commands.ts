@@ -1,33 +1,49 @@
 /** Commands as the specs look at them: what kind, and with which token. */
-import { CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
-import { type Command, scriptDigest } from '../../lib/transport.js';
+import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, INSPECT, RELEASE, UNDO, VOUCH } from '../../lib/scripts.js';
+import { NO_MARKER, type Scope } from '../../lib/request.js';
+import { scriptOf } from '../../lib/testing/twins.js';
+import type { Command } from '../../lib/transport.js';
 import type { FakeMaster } from './fake-master.js';
 
-export type CommandKind = 'claim' | 'undo' | 'release' | 'extend' | 'inspect';
+export type CommandKind =
+  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'inspect' | 'vouch' | 'bootstrap' | 'lesson';
 
 const KINDS: Readonly<Record<string, CommandKind>> = {
   [CLAIM.name]: 'claim',
+  [ACCEPT.name]: 'accept',
   [UNDO.name]: 'undo',
   [RELEASE.name]: 'release',
   [EXTEND.name]: 'extend',
   [INSPECT.name]: 'inspect',
+  [VOUCH.name]: 'vouch',
+  [BOOTSTRAP.name]: 'bootstrap',
 };
 
-export function kindOf({ name, args }: Command): CommandKind {
-  if (name === 'set') return 'claim';
-  const script = SCRIPTS.find(({ source }) => source === args[0] || scriptDigest(source) === args[0]);
-  const kind = KINDS[script?.name ?? ''];
+/** What requests without fencing and guard are about. */
+export function plainScope(...keys: readonly string[]): Scope {
+  return { keys, counters: [], marker: undefined, guardMs: NO_MARKER };
+}
+
+export function kindOf(command: Command): CommandKind {
+  if (command.name === 'set') return 'claim';
+  if (command.args[1] === '0') return 'lesson'; // on no keys: the master shall know the script, and do nothing
+  const kind = KINDS[scriptOf(command)?.name ?? ''];
   if (kind === undefined) throw new Error('no command of lib');
   return kind;
 }
 
 export function tokenOf({ name, args }: Command): string {
-  return (name === 'set' ? args[1] : args[2 + Number(args[1])]) ?? '';
+  return (name === 'set' ? args[1] : args[1] === '0' ? '' : args[2 + Number(args[1])]) ?? '';
 }
 
 /** What was sent to a master, in order, as `kind token`; the tokens of `FakeRandom` end with their number. */
 export function sentTo(master: FakeMaster): string[] {
-  return master.sent.map((command) => `${kindOf(command)} ${tokenOf(command).replace(/^.*-/, '')}`);
+  return master.sent.map((command) => `${kindOf(command)} ${tokenOf(command).replace(/^.*-/, '')}`.trimEnd());
+}
+
+/** The keys of that kind's commands, in the order of its script. */
+export function keysOf({ name, args }: Command): readonly string[] {
+  return name === 'set' ? args.slice(0, 1) : args.slice(2, 2 + Number(args[1]));
 }
 
 export function kindsSentTo(master: FakeMaster): CommandKind[] {
@@ -51,4 +67,28 @@ export function holdBack(master: FakeMaster, kind: CommandKind): () => void {
   return () => {
     for (const run of late) run();
   };
+}
+
+/** The locks that are on a real server: counters and markers stand beside them and stay. */
+export async function locksOn(redis: { keys(pattern: string): Promise<string[]> }): Promise<string[]> {
+  return (await redis.keys('*')).filter((key) => !key.startsWith('quorate:'));
+}
+
+/** A command on its way: it runs, and is answered, when the spec says so. */
+export interface OnItsWay {
+  readonly kind: CommandKind;
+  readonly token: string;
+  readonly run: () => void;
+}
+
+/** From here on every command to that master stays on its way; in the order in which they were sent. */
+export function gate(master: FakeMaster): OnItsWay[] {
+  const onTheirWay: OnItsWay[] = [];
+  const send = master.call.bind(master);
+  master.call = (command) =>
+    new Promise((resolve) => {
+      const run = (): void => resolve(send(command));
+      onTheirWay.push({ kind: kindOf(command), token: tokenOf(command), run });
+    });
+  return onTheirWay;
 }

@@ -37,10 +37,19 @@ export interface Bench {
   other(name?: string, options?: RedlockOptions): { readonly redlock: Redlock; readonly random: FakeRandom };
 }
 
-/** N masters named m1…mN and one instance over them. */
-export function fakeCluster(nodes: number, options: RedlockOptions = {}): Bench {
+/**
+ * N masters named m1…mN and one instance over them.
+ *
+ * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made
+ */
+export function fakeCluster(
+  nodes: number,
+  options: RedlockOptions = {},
+  { isCluster = false }: { readonly isCluster?: boolean } = {},
+): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
+  for (const master of masters) master.isCluster = isCluster;
   const over = (random: Random, own: RedlockOptions): Redlock =>
     new Redlock({ transports: masters, clock: time, timers: time, random, disconnect: () => undefined }, own);
   const random = new FakeRandom();

@@ -1,17 +1,19 @@
 /**
- * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order.
- *
- * The scripts are twins of `lib/scripts.ts`; spec/scripts.spec.ts holds them against a real Redis.
+ * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order. It runs the
+ * twins of the scripts.
  */
-import { CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
+import { SCRIPTS } from '../../lib/scripts.js';
+import { execute, FOREIGN, serverError, type Store } from '../../lib/testing/twins.js';
 import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
 import type { FakeTime } from './fake-time.js';
+
+export { serverError };
 
 /** `answer`: at once. `freeze`: commands arrive and run at `thaw`. `lose-reply`: they run, and no answer ever comes. */
 export type Manner = 'answer' | 'freeze' | 'lose-reply' | 'lose-request';
 
 interface Entry {
-  readonly value: string;
+  readonly value: string | typeof FOREIGN;
   readonly expiresAtMs: number;
 }
 
@@ -21,16 +23,10 @@ interface InFlight {
   readonly reject: (error: Error) => void;
 }
 
-const FOREIGN = '\0 something that is no lock';
+/** What the wall clocks of all masters show at instant 0, in µs; a spec moves one by `clockAheadUs`. */
+const WALL_US = 1_790_000_000_000_000;
 
-/** An error as a server sends it. */
-export function serverError(message: string): Error {
-  const error = new Error(message);
-  error.name = 'ReplyError';
-  return error;
-}
-
-export class FakeMaster implements Transport {
+export class FakeMaster implements Transport, Store {
   readonly name: string;
   isCluster = false;
   keyPrefix = '';
@@ -45,11 +41,15 @@ export class FakeMaster implements Transport {
   readonly run: Command[] = [];
   /** Answers to the next commands, instead of running them; an Error rejects. */
   readonly replies: unknown[] = [];
-  /** Whether scripts are known without being sent whole first. */
-  knowsScripts = true;
+  /** The id of its process; another one after a restart. */
+  runId = 'run1';
+  /** Its wall clock against that of the others. */
+  clockAheadUs = 0;
+  /** What its wall clock shows at the next looks at it, in µs; after them it goes by the virtual time again. */
+  readonly readings: number[] = [];
   readonly #time: FakeTime;
   readonly #keys = new Map<string, Entry>();
-  readonly #known = new Set<string>();
+  readonly #known = new Set(SCRIPTS.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
   #held: InFlight[] = [];
 
@@ -110,9 +110,10 @@ export class FakeMaster implements Transport {
     for (const one of this.#held) one.reject(new Error('Command timed out'));
   }
 
-  /** What the key holds now: a token, or undefined. */
+  /** What the key holds now: a token, a count, or undefined. */
   value(key: string): string | undefined {
-    return this.#entry(key)?.value;
+    const value = this.get(key);
+    return value === FOREIGN ? '(something else)' : value;
   }
 
   ttlMs(key: string): number {
@@ -120,22 +121,63 @@ export class FakeMaster implements Transport {
     return entry === undefined ? -2 : entry.expiresAtMs - this.#time.now();
   }
 
-  set(key: string, value: string, ttlMs = Infinity): void {
-    this.#keys.set(key, { value, expiresAtMs: this.#time.now() + ttlMs });
-  }
-
   setForeign(key: string): void {
-    this.set(key, FOREIGN);
+    this.#keys.set(key, { value: FOREIGN, expiresAtMs: Infinity });
   }
 
-  /** All data is gone, as after FLUSHALL or a restart without persistence. */
+  /** All data is gone, as after FLUSHALL, which leaves scripts alone. */
   forget(): void {
     this.#keys.clear();
-    this.#known.clear();
   }
 
+  /** Another process serves from here on, with the data or without. */
+  restart(data: 'kept' | 'lost'): void {
+    this.runId = `run${Number(this.runId.slice(3)) + 1}`;
+    this.#known.clear();
+    if (data === 'lost') this.#keys.clear();
+  }
+
+  /** Whether scripts are known without being sent whole first; false is what SCRIPT FLUSH leaves. */
+  set knowsScripts(knows: boolean) {
+    this.#known.clear();
+    if (knows) for (const { source } of SCRIPTS) this.#known.add(scriptDigest(source));
+  }
+
+  /** The locks that are there: what stands beside them is not counted. */
   get size(): number {
-    return [...this.#keys.keys()].filter((key) => this.#entry(key) !== undefined).length;
+    return this.#names().filter((key) => !key.startsWith('quorate:')).length;
+  }
+
+  micros(): number {
+    return this.readings.shift() ?? Math.round(WALL_US + this.clockAheadUs + this.#time.now() * 1_000);
+  }
+
+  get(key: string): string | typeof FOREIGN | undefined {
+    return this.#entry(key)?.value;
+  }
+
+  pttl(key: string): number {
+    const ttlMs = this.ttlMs(key);
+    return ttlMs === Infinity ? -1 : ttlMs;
+  }
+
+  set(key: string, value: string, ttlMs: number | 'keep' | 'none' = 'none'): void {
+    const before = this.#entry(key)?.expiresAtMs ?? Infinity;
+    const expiresAtMs = ttlMs === 'keep' ? before : ttlMs === 'none' ? Infinity : this.#time.now() + ttlMs;
+    this.#keys.set(key, { value, expiresAtMs });
+  }
+
+  expire(key: string, ttlMs: number): void {
+    const entry = this.#entry(key);
+    if (entry !== undefined) this.#keys.set(key, { ...entry, expiresAtMs: this.#time.now() + ttlMs });
+  }
+
+  delete(key: string): boolean {
+    return this.#keys.delete(key);
+  }
+
+  #names(): string[] {
+    return [...this.#keys.keys()].filter((key) => this.#entry(key) !== undefined);
   }
 
   #answer({ command, resolve, reject }: InFlight): void {
@@ -154,90 +196,7 @@ export class FakeMaster implements Transport {
 
   #execute(command: Command): unknown {
     this.run.push(command);
-    const [first = '', ...rest] = command.args;
-    if (command.name === 'set') return this.#set(first, rest[0] ?? '', Number(rest[2]));
-    const script = SCRIPTS.find(({ source }) => source === first || scriptDigest(source) === first);
-    if (script === undefined) throw serverError('ERR no such script in the fake');
-    if (command.name === 'eval') this.#known.add(script.name);
-    else if (!this.knowsScripts && !this.#known.has(script.name)) {
-      throw serverError('NOSCRIPT No matching script. Please use EVAL.');
-    }
-    const count = Number(rest[0]);
-    return this.#runScript(script.name, rest.slice(1, 1 + count), rest.slice(1 + count));
-  }
-
-  #runScript(
-    name: string,
-    keys: readonly string[],
-    [token = '', ttl = '', mayCreate = '']: readonly string[],
-  ): unknown {
-    switch (name) {
-      case CLAIM.name:
-        return this.#claim(keys, token, Number(ttl));
-      case UNDO.name:
-        return this.#undo(keys, token);
-      case RELEASE.name:
-        return this.#release(keys, token);
-      case EXTEND.name:
-        return this.#extend(keys, token, Number(ttl), mayCreate === '1');
-      case INSPECT.name:
-        return this.#inspect(keys[0] ?? '');
-      default:
-        throw serverError(`ERR no twin of ${name}`);
-    }
-  }
-
-  #set(key: string, token: string, ttlMs: number): unknown {
-    if (this.#entry(key) !== undefined) return null;
-    this.set(key, token, ttlMs);
-    return 'OK';
-  }
-
-  #claim(keys: readonly string[], token: string, ttlMs: number): unknown {
-    if (keys.some((key) => this.value(key) === FOREIGN)) return [2, 0];
-    const others = keys.filter((key) => this.value(key) !== undefined && this.value(key) !== token);
-    if (others.length > 0) return [0, longest(others.map((key) => this.#pttl(key)))];
-    for (const key of keys) this.set(key, token, ttlMs);
-    return [1, 0];
-  }
-
-  #undo(keys: readonly string[], token: string): unknown {
-    const deleted = this.#release(keys, token);
-    const foreign = keys.some((key) => this.value(key) === FOREIGN);
-    const others = keys.filter((key) => this.value(key) !== undefined && this.value(key) !== FOREIGN);
-    return [
-      deleted,
-      others.length === 0 ? -2 : longest(others.map((key) => this.#pttl(key))),
-      foreign ? 1 : 0,
-    ];
-  }
-
-  #release(keys: readonly string[], token: string): number {
-    const own = keys.filter((key) => this.value(key) === token);
-    for (const key of own) this.#keys.delete(key);
-    return own.length;
-  }
-
-  #extend(keys: readonly string[], token: string, ttlMs: number, mayCreate: boolean): unknown {
-    for (const key of keys) {
-      const value = this.value(key);
-      if (value === FOREIGN) return [2, 0];
-      if (value !== undefined && value !== token) return [0, this.#pttl(key)];
-      if (value === undefined && !mayCreate) return [0, -2];
-    }
-    for (const key of keys) if (this.ttlMs(key) < ttlMs) this.set(key, token, ttlMs);
-    return [1, 0];
-  }
-
-  #inspect(key: string): unknown {
-    const value = this.value(key);
-    if (value === undefined) return [0, -2, ''];
-    return value === FOREIGN ? [2, this.#pttl(key), ''] : [1, this.#pttl(key), value];
-  }
-
-  #pttl(key: string): number {
-    const ttlMs = this.ttlMs(key);
-    return ttlMs === Infinity ? -1 : ttlMs;
+    return execute(this, this.#known, command);
   }
 
   #entry(key: string): Entry | undefined {
@@ -247,7 +206,3 @@ export class FakeMaster implements Transport {
 }
 
 const NOTHING: Command = { name: 'eval', args: [] };
-
-function longest(ttls: readonly number[]): number {
-  return ttls.includes(-1) ? -1 : Math.max(...ttls);
-}

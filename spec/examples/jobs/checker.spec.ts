@@ -1,6 +1,13 @@
 import { expect } from 'chai';
-import { findOverlaps, findTakeovers, isClean, judge, validity } from '../../../examples/jobs/checker.js';
-import { effectOf, lease, staleOf } from './synthetic.js';
+import {
+  findFalls,
+  findOverlaps,
+  findTakeovers,
+  isClean,
+  judge,
+  validity,
+} from '../../../examples/jobs/checker.js';
+import { accepted, effectOf, lateEffectOf, lease, refused } from './synthetic.js';
 
 describe('examples/jobs: the judge', () => {
   it('finds nothing wrong with one lease and one effect for each job', () => {
@@ -8,7 +15,7 @@ describe('examples/jobs: the judge', () => {
     const verdict = judge(
       2,
       leases,
-      leases.map((each) => effectOf(each)),
+      leases.map((each) => accepted(effectOf(each))),
     );
     expect(isClean(verdict)).to.equal(true);
     expect(verdict.effects).to.deep.equal({ least: 1, most: 1 });
@@ -16,7 +23,7 @@ describe('examples/jobs: the judge', () => {
 
   it('finds a lost job', () => {
     const only = lease({ job: 1 });
-    const verdict = judge(2, [only], [effectOf(only)]);
+    const verdict = judge(2, [only], [accepted(effectOf(only))]);
     expect(verdict.lost).to.deep.equal([0]);
     expect(verdict.effects).to.deep.equal({ least: 0, most: 1 });
     expect(isClean(verdict)).to.equal(false);
@@ -27,7 +34,7 @@ describe('examples/jobs: the judge', () => {
     const verdict = judge(
       1,
       leases,
-      leases.map((each) => effectOf(each)),
+      leases.map((each) => accepted(effectOf(each))),
     );
     expect(verdict.doubled).to.deep.equal([0]);
     expect(verdict.effects).to.deep.equal({ least: 2, most: 2 });
@@ -38,35 +45,84 @@ describe('examples/jobs: the judge', () => {
   it('finds two leases of one job that were valid at once, also when one did nothing', () => {
     const first = lease();
     const second = lease({ worker: 'w2', grantedAtMs: 99, outcome: 'found-done' });
-    const verdict = judge(1, [second, first], [effectOf(first)]);
+    const verdict = judge(1, [second, first], [accepted(effectOf(first))]);
     expect(verdict.overlaps).to.have.length(1);
     expect(verdict.overlaps[0]).to.include({ job: 0, first, second, byMs: 1 });
     expect(isClean(verdict)).to.equal(false);
   });
 
-  it('finds an effect at an instant at which its lease was not valid, and one of no lease', () => {
+  it('finds an effect whose lease said “held” and was not valid, one of no lease, and one with another fence', () => {
     const late = lease({ validUntilMs: 40 });
     for (const wrong of [
       effectOf(late),
       effectOf(late, { claim: 'nobody', checkedAtMs: 10 }),
       effectOf(late, { worker: 'w9', checkedAtMs: 10 }),
-    ]) {
+      effectOf(late, { fence: 2, checkedAtMs: 10 }),
+    ].map(accepted)) {
       expect(judge(1, [late], [wrong]).unfounded, JSON.stringify(wrong)).to.deep.equal([wrong]);
     }
-    expect(judge(1, [late], [effectOf(late, { checkedAtMs: 39 })]).unfounded).to.deep.equal([]);
+    expect(judge(1, [late], [accepted(effectOf(late, { checkedAtMs: 39 }))]).unfounded).to.deep.equal([]);
   });
 
   it('counts an effect of a job that there is not as unfounded', () => {
     const other = lease({ job: 7 });
-    const verdict = judge(1, [other], [effectOf(other)]);
+    const verdict = judge(1, [other], [accepted(effectOf(other))]);
     expect(verdict.unfounded).to.have.length(1);
     expect(verdict.lost).to.deep.equal([0]);
   });
 
   it('does not count a stale effect', () => {
     const [first, second] = [lease({ outcome: 'lost', endedAtMs: 3_000 }), lease({ grantedAtMs: 1_100 })];
-    const verdict = judge(1, [first, second], [effectOf(second), staleOf(first)]);
+    const verdict = judge(1, [first, second], [accepted(effectOf(second)), refused(lateEffectOf(first))]);
     expect(isClean(verdict)).to.equal(true);
+  });
+
+  it('takes a late effect that was accepted for the job’s one effect, and for one too many beside another', () => {
+    const [first, second] = [lease(), lease({ worker: 'w2', grantedAtMs: 1_100 })];
+    const late = accepted(lateEffectOf(first));
+    expect(isClean(judge(1, [first, second], [late]))).to.equal(true);
+    const both = judge(1, [first, second], [late, accepted(effectOf(second))]);
+    expect(both.doubled).to.deep.equal([0]);
+    expect(isClean(both)).to.equal(false);
+  });
+
+  it('finds a fence that does not rise, though no two leases overlap and each job has one effect', () => {
+    const [first, second] = [
+      lease({ fence: 7 }),
+      lease({ grantedAtMs: 500, fence: 7, outcome: 'found-done' }),
+    ];
+    const verdict = judge(1, [first, second], [accepted(effectOf(first))]);
+    expect(verdict.falls).to.deep.equal([{ job: 0, before: first, after: second }]);
+    expect(verdict.overlaps).to.deep.equal([]);
+    expect(isClean(verdict)).to.equal(false);
+  });
+});
+
+describe('examples/jobs: fences that fall', () => {
+  it('finds none where they rise with every grant of a job, with gaps and in whatever order they are told', () => {
+    const leases = [5, 6, 90].map((fence, i) => lease({ fence, grantedAtMs: 200 * i }));
+    expect(findFalls(leases.toReversed())).to.deep.equal([]);
+  });
+
+  it('finds a lower fence and an equal one', () => {
+    for (const fence of [4, 5]) {
+      const [before, after] = [lease({ fence: 5 }), lease({ fence, grantedAtMs: 200 })];
+      expect(findFalls([before, after]), `${fence}`).to.deep.equal([{ job: 0, before, after }]);
+    }
+  });
+
+  it('compares with the highest of those before, not with the last', () => {
+    const [high, low, middle, higher] = [9, 3, 5, 10].map((fence, i) =>
+      lease({ fence, grantedAtMs: 200 * i }),
+    );
+    expect(findFalls([high, low, middle, higher].filter((each) => each !== undefined))).to.deep.equal([
+      { job: 0, before: high, after: low },
+      { job: 0, before: high, after: middle },
+    ]);
+  });
+
+  it('leaves fences of different jobs alone', () => {
+    expect(findFalls([lease({ fence: 9 }), lease({ job: 1, fence: 3, grantedAtMs: 200 })])).to.deep.equal([]);
   });
 });
 

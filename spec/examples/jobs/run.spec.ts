@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { readLedger } from '../../../examples/jobs/ledger.js';
 import { canLookForThem, descendants, isAlive } from './descendants.js';
 
 /** The whole example as a user starts it, in real processes and on real masters. Waits for what it prints, not for time. */
@@ -80,6 +81,10 @@ describe('examples/jobs: a run', function () {
     expect(await exit, lines.join('\n')).to.equal(0);
     expect(lines).to.include('Every job ran once.');
     expect(lines.join('\n')).to.match(/accepted effects per job +1 /);
+    expect(lines.join('\n')).to.match(/fences rise with every grant +yes, /);
+    expect(lines.join('\n')).to.match(/stale effects refused +[1-9]\d*, by the ledger/);
+    const stale = readLedger(join(output, 'jobs-ledger.ndjson')).filter(({ kind }) => kind === 'stale');
+    expect(stale[0]?.leaseSaid).to.equal('LOCK_LOST');
     expect(mine.filter(isAlive)).to.deep.equal([]);
     if (canLookForThem) expect(mine.length).to.be.greaterThan(5); // it was looked at the right processes
     for (const file of ['jobs.html', 'jobs.svg', 'jobs-ledger.ndjson', 'jobs-history.ndjson']) {

@@ -7,7 +7,7 @@ import type { JobsOptions } from '../../../examples/jobs/options.js';
 import { page } from '../../../examples/jobs/page.js';
 import { picture } from '../../../examples/jobs/picture.js';
 import { report } from '../../../examples/jobs/report.js';
-import { isGood, percentile, summarize, type Summary } from '../../../examples/jobs/summary.js';
+import { isGood, percentile, risesIn, summarize, type Summary } from '../../../examples/jobs/summary.js';
 
 const OPTIONS: JobsOptions = { jobs: 2, workers: 4, seed: 1, ttlMs: 1_000, output: 'output', nodes: [] };
 
@@ -31,7 +31,7 @@ const FAULTS: readonly Fault[] = [
     fromMs: 3_400,
     toMs: 4_500,
     resumedMs: 4_490,
-    code: 'LOCK_LOST',
+    leaseSaid: 'LOCK_LOST',
     ...HANDED,
   },
 ];
@@ -47,27 +47,24 @@ function goodRun(): { run: Run; entries: LedgerEntry[] } {
     const lost = `${from}#1`;
     const done = `w2#${job}`;
     const granted = { kind: 'granted', manner: 'try', job } as const;
-    history.take(from, { ...granted, claim: lost, startedAtMs: at - 2, atMs: at, validUntilMs: at + 900 });
+    const times = { startedAtMs: at - 2, atMs: at, validUntilMs: at + 900 };
+    history.take(from, { ...granted, claim: lost, fence: 1, ...times });
     const taken = at + 950;
     history.take('w2', {
       ...granted,
       claim: done,
+      fence: 2,
       startedAtMs: taken - 2,
       atMs: taken,
       validUntilMs: taken + 900,
     });
     history.take('w2', { kind: 'ended', claim: done, job, atMs: taken + 50, outcome: 'done' });
-    entries.push({
-      kind: 'effect',
-      job,
-      worker: 'w2',
-      claim: done,
-      checkedAtMs: taken + 40,
-      atMs: taken + 41,
-    });
+    const effect = { job, worker: 'w2', claim: done, fence: 2, leaseSaid: 'held' };
+    entries.push({ kind: 'effect', ...effect, checkedAtMs: taken + 40, atMs: taken + 41 });
     if (job === 0) continue;
     history.take(from, { kind: 'ended', claim: lost, job, atMs: taken + 60, outcome: 'lost' });
-    entries.push({ kind: 'stale', job, worker: from, claim: lost, code: 'LOCK_LOST', atMs: taken + 60 });
+    const late = { job, worker: from, claim: lost, fence: 1, leaseSaid: 'LOCK_LOST' };
+    entries.push({ kind: 'stale', ...late, checkedAtMs: taken + 59, atMs: taken + 60 });
   }
   const run = { history, faults: FAULTS, workers: ['w1', 'w2', 'w3', 'w4'], endMs: 5_000, troubles: [] };
   return { run, entries };
@@ -83,20 +80,14 @@ describe('examples/jobs: the summary', () => {
     const summary = summaryOf();
     expect(summary.problems).to.deep.equal([]);
     expect(isGood(summary)).to.equal(true);
-    expect(summary).to.include({ jobsDone: 2, stale: 1 });
+    expect(summary).to.include({ jobsDone: 2, stale: 1, late: 0, gapMs: 1 });
     expect(summary.takeovers).to.have.length(2);
   });
 
   it('is bad when a job has two effects', () => {
-    const again = {
-      kind: 'effect',
-      job: 0,
-      worker: 'w2',
-      claim: 'w2#0',
-      checkedAtMs: 3_310,
-      atMs: 3_311,
-    } as const;
-    const summary = summaryOf({}, [again]);
+    const [first] = goodRun().entries;
+    const again = first === undefined ? [] : [first];
+    const summary = summaryOf({}, again);
     expect(isGood(summary)).to.equal(false);
     expect(summary.problems.join()).to.contain('two accepted effects: job:0');
   });
@@ -117,6 +108,41 @@ describe('examples/jobs: the summary', () => {
     );
     expect(isGood(summaryOf({ faults: missed }))).to.equal(false);
     expect(isGood(summaryOf({ troubles: ['w4 ended with exit code 1'] }))).to.equal(false);
+  });
+
+  it('is bad when no stale effect was refused: a paused worker that nobody refuses shows nothing', () => {
+    const { run, entries } = goodRun();
+    const summary = summarize(
+      OPTIONS,
+      run,
+      entries.filter(({ kind }) => kind === 'effect'),
+    );
+    expect(summary.problems).to.deep.equal(['no stale effect was refused']);
+    expect(isGood(summary)).to.equal(false);
+  });
+
+  it('is bad when a fence did not rise, and names both grants', () => {
+    const { run, entries } = goodRun();
+    const granted = { kind: 'granted', manner: 'try', job: 0, claim: 'w4#9', fence: 2 } as const;
+    run.history.take('w4', { ...granted, startedAtMs: 4_400, atMs: 4_401, validUntilMs: 5_300 });
+    const summary = summarize(OPTIONS, run, entries);
+    expect(summary.problems).to.deep.equal(['job:0 was granted with fence 2 (w4#9) after fence 2 (w2#0)']);
+    expect(isGood(summary)).to.equal(false);
+    expect(risesIn(summary)).to.equal('NO: 1 of 5 grants');
+    for (const text of [report(summary, 'x'), page(summary, '')])
+      expect(text).to.contain('NO: 1 of 5 grants');
+  });
+
+  it('counts a late effect that was accepted apart, and leaves it out of the gap after “held”', () => {
+    const { run, entries } = goodRun();
+    const late = { leaseSaid: 'LOCK_LOST', checkedAtMs: 0 }; // of one that was held it would be a gap of seconds
+    const summary = summarize(
+      OPTIONS,
+      run,
+      entries.map((entry) => (entry.claim === 'w2#0' ? { ...entry, ...late } : entry)),
+    );
+    expect(summary).to.include({ stale: 1, late: 1, gapMs: 1 });
+    expect(summary.problems).to.deep.equal([]);
   });
 
   it('asks for no faults of masters that are somebody else’s', () => {
@@ -163,7 +189,9 @@ describe('examples/jobs: the picture', () => {
   it('is announced by the report, which says what is wrong', () => {
     expect(report(summary, 'output/jobs.html'))
       .to.contain('Every job ran once.')
-      .and.contain('output/jobs.html');
+      .and.contain('output/jobs.html')
+      .and.match(/fences rise with every grant +yes, in all 4 grants/)
+      .and.match(/stale effects refused +1, by the ledger/);
     const bad = summarize(OPTIONS, { ...run, troubles: ['w4 ended with exit code 1'] }, entries);
     expect(report(bad, 'x')).to.contain('NOT GOOD').and.contain('w4 ended with exit code 1');
     expect(page(bad, svg)).to.contain('w4 ended with exit code 1');

@@ -1,0 +1,58 @@
+/** What every guard takes, and the ways in which it says no. */
+import { invalidArgument, RedlockError, show } from '../errors.js';
+
+/** A fence as it is stored: no sign, no leading zero, no exponent. */
+const DIGITS = /^[1-9]\d*$/;
+
+/**
+ * The fence as a number that can be compared; whatever is none of the two is refused before anything is sent.
+ *
+ * @throws RedlockError `INVALID_ARGUMENT`
+ */
+export function requireFence(resource: unknown, fence: unknown): number {
+  if (typeof resource !== 'string' || resource === '') {
+    throw invalidArgument('resource', resource, 'a non-empty string');
+  }
+  if (fence === undefined) {
+    const text = 'fence must be a positive safe integer; got undefined: fencing is off for this lease';
+    throw new RedlockError('INVALID_ARGUMENT', text, { resources: [resource] });
+  }
+  if (typeof fence !== 'number' || !Number.isSafeInteger(fence) || fence < 1) {
+    throw invalidArgument('fence', fence, 'a positive safe integer');
+  }
+  return fence;
+}
+
+/** Options as they were given: an object, of known names only. */
+export function checkOptions(given: unknown, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw invalidArgument('options', given, 'an object');
+  }
+  const stranger = Object.keys(given).find((name) => !known.includes(name));
+  if (stranger !== undefined) throw invalidArgument('options', stranger, `of these: ${known.join(', ')}`);
+}
+
+/** `highest`: what was accepted, or a few words where that is not known. */
+export function staleFence(resource: string, fence: number, highest: number | string): RedlockError {
+  const text = `fence ${fence} for ${show(resource)} is stale: ${highest} was accepted`;
+  return new RedlockError('STALE_FENCE', text, { resources: [resource] });
+}
+
+/** What is stored is no fence. The database's own error is the `cause`, where there was one. */
+export function wrongKind(resource: string, text: string, ...causes: readonly unknown[]): RedlockError {
+  const details = { resources: [resource] };
+  return new RedlockError('WRONG_KIND', text, causes.length > 0 ? { ...details, cause: causes[0] } : details);
+}
+
+/** A stored fence as its digits, whatever type a driver gives it; undefined where it is no positive whole number. */
+export function storedDigits(stored: unknown): string | undefined {
+  if (typeof stored !== 'number' && typeof stored !== 'bigint' && typeof stored !== 'string')
+    return undefined;
+  const digits = String(stored);
+  return DIGITS.test(digits) ? digits : undefined;
+}
+
+/** What an error says, of whichever realm it is: under Jest, those of Node are no instances of our `Error`. */
+export function messageOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : '';
+}

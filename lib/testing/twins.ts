@@ -1,0 +1,274 @@
+/**
+ * Twins of the scripts in TypeScript: what a master in memory runs in their place. spec/scripts.spec.ts holds each
+ * against its Lua source on a real Redis, by cases and by random sequences.
+ *
+ * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
+ * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
+ */
+import {
+  ACCEPT,
+  BOOTSTRAP,
+  CLAIM,
+  EXTEND,
+  FLOOR_LEAD_US,
+  INSPECT,
+  RELEASE,
+  SCRIPTS,
+  type Script,
+  UNDO,
+  VOUCH,
+} from '../scripts.js';
+import { type Command, scriptDigest } from '../transport.js';
+
+/** What a key of another type than string gives. */
+export const FOREIGN = Symbol('a key of another type');
+
+/** The data of one server, as a script sees it. Expired keys are not there. */
+export interface Store {
+  /** The id of the server's process. */
+  readonly runId: string;
+  /** The server's wall clock, in whole µs. */
+  micros(): number;
+  get(key: string): string | typeof FOREIGN | undefined;
+  /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
+  pttl(key: string): number;
+  /** @param ttlMs  'keep' leaves the expiry as it is */
+  set(key: string, text: string, ttlMs: number | 'keep' | 'none'): void;
+  expire(key: string, ttlMs: number): void;
+  delete(key: string): boolean;
+}
+
+/** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
+export type ScriptCache = Set<string>;
+
+type Twin = (store: Store, keys: readonly string[], args: readonly string[]) => unknown;
+
+const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
+  [CLAIM, claim],
+  [ACCEPT, accept],
+  [UNDO, undo],
+  [RELEASE, release],
+  [EXTEND, extend],
+  [VOUCH, vouch],
+  [BOOTSTRAP, bootstrap],
+  [INSPECT, inspect],
+]);
+
+const BY_DIGEST = new Map(SCRIPTS.map((script) => [scriptDigest(script.source), script]));
+const BY_SOURCE = new Map(SCRIPTS.map((script) => [script.source, script]));
+
+/** The script that a command runs, by digest or by source. */
+export function scriptOf({ name, args }: Command): Script | undefined {
+  const [text = ''] = args;
+  return name === 'set' ? undefined : name === 'eval' ? BY_SOURCE.get(text) : BY_DIGEST.get(text);
+}
+
+/** An error as a server sends it. */
+export function serverError(message: string): Error {
+  const error = new Error(message);
+  error.name = 'ReplyError';
+  return error;
+}
+
+/** Carries a command out, and gives the reply. @throws the error that a server would send */
+export function execute(store: Store, cache: ScriptCache, command: Command): unknown {
+  const { name, args } = command;
+  if (name === 'set') return set(store, args);
+  const script = scriptOf(command);
+  if (name === 'evalsha' && !cache.has(args[0] ?? '')) {
+    throw serverError('NOSCRIPT No matching script. Please use EVAL.');
+  }
+  const twin = script === undefined ? undefined : TWINS.get(script);
+  if (script === undefined || twin === undefined) throw serverError('ERR there is no twin of this script');
+  cache.add(scriptDigest(script.source));
+  const count = Number(args[1]);
+  return twin(store, args.slice(2, 2 + count), args.slice(2 + count));
+}
+
+/** SET key token PX ttl NX */
+function set(store: Store, [key = '', token = '', , ttl]: readonly string[]): unknown {
+  if (store.get(key) !== undefined) return null;
+  store.set(key, token, Number(ttl));
+  return 'OK';
+}
+
+type Reply = readonly [number, number, number];
+
+/** @returns why the master may not vote; when it may, the end of its last quarantine in µs, or 0 */
+function guarded(store: Store, key: string, period: number): Reply | number {
+  const marker = store.get(key);
+  if (marker === FOREIGN) return [-2, 0, 0];
+  const [, owner, since, other] = /^1\|(\w+)\|(\d+)\|(\d+)$/.exec(marker ?? '') ?? [];
+  if (marker !== undefined && owner === undefined) return [-2, 0, 0];
+  if (marker !== undefined && Number(other) !== period) return [-2, Number(other), 0];
+  if (period === 0) return 0;
+  const nowMs = Math.floor(store.micros() / 1000);
+  const sinceMs = Number(since);
+  if (owner !== store.runId || sinceMs > nowMs) {
+    store.set(key, `1|${store.runId}|${nowMs}|${period}`, 'none');
+    return [-1, period, 0];
+  }
+  return sinceMs + period > nowMs ? [-1, sinceMs + period - nowMs, 0] : (sinceMs + period) * 1_000;
+}
+
+/** A counter, re-created where it is missing; undefined for something that is no counter. */
+interface Counter {
+  readonly count: number;
+  /** The clock by which it was re-created. */
+  readonly bornUs: number | undefined;
+}
+
+function counter(store: Store, key: string, least: number, floor = 0): Counter | undefined {
+  const count = store.get(key);
+  if (count === FOREIGN) return undefined;
+  if (count !== undefined) {
+    return /^\d+$/.test(count) ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
+  }
+  const us = store.micros();
+  return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };
+}
+
+interface Parts {
+  readonly locks: readonly string[];
+  readonly counters: readonly string[];
+  readonly refusal: Reply | undefined;
+  /** What its counters must not lie below, in µs. */
+  readonly least: number;
+}
+
+/** Takes the keys apart, and looks at the marker where there is one. */
+function parts(store: Store, keys: readonly string[], hasCounters: boolean, guard: number): Parts {
+  const rest = guard >= 0 ? keys.slice(0, -1) : keys;
+  const n = hasCounters ? rest.length / 2 : rest.length;
+  const word = guard >= 0 ? guarded(store, keys.at(-1) ?? '', guard) : 0;
+  const [refusal, least] = typeof word === 'number' ? [undefined, word] : [word, 0];
+  return { locks: rest.slice(0, n), counters: rest.slice(n), refusal, least };
+}
+
+function claim(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const [token = '', ttl, fenceTtl, floor, guard] = args;
+  const hasCounters = fenceTtl !== '0';
+  const { locks, counters, refusal, least } = parts(store, keys, hasCounters, Number(guard));
+  if (refusal !== undefined) return refusal;
+  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];
+  const others = locks.filter((key) => store.get(key) !== undefined && store.get(key) !== token);
+  if (others.length > 0) return [0, longest(others.map((key) => store.pttl(key))), 0];
+  let [fence, seenAt] = [0, 0];
+  for (const key of counters) {
+    const found = counter(store, key, least, Number(floor));
+    if (found === undefined) return [2, 0, 0];
+    if (found.count >= fence) fence = found.count + 1;
+    seenAt = found.bornUs ?? seenAt;
+  }
+  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
+  for (const key of locks) store.set(key, token, Number(ttl));
+  return [1, fence, seenAt];
+}
+
+function accept(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const [token, fence, fenceTtl, guard] = args;
+  const { locks, counters, refusal, least } = parts(store, keys, true, Number(guard));
+  if (refusal !== undefined) return refusal;
+  for (const key of locks) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner !== token) return [0, store.pttl(key), 0];
+  }
+  let highest = 0;
+  for (const key of counters) {
+    const found = counter(store, key, least);
+    if (found === undefined) return [2, 0, 0];
+    if (found.bornUs !== undefined) store.set(key, String(found.count), Number(fenceTtl));
+    highest = Math.max(highest, found.count);
+  }
+  if (highest >= Number(fence)) return [3, highest, 0];
+  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
+  return [1, Number(fence), 0];
+}
+
+function withCounters(
+  keys: readonly string[],
+  seen: string | undefined,
+): [readonly string[], readonly string[]] {
+  const n = seen === undefined ? keys.length : keys.length / 2;
+  return [keys.slice(0, n), keys.slice(n)];
+}
+
+function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
+  for (const key of counters) {
+    const count = store.get(key);
+    if (typeof count !== 'string' || !/^\d+$/.test(count)) continue;
+    if (Number(count) < Number(seen)) store.set(key, String(seen), 'keep');
+  }
+}
+
+function undo(store: Store, keys: readonly string[], [token, seen]: readonly string[]): Reply {
+  const [locks, counters] = withCounters(keys, seen);
+  const own = locks.filter((key) => store.get(key) === token);
+  for (const key of own) store.delete(key);
+  const isForeign = locks.some((key) => store.get(key) === FOREIGN);
+  const others = locks.filter((key) => typeof store.get(key) === 'string');
+  const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
+  lift(store, counters, seen);
+  return [own.length, left, isForeign ? 1 : 0];
+}
+
+function release(store: Store, keys: readonly string[], [token, seen]: readonly string[]): number {
+  const [locks, counters] = withCounters(keys, seen);
+  const own = locks.filter((key) => store.get(key) === token);
+  for (const key of own) store.delete(key);
+  lift(store, counters, seen);
+  return own.length;
+}
+
+function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const [token = '', ttl, mayCreate, fenceTtl, fence, guard] = args;
+  const { locks, counters, refusal, least } = parts(store, keys, fenceTtl !== '0', Number(guard));
+  if (refusal !== undefined) return refusal;
+  for (const key of locks) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner !== undefined && owner !== token) return [0, store.pttl(key), 0];
+    if (owner === undefined && mayCreate === '0') return [0, -2, 0];
+  }
+  for (const key of locks) {
+    const ms = store.pttl(key);
+    if (ms === -2) store.set(key, token, Number(ttl));
+    else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));
+  }
+  for (const key of counters) {
+    const found = counter(store, key, least);
+    if (found !== undefined) store.set(key, String(Math.max(found.count, Number(fence))), Number(fenceTtl));
+  }
+  return [1, 0, 0];
+}
+
+function vouch(store: Store, [key = '']: readonly string[], [period]: readonly string[]): Reply {
+  const word = guarded(store, key, Number(period));
+  return typeof word === 'number' ? [1, 0, 0] : word;
+}
+
+function bootstrap(store: Store, [key = '']: readonly string[], [period, force]: readonly string[]): Reply {
+  if (force === '1' && Number(period) === 0) {
+    const was = store.get(key);
+    store.delete(key);
+    return [was === undefined ? 0 : 1, 0, 0];
+  }
+  if (force !== '1' && store.get(key) !== undefined) {
+    const word = guarded(store, key, Number(period));
+    return typeof word === 'number' ? [0, 0, 0] : word;
+  }
+  const sinceMs = Math.floor(store.micros() / 1_000) - Number(period);
+  store.set(key, `1|${store.runId}|${sinceMs}|${period}`, 'none');
+  return [1, 0, 0];
+}
+
+function inspect(store: Store, [key = '']: readonly string[]): unknown {
+  const owner = store.get(key);
+  if (owner === undefined) return [0, -2, ''];
+  return owner === FOREIGN ? [2, store.pttl(key), ''] : [1, store.pttl(key), owner];
+}
+
+function longest(ttls: readonly number[]): number {
+  return ttls.includes(-1) ? -1 : Math.max(...ttls);
+}

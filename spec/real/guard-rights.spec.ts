@@ -1,0 +1,160 @@
+/**
+ * Rights that the restart guard and the counters need: a server that denies one says so before a lock is promised.
+ */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { byHand, eventually } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+
+const GUARDED = { ttlMs: 20_000, nodeTimeoutMs: 5_000, restartGuardMs: 30_000 } as const;
+const UNGUARDED = { ttlMs: 20_000, nodeTimeoutMs: 5_000 } as const;
+const USER = { username: 'locker', password: 'secret' } as const;
+
+for (const nodes of [1, 3]) {
+  describe(`rights: N=${nodes}`, function () {
+    this.timeout(20_000);
+    let masters: Masters;
+    let hands: Redis[];
+    let instances: Redlock[];
+    beforeEach(async () => {
+      masters = await startMasters(nodes, { backend: 'process' });
+      hands = masters.list.map(({ port }) => byHand(port));
+      instances = [];
+      await allow('on', `>${USER.password}`, '~*', '&*', '+@all');
+    });
+    afterEach(async () => {
+      for (const redlock of instances) await redlock.close();
+      for (const hand of hands) hand.disconnect();
+      await masters.stop();
+    });
+
+    /** Changes what the user of the instances may do, also on connections that are there. */
+    async function allow(...rules: readonly string[]): Promise<void> {
+      for (const hand of hands) await hand.call('ACL', 'SETUSER', USER.username, ...rules);
+    }
+
+    async function open(options: RedlockOptions): Promise<Redlock> {
+      // ioredis asks INFO as it connects, and warns where it may not
+      const clients = masters.list.map(({ host, port }) => ({
+        host,
+        port,
+        ...USER,
+        enableReadyCheck: false,
+      }));
+      const redlock = Redlock.connect(clients, options);
+      instances.push(redlock);
+      // without a guard this waits for the connections; with one that waits for the quarantine
+      if (options.restartGuardMs === undefined) await redlock.ready();
+      return redlock;
+    }
+
+    async function expectNoKeys(): Promise<void> {
+      for (const hand of hands) expect(await hand.keys('*')).to.deep.equal([]);
+    }
+
+    for (const denied of ['info', 'time']) {
+      const named = new RegExp(`\\b${denied}\\b`, 'i');
+
+      it(`${denied} denied, guarded: MISCONFIGURED at once by acquire, which names it, and no key is left`, async () => {
+        await allow(`-${denied}`);
+        const error = await rejection((await open(GUARDED)).acquire('r'));
+        expect([error.code, error.attempts]).to.deep.equal(['MISCONFIGURED', 1]);
+        expect(error.tally.map(({ outcome }) => outcome)).to.include('unknown');
+        await expectNoKeys();
+        expect(error.message).to.match(named);
+      });
+
+      it(`${denied} denied, guarded, fencing off: the same`, async () => {
+        await allow(`-${denied}`);
+        const error = await rejection((await open({ ...GUARDED, fencing: false })).acquire('r'));
+        expect([error.code, error.attempts]).to.deep.equal(['MISCONFIGURED', 1]);
+        await expectNoKeys();
+        expect(error.message).to.match(named);
+      });
+
+      it(`${denied} denied, guarded: MISCONFIGURED by ready, which names it`, async () => {
+        await allow(`-${denied}`);
+        const error = await rejection((await open(GUARDED)).ready());
+        expect(error.code).to.equal('MISCONFIGURED');
+        await expectNoKeys();
+        expect(error.message).to.match(named);
+      });
+
+      it(`${denied} denied: MISCONFIGURED by bootstrap, which names it`, async () => {
+        await allow(`-${denied}`);
+        const error = await rejection((await open(GUARDED)).bootstrap());
+        expect(error.code).to.equal('MISCONFIGURED');
+        await expectNoKeys();
+        expect(error.message).to.match(named);
+      });
+
+      it(`${denied} denied after bootstrap: no further lock, the one that is held stands, and the right given back is enough`, async () => {
+        const redlock = await open(GUARDED);
+        await redlock.bootstrap();
+        const lease = await redlock.acquire('r');
+        await allow(`-${denied}`);
+        expect((await rejection(redlock.acquire('other'))).code).to.equal('MISCONFIGURED');
+        expect((await rejection(lease.extend())).code).to.equal('MISCONFIGURED');
+        expect(lease.status).to.equal('held');
+        await allow(`+${denied}`);
+        await lease.extend();
+        await (await redlock.acquire('other')).release();
+        await lease.release(); // needs neither
+        for (const hand of hands) await eventually(async () => (await hand.exists('r', 'other')) === 0);
+      });
+
+      it(`${denied} denied: release needs neither right`, async () => {
+        const redlock = await open(GUARDED);
+        await redlock.bootstrap();
+        const lease = await redlock.acquire('r');
+        await allow(`-${denied}`);
+        await lease.release();
+        for (const hand of hands) await eventually(async () => (await hand.exists('r')) === 0);
+      });
+    }
+
+    it('info denied, no guard: it is not needed', async () => {
+      await allow('-info');
+      const lease = await (await open(UNGUARDED)).acquire('r');
+      await lease.extend();
+      await lease.release();
+    });
+
+    it('time denied, no guard: MISCONFIGURED for want of counters, and no key is left', async () => {
+      await allow('-time');
+      const error = await rejection((await open(UNGUARDED)).acquire('r'));
+      expect([error.code, error.attempts]).to.deep.equal(['MISCONFIGURED', 1]);
+      await expectNoKeys();
+      expect(error.message).to.match(/\btime\b/i);
+    });
+
+    it('info and time denied, neither guard nor fencing: a plain claim needs neither', async () => {
+      await allow('-info', '-time');
+      const lease = await (await open({ ...UNGUARDED, fencing: false })).acquire('r');
+      await lease.extend();
+      await lease.release();
+    });
+
+    it("the marker's key denied: MISCONFIGURED, and no key is left", async () => {
+      await allow('resetkeys', '~r*', '~quorate:fence:*');
+      const error = await rejection((await open(GUARDED)).acquire('r'));
+      expect([error.code, error.attempts]).to.deep.equal(['MISCONFIGURED', 1]);
+      await expectNoKeys();
+    });
+
+    if (nodes < 3) return;
+
+    it('info denied by one of three: the others grant, and the cause is told where it costs the quorum', async () => {
+      const redlock = await open(GUARDED);
+      await redlock.bootstrap();
+      await hands[0]?.call('ACL', 'SETUSER', USER.username, '-info');
+      await (await redlock.acquire('r')).release();
+      expect(await hands[0]?.exists('r')).to.equal(0);
+      await hands[1]?.call('ACL', 'SETUSER', USER.username, '-info');
+      expect((await rejection(redlock.acquire('r'))).code).to.equal('MISCONFIGURED');
+    });
+  });
+}

@@ -1,0 +1,65 @@
+/** One real server for the specs of a file, and the scripts as they are sent to it. */
+import type { Redis } from 'ioredis';
+import type { Script } from '../../lib/scripts.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { byHand } from './real.js';
+
+export interface Server {
+  readonly redis: Redis;
+  /** The id of its process. */
+  readonly runId: string;
+  run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown>;
+  /** Its wall clock, in µs. */
+  micros(): Promise<number>;
+}
+
+/** Starts it before the specs of this suite and empties it before each; to be called inside `describe`. */
+export function oneServer(): Server {
+  let masters: Masters | undefined;
+  let client: Redis | undefined;
+  let id = '';
+  const redis = (): Redis => {
+    if (client === undefined) throw new Error('it is started before the first spec');
+    return client;
+  };
+  before(async () => {
+    masters = await startMasters(1);
+    client = byHand(masters.list[0]?.port ?? 0);
+    id = /run_id:(\w+)/.exec(await client.info('server'))?.[1] ?? '';
+  });
+  after(async () => {
+    client?.disconnect();
+    await masters?.stop();
+  });
+  beforeEach(() => redis().flushall());
+  return {
+    get redis() {
+      return redis();
+    },
+    get runId() {
+      return id;
+    },
+    run: (script, keys, ...args) => redis().eval(script.source, keys.length, ...keys, ...args),
+    async micros() {
+      const [s, us] = await redis().time();
+      return Number(s) * 1_000_000 + Number(us);
+    },
+  };
+}
+
+const LOADS = {
+  list: ['LPUSH', '1'],
+  hash: ['HSET', 'f', '1'],
+  set: ['SADD', '1'],
+  zset: ['ZADD', '1', 'm'],
+  stream: ['XADD', '*', 'f', '1'],
+} as const;
+
+export type Type = keyof typeof LOADS;
+export const TYPES = Object.keys(LOADS) as readonly Type[];
+
+/** Puts data of that type there. */
+export async function putData(redis: Redis, key: string, type: Type): Promise<void> {
+  const [command, ...args] = LOADS[type];
+  await redis.call(command, key, ...args);
+}
