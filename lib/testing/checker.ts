@@ -1,0 +1,314 @@
+/**
+ * What must hold at every instant of a simulated run, by true time. It looks on and changes nothing: it reads a lease's
+ * end, never its `status` while that could still change anything.
+ */
+import type { Lease } from '../lease.js';
+import { ACCEPT, CLAIM } from '../scripts.js';
+import type { Command } from '../transport.js';
+import type { SimulatedClient } from './client.js';
+import type { SimulatedLink } from './link.js';
+import type { MemoryServer } from './server.js';
+import { scriptOf } from './twins.js';
+import type { World } from './world.js';
+
+/** See docs/SIMULATION.md. */
+export type Property =
+  | 'exclusion'
+  | 'token order'
+  | 'token uniqueness'
+  | 'counter order'
+  | 'continuity'
+  | 'orphan'
+  | 'settling'
+  | 'progress'
+  | 'commands'
+  | 'leftovers'
+  | 'exception';
+
+export interface Violation {
+  readonly property: Property;
+  readonly atMs: number;
+  readonly text: string;
+}
+
+/** A lease in somebody's hands. */
+interface Holding {
+  readonly lease: Lease;
+  readonly client: SimulatedClient;
+  untilMs: number;
+  /** Its end was seen; it must not come back. */
+  isOver: boolean;
+  /** That it overlaps with another was told. */
+  isTold: boolean;
+}
+
+/** A token that was drawn, and where it may have got to. */
+interface Token {
+  readonly client: SimulatedClient;
+  readonly firstSentMs: number;
+  /** Its attempt failed, and was undone in one step on each connection. */
+  hasFailed: boolean;
+  endedAtMs: number | undefined;
+  /** Its votes may stay until they run out: documented exceptions. */
+  isExempt: boolean;
+}
+
+/** A promise that has to settle. */
+interface Expectation {
+  readonly client: SimulatedClient;
+  readonly what: string;
+  readonly withinMs: number;
+  /** The client's running time when it began. */
+  readonly sinceMs: number;
+}
+
+/** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
+const SETTLE_MS = 3_500;
+
+export class Checker {
+  readonly violations: Violation[] = [];
+  /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
+  broken = 0;
+  readonly #world: World;
+  readonly #isBeyond: boolean;
+  readonly #open = new Map<string, Holding[]>();
+  readonly #highest = new Map<string, number>();
+  readonly #given = new Map<string, Set<number>>();
+  readonly #accepted = new Map<string, number>();
+  readonly #tokens = new Map<string, Token>();
+  /** By client and resources: a client has one call at a time for the same ones. */
+  readonly #tokensOfCall = new Map<string, Token[]>();
+  readonly #expected = new Set<Expectation>();
+
+  /** @param isBeyond  faults break exclusion in this run; tokens must go on rising */
+  constructor(world: World, isBeyond: boolean) {
+    this.#world = world;
+    this.#isBeyond = isBeyond;
+  }
+
+  fail(property: Property, text: string): void {
+    this.#world.note('CHECK', `${property}: ${text}`);
+    this.violations.push({ property, atMs: this.#world.nowMs, text });
+  }
+
+  /** The highest fence that was handed out for any of these so far. */
+  highest(resources: readonly string[]): number {
+    return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
+  }
+
+  /** A lease was handed out. @param before  `highest` when its acquisition began */
+  granted(client: SimulatedClient, lease: Lease, before: number): void {
+    this.#hold(client, lease);
+    if (lease.fence === undefined) return;
+    if (lease.fence <= before) {
+      this.fail(
+        'token order',
+        `${lease.token} has ${lease.fence}, and ${before} was handed out before it began`,
+      );
+    }
+    for (const resource of lease.resources) this.#noteFence(resource, lease.fence, lease.token);
+  }
+
+  /** A lease went over from another client, with its token and its fence. */
+  adopted(client: SimulatedClient, lease: Lease): void {
+    this.#hold(client, lease);
+  }
+
+  #hold(client: SimulatedClient, lease: Lease): void {
+    const holding = { lease, client, untilMs: lease.validUntilMs, isOver: false, isTold: false };
+    for (const resource of lease.resources) {
+      const list = this.#open.get(resource);
+      if (list === undefined) this.#open.set(resource, [holding]);
+      else list.push(holding);
+    }
+  }
+
+  /** A promise of a client's has to settle within so much of its own running time; call what is returned when it has. */
+  expect(client: SimulatedClient, what: string, withinMs: number): () => void {
+    const expectation = { client, what, withinMs, sinceMs: client.ranMs() };
+    this.#expected.add(expectation);
+    return () => {
+      if (this.#expected.delete(expectation)) this.#judge(expectation);
+    };
+  }
+
+  /** From time to time: promises that are late. */
+  lookForLate(): void {
+    for (const expectation of this.#expected) {
+      if (!expectation.client.isAlive) this.#expected.delete(expectation);
+      else if (!this.#judge(expectation)) this.#expected.delete(expectation);
+    }
+  }
+
+  #judge({ client, what, withinMs, sinceMs }: Expectation): boolean {
+    const tookMs = client.ranMs() - sinceMs;
+    if (!client.isAlive || tookMs <= withinMs) return true;
+    this.fail('settling', `${client.name}: ${what} takes ${tookMs.toFixed(0)} ms, ${withinMs} at most`);
+    return false;
+  }
+
+  /** Its holder let go of it. */
+  ended(lease: Lease, isReleased: boolean): void {
+    for (const resource of lease.resources) {
+      const list = this.#open.get(resource);
+      const at = list?.findIndex((holding) => holding.lease === lease) ?? -1;
+      if (at >= 0) list?.splice(at, 1);
+    }
+    const token = this.#tokens.get(lease.token);
+    if (token === undefined) return;
+    token.endedAtMs ??= this.#world.nowMs;
+    if (!isReleased) token.isExempt = true; // lost or given away: its votes run out by themselves
+  }
+
+  /** All that a client had is nobody's. */
+  crashed(client: SimulatedClient): void {
+    for (const list of this.#open.values()) {
+      for (let i = list.length - 1; i >= 0; i--) if (list[i]?.client === client) list.splice(i, 1);
+    }
+    for (const token of this.#tokens.values())
+      if (token.client === client && !token.hasFailed) token.isExempt = true;
+  }
+
+  /** A command was sent; the first with a token tells what it is for. */
+  sent(client: SimulatedClient, command: Command): void {
+    const name = tokenOf(command);
+    if (name === undefined || this.#tokens.has(name)) return;
+    const token = {
+      client,
+      firstSentMs: this.#world.nowMs,
+      hasFailed: false,
+      endedAtMs: undefined,
+      isExempt: false,
+    };
+    this.#tokens.set(name, token);
+    const call = callOf(client, locksOf(command));
+    const list = this.#tokensOfCall.get(call);
+    if (list === undefined) this.#tokensOfCall.set(call, [token]);
+    else list.push(token);
+  }
+
+  /** A call of acquire is over; the token that it was granted with lives on. */
+  callEnded(client: SimulatedClient, resources: readonly string[], lease: Lease | undefined): void {
+    const kept = lease === undefined ? undefined : this.#tokens.get(lease.token);
+    const call = callOf(client, resources);
+    for (const token of this.#tokensOfCall.get(call) ?? []) {
+      if (token === kept) continue;
+      token.endedAtMs ??= this.#world.nowMs;
+      token.hasFailed = true;
+    }
+    this.#tokensOfCall.delete(call);
+  }
+
+  /** A server has carried a command out. */
+  executed(server: MemoryServer, command: Command, reply: unknown): void {
+    const script = scriptOf(command);
+    if (script !== CLAIM && script !== ACCEPT) return;
+    const [code, fence] = reply as readonly number[]; // scripts with a code
+    if (code !== 1 || fence === undefined || fence === 0) return;
+    const keys = command.args.slice(2, 2 + Number(command.args[1]));
+    for (const key of keys) {
+      if (!key.includes(':fence:')) continue;
+      const place = `${server.name} ${key}`;
+      const last = this.#accepted.get(place) ?? 0;
+      if (fence <= last) this.fail('counter order', `${place} accepted ${fence} after ${last}`);
+      this.#accepted.set(place, fence);
+    }
+  }
+
+  /** It ran on a connection that had broken: what undid it may have come before. */
+  orphaned(command: Command): void {
+    const token = this.#tokens.get(tokenOf(command) ?? '');
+    if (token !== undefined) token.isExempt = true;
+  }
+
+  /** After each event that woke a client. */
+  look(): void {
+    for (const [resource, list] of this.#open) {
+      if (list.length === 0) continue;
+      for (let i = list.length - 1; i >= 0; i--) {
+        const holding = list[i];
+        if (holding !== undefined && holding.lease.validUntilMs !== holding.untilMs) this.#moved(holding);
+      }
+      if (list.length > 1) this.#exclude(resource, list);
+    }
+  }
+
+  /** From time to time: votes that nobody wants, on masters that could have been told. */
+  lookForOrphans(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
+    for (const link of links) {
+      const { client, server } = link;
+      if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && link.state !== 'ready'))
+        continue;
+      if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
+      for (const key of server.names()) {
+        const name = server.get(key);
+        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+        if (token === undefined || token.client !== client || token.isExempt) continue;
+        // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
+        if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
+        if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
+        token.isExempt = true; // told once
+        const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
+        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, which ended ${ageMs} ms ago`);
+      }
+    }
+  }
+
+  #noteFence(resource: string, fence: number, token: string): void {
+    const given = this.#given.get(resource) ?? new Set();
+    this.#given.set(resource, given);
+    if (given.has(fence))
+      this.fail('token uniqueness', `${token} has ${fence} for ${resource}, as another had`);
+    given.add(fence);
+    this.#highest.set(resource, Math.max(fence, this.#highest.get(resource) ?? 0));
+  }
+
+  #moved(holding: Holding): void {
+    const { client, lease, untilMs } = holding;
+    holding.untilMs = lease.validUntilMs;
+    if (lease.validUntilMs < untilMs) this.fail('continuity', `${lease.token} was shortened`);
+    const nowMs = client.clock.now();
+    if (holding.isOver || nowMs >= untilMs) {
+      const lateMs = (nowMs - untilMs).toFixed(1);
+      this.fail('continuity', `${lease.token} was extended ${lateMs} ms after its end`);
+    }
+  }
+
+  #exclude(resource: string, list: Holding[]): void {
+    let believer: Holding | undefined;
+    for (const holding of list) {
+      if (holding.isOver || holding.isTold) continue;
+      const { client, lease } = holding;
+      if (client.isSuspended) continue; // nothing of it can read a clock now, or do anything
+      if (client.clock.now() >= lease.validUntilMs || lease.status !== 'held') {
+        holding.isOver = true;
+        continue;
+      }
+      if (believer === undefined) {
+        believer = holding;
+        continue;
+      }
+      holding.isTold = true;
+      this.broken++;
+      const pair = `${believer.lease.token} (${believer.client.name}) and ${lease.token} (${client.name})`;
+      if (!this.#isBeyond) this.fail('exclusion', `${resource} is held by ${pair}`);
+      else this.#world.note('CHECK', `exclusion broken, as faults beyond the model do: ${resource}, ${pair}`);
+    }
+  }
+}
+
+function callOf(client: SimulatedClient, resources: readonly string[]): string {
+  return `${client.name} ${[...resources].sort().join()}`;
+}
+
+function locksOf({ name, args }: Command): readonly string[] {
+  if (name === 'set') return args.slice(0, 1);
+  return args.slice(2, 2 + Number(args[1])).filter((key) => !key.startsWith('quorate:'));
+}
+
+/** The token that a command carries; undefined for one that is about no lock. */
+function tokenOf(command: Command): string | undefined {
+  const { name, args } = command;
+  if (locksOf(command).length === 0) return undefined;
+  return name === 'set' ? args[1] : args[2 + Number(args[1])];
+}

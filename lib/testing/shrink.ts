@@ -1,0 +1,43 @@
+/**
+ * From a run that breaks a promise to a smaller one that breaks the same: faults are left out, many at a time and then
+ * one by one, as long as the same property still fails.
+ */
+import type { Property } from './checker.js';
+import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
+
+/** So many runs at most. */
+const MOST_RUNS = 300;
+
+export interface Shrunk {
+  /** The faults that are needed, by their numbers in the plan. */
+  readonly faults: readonly number[];
+  readonly runs: number;
+  readonly report: SimulationReport;
+}
+
+export async function shrink(report: SimulationReport, options: SimulationOptions): Promise<Shrunk> {
+  const property = report.violations[0]?.property;
+  let kept = [...(options.faults ?? report.plan.map(({ id }) => id))];
+  let smallest = report;
+  let runs = 0;
+  for (let size = Math.ceil(kept.length / 2); size >= 1 && runs < MOST_RUNS;) {
+    let isSmaller = false;
+    for (let from = 0; from < kept.length && runs < MOST_RUNS;) {
+      const fewer = [...kept.slice(0, from), ...kept.slice(from + size)];
+      const again = await simulate(report.seed, { ...options, faults: fewer });
+      runs++;
+      if (breaks(again, property)) {
+        kept = fewer;
+        smallest = again;
+        isSmaller = true;
+      } else from += size;
+    }
+    if (size === 1 && !isSmaller) break;
+    size = isSmaller && size === 1 ? 1 : Math.max(1, Math.floor(size / 2));
+  }
+  return { faults: kept, runs, report: smallest };
+}
+
+function breaks({ violations }: SimulationReport, property: Property | undefined): boolean {
+  return violations.some((violation) => violation.property === property);
+}

@@ -1,0 +1,281 @@
+/**
+ * One simulated run: a cast, a plan of faults and work, all drawn from the seed; then everything is put right, and what
+ * was promised must hold to the end.
+ */
+import { MemoryFence } from '../fence.js';
+import type { RedlockErrorCode } from '../errors.js';
+import { Checker, type Violation } from './checker.js';
+import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
+import { Seeded } from './seeded.js';
+import { type Player, Stage } from './stage.js';
+import { type Deeds, describe, Worker, type WorkTerms } from './worker.js';
+import { type Line, World } from './world.js';
+
+export interface SimulationOptions {
+  /** The number of masters; drawn by default. */
+  readonly nodes?: number;
+  /** The number of clients; drawn by default. */
+  readonly clients?: number;
+  /** Whether masters have a restart guard, and may lose their data; drawn by default. */
+  readonly guarded?: boolean;
+  /** Faults beyond what is guaranteed: exclusion may break, tokens must rise all the same. */
+  readonly beyond?: Beyond;
+  /** Kinds of fault that are drawn more often. */
+  readonly favoured?: readonly FaultKind[];
+  /** Only these faults of the plan strike; all by default. */
+  readonly faults?: readonly number[];
+  /** Keeps the history, line by line. */
+  readonly history?: boolean;
+}
+
+/** What a run came to. */
+export interface SimulationReport {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly clients: number;
+  readonly guardMs: number;
+  readonly events: number;
+  /** Virtual time, in ms. */
+  readonly tookMs: number;
+  readonly deeds: Omit<Deeds, 'errors'>;
+  readonly errors: Readonly<Partial<Record<RedlockErrorCode, number>>>;
+  readonly plan: readonly Fault[];
+  /** How many faults of each kind struck. */
+  readonly struck: Readonly<Partial<Record<FaultKind, number>>>;
+  /** How often exclusion was broken; only beyond the model. */
+  readonly broken: number;
+  /** Of the whole history: the same seed, the same digest. */
+  readonly digest: string;
+  readonly violations: readonly Violation[];
+  /** The history, when it was asked for. */
+  readonly lines: readonly Line[];
+}
+
+/** A run that is not over by then hangs. */
+const LONGEST_MS = 400_000;
+/** From time to time the checker looks for what takes a while to show. */
+const LOOK_EVERY_MS = 250;
+const DRIFT_FACTOR = 0.01;
+
+interface Setting {
+  readonly nodes: number;
+  readonly clients: number;
+  readonly guardMs: number;
+  readonly maxTtlMs: number;
+  readonly terms: WorkTerms;
+  readonly plan: readonly Fault[];
+}
+
+/** Runs one seed to its end. The same seed and options give the same run. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
+  const world = new World(options.history === true);
+  const seeded = new Seeded(`quorate ${seed}`);
+  const setting = drawSetting(seeded, options);
+  const checker = new Checker(world, options.beyond !== undefined);
+  const { nodes: servers, clients, guardMs, maxTtlMs } = setting;
+  const stage = new Stage(world, checker, seeded.fork('stage'), {
+    servers,
+    clients,
+    drift: options.beyond === 'amnesia' ? 0 : DRIFT_FACTOR * 0.9,
+    skewMs: options.beyond === 'amnesia' ? 2 : seeded.fork('skew').pick([1, 8, 200]),
+    options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
+  });
+  const only = options.faults;
+  stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));
+  const deeds = noDeeds();
+  let isOver = false;
+  const director = new Director(stage, setting, seeded.fork('work'), deeds);
+  world.after(0, () => {
+    director.run().then(
+      () => (isOver = true),
+      (error: unknown) => {
+        checker.fail('exception', describe(error));
+        isOver = true;
+      },
+    );
+  });
+  world.onSettled = () => checker.look();
+  lookOnward(stage, () => isOver);
+  await world.run(() => isOver || world.nowMs > LONGEST_MS);
+  if (!isOver) checker.fail('settling', 'the run did not come to its end');
+  return report(seed, stage, setting, deeds);
+}
+
+/** Looks for what takes a while to show, again and again until the run is over. */
+function lookOnward(stage: Stage, isOver: () => boolean): void {
+  const { checker, links, world } = stage;
+  const again = (): void => {
+    if (isOver()) return;
+    checker.lookForLate();
+    checker.lookForOrphans(links, (link) => stage.calmSinceMs(link));
+    world.after(LOOK_EVERY_MS, again);
+  };
+  again();
+}
+
+/** Leads through the acts of a run. */
+class Director {
+  readonly #stage: Stage;
+  readonly #setting: Setting;
+  readonly #seeded: Seeded;
+  readonly #deeds: Deeds;
+
+  constructor(stage: Stage, setting: Setting, seeded: Seeded, deeds: Deeds) {
+    this.#stage = stage;
+    this.#setting = setting;
+    this.#seeded = seeded;
+    this.#deeds = deeds;
+  }
+
+  async run(): Promise<void> {
+    if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
+    const workers = this.#workers();
+    for (const { worker, player } of workers) player.client.hear(() => void worker.run());
+    await this.#until(() => workers.every(({ worker, player }) => worker.isDone || !player.client.isAlive));
+    this.#stage.heal();
+    await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
+    await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
+    for (const player of this.#living()) await this.#checkProgress(player);
+    await this.#close();
+  }
+
+  async #bootstrap(): Promise<void> {
+    const [player] = this.#stage.players;
+    if (player === undefined) return;
+    const declared = player.redlock.bootstrap({ force: true }).catch(() => undefined); // too early for some masters
+    await Promise.race([declared, this.#pass(1_000)]); // its client may crash
+  }
+
+  #workers(): { readonly worker: Worker; readonly player: Player }[] {
+    const guarded = new MemoryFence();
+    return this.#stage.players.flatMap((player) => {
+      const busy = new Set<string>();
+      const count = this.#seeded.whole(1, 3);
+      return Array.from({ length: count }, (_, i) => {
+        const own = this.#seeded.fork(`${player.client.name} worker ${i}`);
+        const shared = { deeds: this.#deeds, guarded, busy };
+        return { worker: new Worker(this.#stage, player, own, this.#setting.terms, shared), player };
+      });
+    });
+  }
+
+  #living(): readonly Player[] {
+    return this.#stage.players.filter(({ client }) => client.isAlive);
+  }
+
+  /** Nothing is wrong any more: everybody gets every lock, at the price that is promised. */
+  async #checkProgress(player: Player): Promise<void> {
+    const { checker } = this.#stage;
+    const { client, links, redlock } = player;
+    const { guardMs, nodes, terms } = this.#setting;
+    const settled = checker.expect(client, 'ready', guardMs + 2_000);
+    await redlock.ready();
+    settled();
+    for (const resource of terms.resources) {
+      await this.#acquireInPeace(player, resource); // scripts are learned, and counters that lag behind catch up
+      const before = links.reduce((sum, { sent }) => sum + sent, 0);
+      await this.#acquireInPeace(player, resource);
+      const sent = links.reduce((sum, link) => sum + link.sent, 0) - before;
+      if (sent > 3 * nodes) checker.fail('commands', `${client.name} sent ${sent} commands for one grant`);
+    }
+  }
+
+  async #acquireInPeace({ client, redlock }: Player, resource: string): Promise<void> {
+    const { checker } = this.#stage;
+    const before = checker.highest([resource]);
+    const settled = checker.expect(client, `acquire ${resource} at the end`, 2_000);
+    try {
+      const lease = await redlock.acquire(resource, {
+        ttlMs: this.#setting.maxTtlMs,
+        waitMs: 1_500,
+        renew: true,
+      });
+      settled();
+      checker.granted(client, lease, before);
+      checker.callEnded(client, [resource], lease);
+      await this.#pass(5);
+      checker.ended(lease, true);
+      await lease.release();
+    } catch (error) {
+      settled();
+      checker.fail(
+        'progress',
+        `${client.name} does not get ${resource}, with nothing wrong: ${describe(error)}`,
+      );
+    }
+    await this.#pass(300);
+  }
+
+  async #close(): Promise<void> {
+    const { checker } = this.#stage;
+    for (const { client, links, redlock } of this.#living()) {
+      const settled = checker.expect(client, 'close', 1_000);
+      await redlock.close();
+      settled();
+      if (client.pending > 0)
+        checker.fail('leftovers', `${client.name} has ${client.pending} timers after close`);
+      const listeners = links.reduce((sum, link) => sum + link.listeners, 0);
+      if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
+    }
+    await this.#pass(this.#setting.maxTtlMs + 1_000);
+    for (const { server } of this.#stage.places) {
+      const locks = server.names().filter((key) => !key.startsWith('quorate:'));
+      if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
+    }
+  }
+
+  /** Lets virtual time pass. */
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#stage.world.after(ms, resolve));
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await this.#pass(LOOK_EVERY_MS);
+  }
+}
+
+function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
+  const draw = seeded.fork('setting');
+  const nodes = options.nodes ?? draw.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5]);
+  const clients = options.clients ?? draw.whole(2, 4);
+  const isGuarded = options.guarded ?? (options.beyond === undefined && draw.chance(0.5));
+  const maxTtlMs = draw.pick([400, 1_200, 3_000, 15_000]);
+  const guardMs = isGuarded ? Math.ceil(maxTtlMs * (1 + DRIFT_FACTOR)) + 2 + draw.pick([0, 500]) : 0;
+  const resources = ['a', 'b', '{t}c'].slice(0, draw.whole(1, 3));
+  const calls = draw.whole(4, 14);
+  const plan = drawPlan(seeded.fork('plan'), {
+    servers: nodes,
+    clients,
+    untilMs: calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
+    isGuarded,
+    beyond: options.beyond,
+    favoured: options.favoured ?? [],
+  });
+  const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
+  return { nodes, clients, guardMs, maxTtlMs, terms: { resources, calls, maxTtlMs, mixesFencing }, plan };
+}
+
+function noDeeds(): Deeds {
+  return { calls: 0, grants: 0, extensions: 0, adoptions: 0, writes: 0, stale: 0, errors: new Map() };
+}
+
+function report(seed: number, stage: Stage, setting: Setting, deeds: Deeds): SimulationReport {
+  const { world, checker, struck } = stage;
+  const { errors, ...rest } = deeds;
+  return {
+    seed,
+    nodes: setting.nodes,
+    clients: setting.clients,
+    guardMs: setting.guardMs,
+    events: world.events,
+    tookMs: world.nowMs,
+    deeds: rest,
+    errors: Object.fromEntries(errors),
+    plan: setting.plan,
+    struck: Object.fromEntries(struck),
+    broken: checker.broken,
+    digest: world.digest.toString(16).padStart(8, '0'),
+    violations: checker.violations,
+    lines: world.lines ?? [],
+  };
+}

@@ -1,0 +1,261 @@
+/**
+ * What clients do in a simulated run: acquire one resource or several, in all the ways there are, hold them, extend, write
+ * to what they guard, hand over, release, or simply go away. Bounded, and drawn from the seed.
+ */
+import type { MemoryFence } from '../fence.js';
+import { RedlockError, type RedlockErrorCode } from '../errors.js';
+import type { LeaseHandle } from '../handle.js';
+import type { Lease } from '../lease.js';
+import { type AcquireOptions, nodeTimeoutFor } from '../options.js';
+import type { Seeded } from './seeded.js';
+import type { Player, Stage } from './stage.js';
+
+/** What has been done in a run. */
+export interface Deeds {
+  calls: number;
+  grants: number;
+  extensions: number;
+  /** Leases that went over to another client. */
+  adoptions: number;
+  /** Writes to what is guarded, and those among them that were refused as stale. */
+  writes: number;
+  stale: number;
+  readonly errors: Map<RedlockErrorCode, number>;
+}
+
+/** What no fault is an excuse for. */
+const NEVER: readonly RedlockErrorCode[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
+/** Leases with long ttls are not held for long as a rule: it is their orphans that are looked for. */
+const LONG_HOLD_MS = 600;
+/** Between a deadline and the client's code that hears of it. */
+const SLACK_MS = 150;
+
+export interface WorkTerms {
+  readonly resources: readonly string[];
+  readonly calls: number;
+  readonly maxTtlMs: number;
+  /** Whether calls may switch fencing off. */
+  readonly mixesFencing: boolean;
+}
+
+export class Worker {
+  readonly #stage: Stage;
+  readonly #player: Player;
+  readonly #seeded: Seeded;
+  readonly #terms: WorkTerms;
+  readonly #deeds: Deeds;
+  readonly #guarded: MemoryFence;
+  /** The calls of this client that are under way, by their resources. */
+  readonly #busy: Set<string>;
+  isDone = false;
+
+  constructor(
+    stage: Stage,
+    player: Player,
+    seeded: Seeded,
+    terms: WorkTerms,
+    shared: { readonly deeds: Deeds; readonly guarded: MemoryFence; readonly busy: Set<string> },
+  ) {
+    this.#stage = stage;
+    this.#player = player;
+    this.#seeded = seeded;
+    this.#terms = terms;
+    this.#deeds = shared.deeds;
+    this.#guarded = shared.guarded;
+    this.#busy = shared.busy;
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let call = 0; call < this.#terms.calls; call++) {
+        await this.#player.client.sleep(this.#seeded.between(0, 60));
+        await this.#call();
+      }
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+    this.isDone = true;
+  }
+
+  /** Takes over what another client gave away. */
+  async adopt(handle: LeaseHandle): Promise<void> {
+    const { checker } = this.#stage;
+    const { redlock, client } = this.#player;
+    const waitMs = this.#seeded.whole(0, 300);
+    const nodeTimeoutMs = nodeTimeoutFor(handle.ttlMs, 0);
+    const settled = checker.expect(client, 'adopt', waitMs + nodeTimeoutMs + SLACK_MS);
+    try {
+      const lease = await redlock.adopt(handle, { waitMs });
+      this.#note(`adopted ${lease.token} for ${lease.remainingMs().toFixed(0)} ms`);
+      checker.adopted(client, lease);
+      this.#deeds.adoptions++;
+      settled();
+      await this.#hold(lease);
+    } catch (error) {
+      this.#count(error);
+    } finally {
+      settled();
+    }
+  }
+
+  async #call(): Promise<void> {
+    const resources = this.#resources();
+    const name = resources.join();
+    if (this.#busy.has(name)) return; // one call at a time for the same ones
+    this.#busy.add(name);
+    this.#deeds.calls++;
+    let lease: Lease | undefined;
+    try {
+      lease = await this.#acquire(resources);
+    } catch (error) {
+      this.#count(error);
+    } finally {
+      this.#stage.checker.callEnded(this.#player.client, resources, lease);
+      this.#busy.delete(name);
+    }
+    if (lease !== undefined) await this.#hold(lease);
+  }
+
+  #resources(): readonly string[] {
+    const { resources } = this.#terms;
+    const first = this.#seeded.pick(resources);
+    const second = this.#seeded.pick(resources);
+    return first === second || this.#seeded.chance(0.7) ? [first] : [first, second].sort();
+  }
+
+  async #acquire(resources: readonly string[]): Promise<Lease | undefined> {
+    const { checker } = this.#stage;
+    const { redlock, client } = this.#player;
+    const before = checker.highest(resources);
+    const isTry = this.#seeded.chance(0.25);
+    const options = this.#options(isTry);
+    const { ttlMs = 0, waitMs = 0 } = options;
+    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
+    this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
+    try {
+      const { waitMs: _wait, ...forTry } = options;
+      const lease = await (isTry
+        ? redlock.tryAcquire(resources, forTry)
+        : redlock.acquire(resources, options));
+      if (lease === null) return undefined;
+      this.#deeds.grants++;
+      checker.granted(client, lease, before);
+      this.#note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
+      return lease;
+    } finally {
+      settled();
+    }
+  }
+
+  #options(isTry: boolean): AcquireOptions {
+    const seeded = this.#seeded;
+    const ttlMs = seeded.whole(120, this.#terms.maxTtlMs);
+    const controller = seeded.chance(0.1) ? new AbortController() : undefined;
+    if (controller !== undefined) {
+      this.#player.client.background(seeded.between(0, 300), () => controller.abort(new Error('enough')));
+    }
+    return {
+      ttlMs,
+      waitMs: isTry ? 0 : seeded.whole(0, 1_500),
+      renew: seeded.chance(0.3),
+      ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
+      ...(controller === undefined ? {} : { signal: controller.signal }),
+    };
+  }
+
+  async #hold(lease: Lease): Promise<void> {
+    const { client } = this.#player;
+    const seeded = this.#seeded;
+    const steps = seeded.whole(1, 3);
+    if (seeded.chance(0.2)) void lease.signal; // somebody listens
+    for (let step = 0; step < steps; step++) {
+      const long = seeded.chance(0.1);
+      await client.sleep(
+        seeded.between(0, long ? lease.ttlMs * 1.5 : Math.min(lease.ttlMs / 2, LONG_HOLD_MS)),
+      );
+      if (seeded.chance(0.5)) this.#write(lease); // a late one too: the resource has to refuse it
+      if (lease.status !== 'held') {
+        this.#note(`has lost ${lease.token}`);
+        this.#stage.checker.ended(lease, false);
+        return;
+      }
+      if (seeded.chance(0.4)) await this.#extend(lease);
+    }
+    await this.#letGo(lease);
+  }
+
+  async #extend(lease: Lease): Promise<void> {
+    const { checker } = this.#stage;
+    const ttlMs = this.#seeded.chance(0.5) ? lease.ttlMs : this.#seeded.whole(100, this.#terms.maxTtlMs);
+    // one at a time: a renewal that is under way is waited for
+    const allowedMs = nodeTimeoutFor(lease.ttlMs, 0) + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
+    try {
+      await lease.extend(ttlMs);
+      this.#deeds.extensions++;
+      this.#note(`extended ${lease.token} by ${ttlMs}`);
+    } catch (error) {
+      this.#count(error);
+    } finally {
+      settled();
+    }
+  }
+
+  async #letGo(lease: Lease): Promise<void> {
+    const { checker, players } = this.#stage;
+    const { client } = this.#player;
+    const way = this.#seeded.next();
+    if (way < 0.12 && lease.status === 'held') {
+      const handle = lease.handle();
+      checker.ended(lease, false);
+      const other = this.#seeded.pick(players);
+      this.#note(`hands ${lease.token} over to ${other.client.name}`);
+      this.#stage.world.after(this.#seeded.between(0, 50), () => {
+        other.client.hear(() => void this.#as(other).adopt(handle));
+      });
+      return;
+    }
+    if (way < 0.2 && this.#terms.calls > 0) await client.sleep(lease.ttlMs); // dawdles, and releases late
+    const settled = checker.expect(
+      client,
+      `release ${lease.token}`,
+      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+    );
+    checker.ended(lease, lease.status === 'held');
+    this.#note(`releases ${lease.token}`);
+    await lease.release();
+    settled();
+  }
+
+  #as(player: Player): Worker {
+    const shared = { deeds: this.#deeds, guarded: this.#guarded, busy: this.#busy };
+    return new Worker(this.#stage, player, this.#seeded.fork('adopter'), this.#terms, shared);
+  }
+
+  #write(lease: Lease): void {
+    if (lease.fence === undefined) return;
+    this.#deeds.writes++;
+    for (const resource of lease.resources) {
+      if (!this.#guarded.accepts(resource, lease.fence)) {
+        this.#deeds.stale++;
+        this.#note(`its write to ${resource} by ${lease.token} is refused as stale`);
+      }
+    }
+  }
+
+  #count(error: unknown): void {
+    if (!RedlockError.is(error)) throw error;
+    if (NEVER.includes(error.code)) throw error;
+    this.#note(error.code);
+    this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
+  }
+
+  #note(what: string): void {
+    this.#stage.world.note(this.#player.client.name, what);
+  }
+}
+
+export function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,120 @@
+/**
+ * Virtual time: one heap of events in the order of their true instants, carried out one by one. What clients do in
+ * promises is done to its end before the next event begins, so that one seed makes one history, byte for byte.
+ */
+import { hash } from './seeded.js';
+
+/** Something that will happen. */
+export interface Event {
+  readonly atMs: number;
+  /** Of two at the same instant, the one that was scheduled first goes first. */
+  readonly order: number;
+  readonly run: () => void;
+  /** Code of clients runs in it: its promises are settled before the next event. */
+  readonly wakes: boolean;
+  isCancelled: boolean;
+}
+
+/** One line of history. */
+export interface Line {
+  readonly atMs: number;
+  readonly who: string;
+  readonly what: string;
+}
+
+export class World {
+  /** True time, in ms. */
+  nowMs = 0;
+  /** Events so far. */
+  events = 0;
+  /** Of the whole history so far. */
+  digest = 0x811c9dc5;
+  /** The history, where it is kept. */
+  readonly lines: Line[] | undefined;
+  /** Called after each event that woke a client. */
+  onSettled: () => void = () => undefined;
+  readonly #heap: Event[] = [];
+  #order = 0;
+
+  constructor(keepsLines = false) {
+    this.lines = keepsLines ? [] : undefined;
+  }
+
+  at(atMs: number, run: () => void, wakes = true): Event {
+    const event = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, run, wakes, isCancelled: false };
+    push(this.#heap, event);
+    return event;
+  }
+
+  after(delayMs: number, run: () => void, wakes = true): Event {
+    return this.at(this.nowMs + delayMs, run, wakes);
+  }
+
+  note(who: string, what: string): void {
+    this.digest = hash(`${this.nowMs.toFixed(3)} ${who} ${what}\n`, this.digest);
+    this.lines?.push({ atMs: this.nowMs, who, what });
+  }
+
+  /** Carries events out until `isOver` says so after one, or none is left. */
+  run(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const turn = (): void => {
+        try {
+          this.onSettled(); // what the last event set off in promises has come to rest
+          if (isOver()) return resolve();
+          for (let event = this.#next(); event !== undefined; event = this.#next()) {
+            this.nowMs = event.atMs;
+            this.events++;
+            event.run();
+            if (event.wakes) return void setImmediate(turn);
+          }
+          resolve();
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      };
+      setImmediate(turn);
+    });
+  }
+
+  #next(): Event | undefined {
+    for (;;) {
+      const event = pop(this.#heap);
+      if (event === undefined || !event.isCancelled) return event;
+    }
+  }
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
+}
+
+function push(heap: Event[], event: Event): void {
+  let i = heap.length;
+  heap.push(event);
+  while (i > 0) {
+    const parent = (i - 1) >> 1;
+    const above = heap[parent];
+    if (above === undefined || !isBefore(event, above)) break;
+    heap[i] = above;
+    i = parent;
+  }
+  heap[i] = event;
+}
+
+function pop(heap: Event[]): Event | undefined {
+  const first = heap[0];
+  const last = heap.pop();
+  if (first === undefined || last === undefined || heap.length === 0) return first;
+  let i = 0;
+  for (;;) {
+    const [left, right] = [heap[2 * i + 1], heap[2 * i + 2]];
+    if (left === undefined) break;
+    const [child, at] = right !== undefined && isBefore(right, left) ? [right, 2 * i + 2] : [left, 2 * i + 1];
+    if (!isBefore(child, last)) break;
+    heap[i] = child;
+    i = at;
+  }
+  heap[i] = last;
+  return first;
+}

@@ -1,0 +1,350 @@
+/**
+ * Known mistakes, each as a change to the production code that the simulation must notice: a harness that misses one is not
+ * good enough. `find` must occur exactly once in its file, so that a change of the code cannot silently disarm a variant.
+ */
+import type { Property } from '../../lib/testing/checker.js';
+import type { SimulationOptions } from '../../lib/testing/simulation.js';
+
+export interface Patch {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Variant {
+  readonly name: string;
+  /** What is wrong with it. */
+  readonly why: string;
+  /** Any of these shows it. */
+  readonly breaks: readonly Property[];
+  readonly patches: readonly Patch[];
+  /** What makes it show soon; the right code is run with the same. */
+  readonly options?: SimulationOptions;
+}
+
+export const VARIANTS: readonly Variant[] = [
+  {
+    name: 'token reuse over attempts',
+    why: 'a late undo of one attempt deletes the vote of the next',
+    breaks: ['exclusion', 'token order', 'token uniqueness'],
+    options: { favoured: ['connection cut', 'client paused'] },
+    patches: [
+      {
+        file: 'lib/testing/seeded.ts',
+        find: 'return `${this.#client}:${++this.#drawn}`;',
+        replace: 'this.#drawn++; return `${this.#client}:always`;',
+      },
+    ],
+  },
+  {
+    name: 'no undo of unknown outcomes',
+    why: 'a vote whose reply was lost blocks its master until the ttl is over',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/acquisition.ts',
+        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]),',
+        replace: "(node) => round.outcomes[node.index]?.kind !== 'unknown',",
+      },
+    ],
+  },
+  {
+    name: 'undo only where yes was answered',
+    why: 'the same, for silence and for quarantine',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/acquisition.ts',
+        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]),',
+        replace: "(node) => round.outcomes[node.index]?.kind === 'granted',",
+      },
+    ],
+  },
+  {
+    name: 'validity measured from the reply',
+    why: 'the masters count from the arrival of the claim',
+    breaks: ['exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/acquisition.ts',
+        find: 'const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);',
+        replace: 'const untilMs = validUntilMs(clock.now(), this.#wish.ttlMs, driftFactor);',
+      },
+    ],
+  },
+  {
+    name: 'no validity check',
+    why: 'a quorum that comes after the ttl is taken for a lock',
+    breaks: ['exclusion'],
+    options: { favoured: ['client paused', 'client suspended'] },
+    patches: [
+      {
+        file: 'lib/acquisition.ts',
+        find: 'if (untilMs <= nowMs) return undefined;',
+        replace: '',
+      },
+      {
+        file: 'lib/acquisition.ts',
+        find: 'grant.validUntilMs = untilMs;',
+        replace: 'grant.validUntilMs = Math.max(untilMs, nowMs + this.#wish.ttlMs / 2);',
+      },
+    ],
+  },
+  {
+    name: 'no drift',
+    why: 'a master whose clock is fast lets go before the holder does',
+    breaks: ['exclusion'],
+    options: { nodes: 1, clients: 4, guarded: false },
+    patches: [
+      {
+        file: 'lib/validity.ts',
+        find: 'return sentAtMs + ttlMs - driftMs(ttlMs, driftFactor);',
+        replace: 'return sentAtMs + ttlMs;',
+      },
+    ],
+  },
+  {
+    name: 'the highest counter taken without acceptance',
+    why: 'two attempts take the same number from different masters',
+    breaks: ['token uniqueness', 'token order'],
+    options: { favoured: ['server emptied', 'server replaced', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'this.onSplit?.(); // the votes are there, the fence is not',
+        replace: '{ this.fence = this.highestFence; this.#finish(); }',
+      },
+    ],
+  },
+  {
+    name: 'counters lost with a node',
+    why: 'a counter that is made new from nothing gives numbers out again',
+    breaks: ['counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: 'return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };',
+        replace: 'return { count: 0, bornUs: us };',
+      },
+    ],
+  },
+  {
+    name: 'counters of an old snapshot trusted',
+    why: 'a restart with old data brings counters back that stand lower than what was accepted',
+    breaks: ['counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: '{ count: Math.max(Number(count), least), bornUs: undefined }',
+        replace: '{ count: Number(count), bornUs: undefined }',
+      },
+    ],
+  },
+  {
+    name: 'acceptance of an equal count',
+    why: 'what was accepted once is accepted again',
+    breaks: ['counter order', 'token uniqueness'],
+    options: { favoured: ['connection cut', 'server emptied'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: 'if (highest >= Number(fence)) return [3, highest, 0];',
+        replace: 'if (highest > Number(fence)) return [3, highest, 0];',
+      },
+    ],
+  },
+  {
+    name: 'no restart guard',
+    why: 'a master that forgot its vote gives it to another',
+    breaks: ['exclusion'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: 'if (period === 0) return 0;',
+        replace: 'return 0;',
+      },
+    ],
+  },
+  {
+    name: 'guard shorter than ttl',
+    why: 'the quarantine is over while a forgotten lease is still valid',
+    breaks: ['exclusion'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/simulation.ts',
+        find: 'restartGuardMs: guardMs, retry',
+        replace: 'restartGuardMs: guardMs === 0 ? 0 : Math.ceil(guardMs / 4), retry',
+      },
+      {
+        file: 'lib/options.ts',
+        find: 'if (restartGuardMs > 0 && ttlMs + drift > restartGuardMs) {',
+        replace: 'if (restartGuardMs < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'guard by the marker alone',
+    why: 'a restart with old data brings the old marker back',
+    breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: 'if (owner !== store.runId || sinceMs > nowMs) {',
+        replace: 'if (owner === undefined || sinceMs > nowMs) {',
+      },
+    ],
+  },
+  {
+    name: 'quarantined votes counted',
+    why: 'the quarantine is announced, and nobody heeds it',
+    breaks: ['exclusion', 'exception', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: '  if (refusal !== undefined) return refusal;\n  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];\n  const others',
+        replace:
+          '  void refusal;\n  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];\n  const others',
+      },
+    ],
+  },
+  {
+    name: 'late extension accepted',
+    why: 'another holder may have come and gone in between',
+    breaks: ['continuity', 'exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/coordinator.ts',
+        find: 'const isInTime = nowMs < grant.validUntilMs && nowMs < untilMs;',
+        replace: 'const isInTime = nowMs < untilMs;',
+      },
+      {
+        file: 'lib/coordinator.ts',
+        find: 'await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));',
+        replace: 'void leftMs; await this.#vote(round, nodeTimeoutMs);',
+      },
+    ],
+  },
+  {
+    name: 'extension that shortens, at the masters',
+    why: 'the masters let go before the holder does',
+    breaks: ['exclusion'],
+    options: { guarded: false },
+    patches: [
+      {
+        file: 'lib/testing/twins.ts',
+        find: 'else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));',
+        replace: 'else store.expire(key, Number(ttl));',
+      },
+    ],
+  },
+  {
+    name: 'extension that shortens, at the holder',
+    why: 'what was promised is taken back',
+    breaks: ['continuity'],
+    patches: [
+      {
+        file: 'lib/coordinator.ts',
+        find: 'grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);',
+        replace: 'grant.validUntilMs = untilMs;',
+      },
+    ],
+  },
+  {
+    name: 'wall clock',
+    why: 'a step of the clock makes a lease of any length',
+    breaks: ['exclusion', 'continuity', 'settling'],
+    options: { favoured: ['client wall clock stepped'] },
+    patches: [
+      {
+        file: 'lib/testing/client.ts',
+        find: '() => this.bootMs(),\n      () => this.monotonicMs(),',
+        replace: 'undefined,\n      () => this.wallMs(),',
+      },
+    ],
+  },
+  {
+    name: 'suspensions not counted',
+    why: 'the monotonic clock stands still while the masters go on',
+    breaks: ['exclusion'],
+    options: { favoured: ['client suspended'] },
+    patches: [
+      {
+        file: 'lib/clock.ts',
+        find: 'if (aheadMs > SUSPENSION_MS) this.#suspendedMs += aheadMs + BOOT_STEP_MS;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'even-N tie left pending',
+    why: 'half the votes are taken for a round that can still be won',
+    breaks: ['settling', 'progress'],
+    options: { nodes: 4, clients: 4, guarded: false },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'if (this.#answered === this.#asked) this.#settle?.();\n    } else if',
+        replace: '} else if',
+      },
+      {
+        file: 'lib/quorum.ts',
+        find: "  if (held > spare) return 'held';\n  if (granted + pending >= quorum) return undefined;",
+        replace:
+          "  if (held > spare && held !== granted) return 'held';\n  if (held === granted && pending === 0) return undefined;\n  if (granted + pending >= quorum) return undefined;",
+      },
+      {
+        file: 'lib/acquisition.ts',
+        find: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);',
+        replace: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs * 50, this.#endWait);',
+      },
+    ],
+  },
+  {
+    name: 'undo by a two-step script call',
+    why: 'to a master whose scripts were flushed, the undo that matters does not follow its claim',
+    breaks: ['orphan'],
+    options: { favoured: ['client crash', 'scripts flushed', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/request.ts',
+        find: "{ name: 'eval', args: [UNDO.source, ...args.slice(1)] },\n    undefined,",
+        replace: "{ name: 'evalsha', args },\n    UNDO,",
+      },
+    ],
+  },
+  {
+    name: 'release that is not repeated',
+    why: 'a master that was away keeps the vote until its ttl is over',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/repairs.ts',
+        find: 'if (this.#isClosed) return;\n    const repairs',
+        replace: 'if (this.#isClosed || node !== undefined) return;\n    const repairs',
+      },
+    ],
+  },
+  {
+    name: 'timers left after close',
+    why: 'the process is kept busy by what nobody needs',
+    breaks: ['leftovers'],
+    patches: [
+      {
+        file: 'lib/lease.ts',
+        find: '    this.#state = state;\n    this.#timer?.cancel();',
+        replace: '    this.#state = state;',
+      },
+    ],
+  },
+];
