@@ -127,7 +127,7 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     this.#setAside(grant);
     grant.isEnded = true;
-    const request = release(grant.scope, grant.token, grant.fence);
+    const request = release(grant.scope, grant.token, grant.seen);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),

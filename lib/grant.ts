@@ -10,6 +10,8 @@ export class Grant implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
   readonly fence: number;
+  /** The highest that any master came to meanwhile: the release lifts the others to it. */
+  seen: number;
   /** The masters that were sent something for it, and therefore may hold its votes. */
   sentTo: readonly Node[];
   /** The holder may believe in it up to this instant, by the local clock. */
@@ -29,6 +31,7 @@ export class Grant implements Outgrowth {
     this.scope = scope;
     this.token = token;
     this.fence = fence;
+    this.seen = fence;
     this.sentTo = sentTo;
   }
 

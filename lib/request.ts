@@ -158,14 +158,15 @@ export function undo(scope: Scope, token: string, seen = 0): Request {
 
 const RELEASE_DIGEST = scriptDigest(RELEASE.source);
 
-export function release(scope: Scope, token: string, fence: number): Request {
-  return new Request(releaseCommand(scope, token, fence), RELEASE, scope, token, readRelease);
+/** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 without fencing */
+export function release(scope: Scope, token: string, seen: number): Request {
+  return new Request(releaseCommand(scope, token, seen), RELEASE, scope, token, readRelease);
 }
 
-function releaseCommand(scope: Scope, token: string, fence: number): Command {
+function releaseCommand(scope: Scope, token: string, seen: number): Command {
   const { keys } = scope;
   const [key = ''] = keys;
-  if (fence > 0) return command(RELEASE, [...keys, ...scope.counters], token, [String(fence)]);
+  if (seen > 0) return command(RELEASE, [...keys, ...scope.counters], token, [String(seen)]);
   // the usual one without fencing, written out: every lease ends here
   if (keys.length === 1) return { name: 'evalsha', args: [RELEASE_DIGEST, '1', key, token] };
   return command(RELEASE, keys, token, []);

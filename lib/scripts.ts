@@ -204,7 +204,7 @@ ${LIFT}return {deleted, left, foreign}`,
 
 /**
  * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well.
- * KEYS resources, counters if ARGV 2 is given · ARGV 1 token, 2 the lease's fence
+ * KEYS resources, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
  * → the number of keys deleted
  */
 export const RELEASE: Script = {

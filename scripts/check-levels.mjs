@@ -65,6 +65,8 @@ const LEVELS = [
     'testing/simulation',
     'testing/shrink',
     'testing/timeline',
+    'testing/memory-masters',
+    'testing/index',
   ],
   // 6: the public surface
   ['index'],

@@ -5,6 +5,7 @@
 export const ENTRIES = {
   '.': 'index',
   './fence': 'fence',
+  './testing': 'testing/index',
 };
 
 /** The conditions of each entry, types first: each format has its own. */

@@ -65,6 +65,9 @@ interface Expectation {
 /** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
 const SETTLE_MS = 3_500;
 
+/** Longer than any message takes on a link that is not slow. */
+const ARRIVAL_MS = 100;
+
 export class Checker {
   readonly violations: Violation[] = [];
   /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
@@ -219,6 +222,35 @@ export class Checker {
   orphaned(command: Command): void {
     const token = this.#tokens.get(tokenOf(command) ?? '');
     if (token !== undefined) token.isExempt = true;
+  }
+
+  /**
+   * A server that had been stopped has carried out all that had arrived. An undo follows its claim on the same connection
+   * and needs nothing more: a vote of an attempt that was over by then must be gone.
+   */
+  caughtUp(links: readonly SimulatedLink[]): void {
+    for (const link of links) {
+      const { client, server } = link;
+      if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
+      for (const key of server.names()) {
+        const name = server.get(key);
+        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+        if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
+        const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
+        if (!isThere || link.disturbedAtMs > token.firstSentMs || server.refusedAtMs > token.firstSentMs)
+          continue;
+        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, though its undo was carried out`);
+      }
+    }
+  }
+
+  /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
+  restored(server: MemoryServer): void {
+    for (const key of server.names()) {
+      const name = server.get(key);
+      const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+      if (token?.endedAtMs !== undefined) token.isExempt = true;
+    }
   }
 
   /** After each event that woke a client. */

@@ -2,7 +2,6 @@
  * From a run that breaks a promise to a smaller one that breaks the same: faults are left out, many at a time and then
  * one by one, as long as the same property still fails.
  */
-import type { Property } from './checker.js';
 import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
 
 /** So many runs at most. */
@@ -15,8 +14,12 @@ export interface Shrunk {
   readonly report: SimulationReport;
 }
 
-export async function shrink(report: SimulationReport, options: SimulationOptions): Promise<Shrunk> {
-  const property = report.violations[0]?.property;
+/** @param breaks  whether a run is still what is looked for; by default, whether it breaks the same property */
+export async function shrink(
+  report: SimulationReport,
+  options: SimulationOptions,
+  breaks: (again: SimulationReport) => boolean = breaksLike(report),
+): Promise<Shrunk> {
   let kept = [...(options.faults ?? report.plan.map(({ id }) => id))];
   let smallest = report;
   let runs = 0;
@@ -26,7 +29,7 @@ export async function shrink(report: SimulationReport, options: SimulationOption
       const fewer = [...kept.slice(0, from), ...kept.slice(from + size)];
       const again = await simulate(report.seed, { ...options, faults: fewer });
       runs++;
-      if (breaks(again, property)) {
+      if (breaks(again)) {
         kept = fewer;
         smallest = again;
         isSmaller = true;
@@ -38,6 +41,6 @@ export async function shrink(report: SimulationReport, options: SimulationOption
   return { faults: kept, runs, report: smallest };
 }
 
-function breaks({ violations }: SimulationReport, property: Property | undefined): boolean {
-  return violations.some((violation) => violation.property === property);
+function breaksLike({ violations: [first] }: SimulationReport): (again: SimulationReport) => boolean {
+  return ({ violations }) => violations.some(({ property }) => property === first?.property);
 }

@@ -129,9 +129,8 @@ class Director {
 
   async run(): Promise<void> {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
-    const workers = this.#workers();
-    for (const { worker, player } of workers) player.client.hear(() => void worker.run());
-    await this.#until(() => workers.every(({ worker, player }) => worker.isDone || !player.client.isAlive));
+    const crew = this.#engage();
+    await this.#until(() => crew.every(({ isOver }) => isOver));
     this.#stage.heal();
     await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
     await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
@@ -146,17 +145,20 @@ class Director {
     await Promise.race([declared, this.#pass(1_000)]); // its client may crash
   }
 
-  #workers(): { readonly worker: Worker; readonly player: Player }[] {
+  /** Sets all workers to work. */
+  #engage(): readonly Worker[] {
+    const crew: Worker[] = [];
     const guarded = new MemoryFence();
-    return this.#stage.players.flatMap((player) => {
-      const busy = new Set<string>();
+    for (const player of this.#stage.players) {
+      const shared = { deeds: this.#deeds, guarded, busy: new Set<string>(), crew };
       const count = this.#seeded.whole(1, 3);
-      return Array.from({ length: count }, (_, i) => {
+      for (let i = 0; i < count; i++) {
         const own = this.#seeded.fork(`${player.client.name} worker ${i}`);
-        const shared = { deeds: this.#deeds, guarded, busy };
-        return { worker: new Worker(this.#stage, player, own, this.#setting.terms, shared), player };
-      });
-    });
+        const worker = new Worker(this.#stage, player, own, this.#setting.terms, shared);
+        player.client.hear(() => void worker.run());
+      }
+    }
+    return crew;
   }
 
   #living(): readonly Player[] {
@@ -172,7 +174,7 @@ class Director {
     await redlock.ready();
     settled();
     for (const resource of terms.resources) {
-      await this.#acquireInPeace(player, resource); // scripts are learned, and counters that lag behind catch up
+      for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts are learned, counters agree
       const before = links.reduce((sum, { sent }) => sum + sent, 0);
       await this.#acquireInPeace(player, resource);
       const sent = links.reduce((sum, link) => sum + link.sent, 0) - before;

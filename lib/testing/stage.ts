@@ -160,7 +160,7 @@ export class Stage {
     if (fault.kind.startsWith('client')) return strikeClient(fault, player, this.checker);
     const links = this.players.flatMap((one) => one.links[fault.server] ?? []);
     if (fault.kind.startsWith('server') || fault.kind === 'scripts flushed')
-      return strikeServer(fault, place, links);
+      return strikeServer(fault, place, links, this.checker);
     const link = player.links[fault.server];
     return link === undefined ? undefined : strikeLink(fault, link);
   }
@@ -187,7 +187,12 @@ export class Stage {
 
 const nothing = (): void => undefined;
 
-function strikeServer(fault: Fault, place: Place, links: readonly SimulatedLink[]): (() => void) | undefined {
+function strikeServer(
+  fault: Fault,
+  place: Place,
+  links: readonly SimulatedLink[],
+  checker: Checker,
+): (() => void) | undefined {
   const { server } = place;
   if (!server.isUp || server.isStopped || server.error !== undefined) return undefined;
   const cutAll = (): void => {
@@ -197,7 +202,10 @@ function strikeServer(fault: Fault, place: Place, links: readonly SimulatedLink[
     case 'server crash':
       server.kill();
       cutAll();
-      return () => server.start(fault.data);
+      return () => {
+        server.start(fault.data);
+        checker.restored(server);
+      };
     case 'server replaced':
       server.start('lost');
       cutAll();
@@ -210,7 +218,10 @@ function strikeServer(fault: Fault, place: Place, links: readonly SimulatedLink[
       return nothing;
     case 'server stopped':
       server.stop();
-      return () => server.goOn();
+      return () => {
+        server.goOn();
+        checker.caughtUp(links);
+      };
     case 'server loading':
       server.error = 'LOADING Redis is loading the dataset in memory';
       return () => void (server.error = undefined);

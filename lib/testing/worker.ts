@@ -38,31 +38,32 @@ export interface WorkTerms {
   readonly mixesFencing: boolean;
 }
 
+/** What the workers of a run have in common. */
+export interface Shared {
+  readonly deeds: Deeds;
+  /** What the locks guard. */
+  readonly guarded: MemoryFence;
+  /** The calls of one client that are under way, by their resources. */
+  readonly busy: Set<string>;
+  /** All workers, those included that only go on with what another gave away. */
+  readonly crew: Worker[];
+}
+
 export class Worker {
   readonly #stage: Stage;
   readonly #player: Player;
   readonly #seeded: Seeded;
   readonly #terms: WorkTerms;
-  readonly #deeds: Deeds;
-  readonly #guarded: MemoryFence;
-  /** The calls of this client that are under way, by their resources. */
-  readonly #busy: Set<string>;
+  readonly #shared: Shared;
   isDone = false;
 
-  constructor(
-    stage: Stage,
-    player: Player,
-    seeded: Seeded,
-    terms: WorkTerms,
-    shared: { readonly deeds: Deeds; readonly guarded: MemoryFence; readonly busy: Set<string> },
-  ) {
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: WorkTerms, shared: Shared) {
     this.#stage = stage;
     this.#player = player;
     this.#seeded = seeded;
     this.#terms = terms;
-    this.#deeds = shared.deeds;
-    this.#guarded = shared.guarded;
-    this.#busy = shared.busy;
+    this.#shared = shared;
+    shared.crew.push(this);
   }
 
   async run(): Promise<void> {
@@ -77,8 +78,22 @@ export class Worker {
     this.isDone = true;
   }
 
+  /** Its work is over, or its client is. */
+  get isOver(): boolean {
+    return this.isDone || !this.#player.client.isAlive;
+  }
+
   /** Takes over what another client gave away. */
   async adopt(handle: LeaseHandle): Promise<void> {
+    try {
+      await this.#adopt(handle);
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+    this.isDone = true;
+  }
+
+  async #adopt(handle: LeaseHandle): Promise<void> {
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
     const waitMs = this.#seeded.whole(0, 300);
@@ -88,7 +103,7 @@ export class Worker {
       const lease = await redlock.adopt(handle, { waitMs });
       this.#note(`adopted ${lease.token} for ${lease.remainingMs().toFixed(0)} ms`);
       checker.adopted(client, lease);
-      this.#deeds.adoptions++;
+      this.#shared.deeds.adoptions++;
       settled();
       await this.#hold(lease);
     } catch (error) {
@@ -101,9 +116,9 @@ export class Worker {
   async #call(): Promise<void> {
     const resources = this.#resources();
     const name = resources.join();
-    if (this.#busy.has(name)) return; // one call at a time for the same ones
-    this.#busy.add(name);
-    this.#deeds.calls++;
+    if (this.#shared.busy.has(name)) return; // one call at a time for the same ones
+    this.#shared.busy.add(name);
+    this.#shared.deeds.calls++;
     let lease: Lease | undefined;
     try {
       lease = await this.#acquire(resources);
@@ -111,7 +126,7 @@ export class Worker {
       this.#count(error);
     } finally {
       this.#stage.checker.callEnded(this.#player.client, resources, lease);
-      this.#busy.delete(name);
+      this.#shared.busy.delete(name);
     }
     if (lease !== undefined) await this.#hold(lease);
   }
@@ -139,7 +154,7 @@ export class Worker {
         ? redlock.tryAcquire(resources, forTry)
         : redlock.acquire(resources, options));
       if (lease === null) return undefined;
-      this.#deeds.grants++;
+      this.#shared.deeds.grants++;
       checker.granted(client, lease, before);
       this.#note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
       return lease;
@@ -193,7 +208,7 @@ export class Worker {
     const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
     try {
       await lease.extend(ttlMs);
-      this.#deeds.extensions++;
+      this.#shared.deeds.extensions++;
       this.#note(`extended ${lease.token} by ${ttlMs}`);
     } catch (error) {
       this.#count(error);
@@ -211,8 +226,9 @@ export class Worker {
       checker.ended(lease, false);
       const other = this.#seeded.pick(players);
       this.#note(`hands ${lease.token} over to ${other.client.name}`);
+      const adopter = this.#as(other);
       this.#stage.world.after(this.#seeded.between(0, 50), () => {
-        other.client.hear(() => void this.#as(other).adopt(handle));
+        other.client.hear(() => void adopter.adopt(handle));
       });
       return;
     }
@@ -229,16 +245,15 @@ export class Worker {
   }
 
   #as(player: Player): Worker {
-    const shared = { deeds: this.#deeds, guarded: this.#guarded, busy: this.#busy };
-    return new Worker(this.#stage, player, this.#seeded.fork('adopter'), this.#terms, shared);
+    return new Worker(this.#stage, player, this.#seeded.fork('adopter'), this.#terms, this.#shared);
   }
 
   #write(lease: Lease): void {
     if (lease.fence === undefined) return;
-    this.#deeds.writes++;
+    this.#shared.deeds.writes++;
     for (const resource of lease.resources) {
-      if (!this.#guarded.accepts(resource, lease.fence)) {
-        this.#deeds.stale++;
+      if (!this.#shared.guarded.accepts(resource, lease.fence)) {
+        this.#shared.deeds.stale++;
         this.#note(`its write to ${resource} by ${lease.token} is refused as stale`);
       }
     }
@@ -248,7 +263,7 @@ export class Worker {
     if (!RedlockError.is(error)) throw error;
     if (NEVER.includes(error.code)) throw error;
     this.#note(error.code);
-    this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
+    this.#shared.deeds.errors.set(error.code, (this.#shared.deeds.errors.get(error.code) ?? 0) + 1);
   }
 
   #note(what: string): void {

@@ -83,7 +83,7 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
     target: 'node20',
     external: ['ioredis'],
     plugins: [change],
-    logLevel: 'error',
+    logLevel: 'silent',
   });
   const unused = patches.find((patch) => !used.has(patch));
   if (unused !== undefined) throw new Error(`${name}: ${unused.file} is not part of the simulation`);

@@ -1,0 +1,403 @@
+/**
+ * Masters in this process, to test code that uses locks without Redis: no sockets, real time, and the faults of a
+ * process at a call. They run the twins of the scripts, and the instances over them are the code of production.
+ *
+ * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
+ * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
+ */
+import { type Clock, SystemClock, SystemTimers, type Timer, type Timers } from '../clock.js';
+import { invalidArgument, RedlockError, show } from '../errors.js';
+import type { RedlockOptions } from '../options.js';
+import { SystemRandom } from '../random.js';
+import { Redlock } from '../redlock.js';
+import type { Command, Transport, TransportState } from '../transport.js';
+import { MemoryServer } from './server.js';
+
+/** What masters in memory are given beside their number. */
+export interface MemoryMastersOptions {
+  /**
+   * Time of your own, together with `timers`. Faked `performance` and `setTimeout` need neither: see docs/TESTING.md.
+   *
+   * @default the monotonic clock, `performance.now()`
+   */
+  readonly clock?: Clock;
+  /** Timers of your own, together with `clock`. @default `setTimeout` */
+  readonly timers?: Timers;
+}
+
+/** How a master comes back. */
+export interface RestartOptions {
+  /** Whether it finds the keys that it had. Scripts are forgotten in any case, and the run id is another. */
+  readonly data: 'kept' | 'lost';
+}
+
+/** One master, and what can happen to it. */
+export interface MemoryMaster {
+  /** As it is called in tallies: `memory-1` for the first. */
+  readonly name: string;
+  /** The id of its process; another one after each restart. */
+  readonly runId: string;
+  readonly state: 'up' | 'frozen' | 'killed';
+  /**
+   * How long a message is on its way, in ms, each way: a command arrives so much later, and its reply takes as long
+   * again, so that a round trip takes twice that. For messages sent from then on; none overtakes another.
+   *
+   * @default 0: the reply still comes after the call has returned
+   */
+  latencyMs: number;
+  /**
+   * The process dies. Instances lose their connections: what is unanswered fails with "Connection is closed.", and
+   * each has heard of it when the promise resolves. Nothing happens to one that is dead already.
+   */
+  kill(): Promise<void>;
+  /** Another process takes its place, and instances are connected to it at once. One that is up is killed first. */
+  restart(options: RestartOptions): void;
+  /** It stands still, as by SIGSTOP, with its connections open: commands wait there. @throws RedlockError killed */
+  freeze(): void;
+  /** It goes on, and runs what has waited, in order; keys have run out meanwhile. Does nothing if it is not frozen. */
+  thaw(): void;
+  /** FLUSHALL. @throws RedlockError killed */
+  flush(): void;
+}
+
+/** The first is always there. */
+export type MemoryMasterList = readonly [MemoryMaster, ...MemoryMaster[]];
+
+const MOST_MASTERS = 99;
+/** The masters' wall clocks read this, in µs since 1970, where the given clock reads 0: a day in 2026. */
+const WALL_US = 1_790_000_000_000_000;
+
+/**
+ * N masters in this process.
+ *
+ * @example
+ * ```ts
+ * await using masters = new MemoryMasters(3);
+ * const redlock = masters.redlock({ ttlMs: 500 });
+ * await masters.list[0].kill();
+ * await redlock.using('invoice:42', () => bill(42)); // two of three are enough
+ * ```
+ */
+export class MemoryMasters {
+  readonly list: MemoryMasterList;
+  readonly #masters: readonly Master[];
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #instances = new Set<Redlock>();
+  #letGo: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * @param count  from 1 to 99
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  constructor(count: number, options: MemoryMastersOptions = {}) {
+    if (!Number.isSafeInteger(count) || count < 1 || count > MOST_MASTERS) {
+      throw invalidArgument('count', count, `a whole number from 1 to ${MOST_MASTERS}`);
+    }
+    const { clock, timers } = resolveTime(options);
+    this.#clock = clock;
+    this.#timers = timers;
+    const first = new Master(1, clock);
+    const others = Array.from({ length: count - 1 }, (_, i) => new Master(i + 2, clock));
+    this.#masters = [first, ...others];
+    this.list = Object.freeze([first, ...others] as const);
+  }
+
+  /**
+   * An instance over all of them; each is a client of its own. Until it is closed it keeps the process alive, as open
+   * connections do.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
+   */
+  redlock(options?: RedlockOptions): Redlock {
+    if (this.#closing !== undefined) throw new RedlockError('CLOSED', 'the masters in memory were closed');
+    const transports = this.#masters.map((master) => new MemoryLink(master, this.#timers));
+    const disconnect = (): void => {
+      for (const link of transports) link.close();
+      this.#instances.delete(redlock);
+      if (this.#instances.size === 0) this.#letProcessGo();
+    };
+    const ground = { transports, clock: this.#clock, timers: this.#timers, random: new SystemRandom() };
+    const redlock = new Redlock({ ...ground, disconnect }, options);
+    for (const link of transports) link.open();
+    this.#instances.add(redlock);
+    this.#letGo ??= holdProcess();
+    return redlock;
+  }
+
+  /** Closes every instance that came from here. The same promise each time. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#instances].map((redlock) => redlock.close()));
+  }
+
+  #letProcessGo(): void {
+    this.#letGo?.();
+    this.#letGo = undefined;
+  }
+}
+
+/** A master, and the connections to it. */
+class Master implements MemoryMaster {
+  readonly name: string;
+  readonly server: MemoryServer;
+  readonly links = new Set<MemoryLink>();
+  #latencyMs = 0;
+
+  constructor(number: number, clock: Clock) {
+    this.name = `memory-${number}`;
+    const micros = (): number => WALL_US + Math.floor(clock.now() * 1_000);
+    // run ids begin with the server's name, and the guard's marker takes letters and digits only
+    this.server = new MemoryServer(`m${number}`, { micros, trueMs: () => clock.now() });
+  }
+
+  get runId(): string {
+    return this.server.runId;
+  }
+
+  get state(): 'up' | 'frozen' | 'killed' {
+    if (!this.server.isUp) return 'killed';
+    return this.server.isStopped ? 'frozen' : 'up';
+  }
+
+  get latencyMs(): number {
+    return this.#latencyMs;
+  }
+
+  set latencyMs(given: number) {
+    if (!Number.isFinite(given) || given < 0) {
+      throw invalidArgument('latencyMs', given, 'a number of milliseconds from 0 on');
+    }
+    this.#latencyMs = given;
+  }
+
+  kill(): Promise<void> {
+    if (this.server.isUp) {
+      this.server.kill();
+      for (const link of [...this.links]) link.lose();
+    }
+    return Promise.resolve();
+  }
+
+  restart(options: RestartOptions): void {
+    checkNames(options, ['data']);
+    const { data } = options;
+    if (data !== 'kept' && data !== 'lost') throw invalidArgument('data', data, "'kept' or 'lost'");
+    void this.kill();
+    this.server.start(data);
+    for (const link of [...this.links]) link.open();
+  }
+
+  freeze(): void {
+    this.#checkAlive();
+    this.server.stop();
+  }
+
+  thaw(): void {
+    if (this.state === 'frozen') this.server.goOn();
+  }
+
+  flush(): void {
+    this.#checkAlive();
+    this.server.flush();
+  }
+
+  #checkAlive(): void {
+    if (!this.server.isUp) throw invalidArgument('master', this.name, 'alive: restart it first');
+  }
+}
+
+interface Pending {
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The connection between one instance and one master. */
+class MemoryLink implements Transport {
+  readonly name: string;
+  readonly isCluster = false;
+  readonly keyPrefix = '';
+  lossReason: Error | undefined;
+  readonly #master: Master;
+  readonly #toServer: Lane;
+  readonly #toClient: Lane;
+  readonly #pending = new Set<Pending>();
+  readonly #listeners = new Set<() => void>();
+  #isClosed = false;
+
+  constructor(master: Master, timers: Timers) {
+    this.name = master.name;
+    this.#master = master;
+    this.#toServer = new Lane(timers);
+    this.#toClient = new Lane(timers);
+    this.#noteLoss();
+  }
+
+  get state(): TransportState {
+    return this.#master.server.isUp && !this.#isClosed ? 'ready' : 'lost';
+  }
+
+  call(command: Command): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.state !== 'ready') return reject(closedError());
+      const pending = { resolve, reject };
+      this.#pending.add(pending);
+      const { server, latencyMs } = this.#master;
+      const { runId } = server;
+      this.#toServer.send(latencyMs, () => {
+        if (server.runId !== runId) return; // it was sent to a process that is gone
+        server.receive(command, (error, reply) => this.#reply(pending, error, reply));
+      });
+    });
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  open(): void {
+    this.#master.links.add(this);
+    this.#noteLoss();
+    this.#changed();
+  }
+
+  lose(): void {
+    this.#noteLoss();
+    this.#toServer.clear();
+    this.#break();
+  }
+
+  /** What was sent still arrives. */
+  close(): void {
+    this.#isClosed = true;
+    this.#master.links.delete(this);
+    this.#break();
+  }
+
+  #reply(pending: Pending, error: Error | undefined, reply: unknown): void {
+    if (!this.#pending.has(pending)) return;
+    this.#toClient.send(this.#master.latencyMs, () => {
+      this.#pending.delete(pending);
+      if (error === undefined) pending.resolve(reply);
+      else pending.reject(error);
+    });
+  }
+
+  #break(): void {
+    this.#toClient.clear();
+    const unanswered = [...this.#pending];
+    this.#pending.clear();
+    this.#changed();
+    for (const { reject } of unanswered) reject(closedError());
+  }
+
+  #noteLoss(): void {
+    const { isUp } = this.#master.server;
+    this.lossReason = isUp ? undefined : new Error(`connect ECONNREFUSED ${this.name}`);
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+interface Message {
+  readonly deliver: () => void;
+  hasArrived: boolean;
+  timer: Timer | undefined;
+}
+
+/** One direction of a connection: keeps the order, also where a message takes less time than the one before it. */
+class Lane {
+  readonly #timers: Timers;
+  #messages: Message[] = [];
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  send(delayMs: number, deliver: () => void): void {
+    const message: Message = { deliver, hasArrived: false, timer: undefined };
+    const arrive = (): void => {
+      message.hasArrived = true;
+      this.#deliver();
+    };
+    this.#messages.push(message);
+    if (delayMs > 0) message.timer = this.#timers.background(delayMs, arrive);
+    else void Promise.resolve().then(arrive); // not queueMicrotask: Jest fakes it
+  }
+
+  /** What is on its way is gone. */
+  clear(): void {
+    for (const { timer } of this.#messages) timer?.cancel();
+    this.#messages = [];
+  }
+
+  #deliver(): void {
+    while (this.#messages[0]?.hasArrived === true) this.#messages.shift()?.deliver();
+  }
+}
+
+function closedError(): Error {
+  return new Error('Connection is closed.'); // as ioredis puts it
+}
+
+/**
+ * Keeps the process alive as open sockets would: deadlines and renewals do not. A port, and not a timer, which a fake
+ * clock would count and run; an environment without ports has a runner that waits.
+ */
+function holdProcess(): () => void {
+  if (typeof MessageChannel === 'undefined') return () => undefined;
+  const port: { ref?: () => void; close(): void } = new MessageChannel().port1;
+  port.ref?.();
+  return () => port.close();
+}
+
+/**
+ * The monotonic clock without the boot clock beside it: where `performance` is faked and stands still, that would look
+ * like a suspended machine. The masters stand still with their clients here, so nothing is missed.
+ */
+function monotonicClock(): Clock {
+  const system = new SystemClock();
+  const now = (): number => system.earliest(); // never asked for more, it knows of no suspension
+  return { now, recent: now, earliest: now };
+}
+
+function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; readonly timers: Timers } {
+  checkNames(options, ['clock', 'timers']);
+  const { clock, timers } = options;
+  if (clock === undefined && timers === undefined) {
+    return { clock: monotonicClock(), timers: new SystemTimers() };
+  }
+  if (!hasMethods<Clock>(clock, ['now', 'recent', 'earliest'])) {
+    throw invalidArgument('clock', clock, 'a clock (now, recent, earliest) where timers are given');
+  }
+  if (!hasMethods<Timers>(timers, ['wait', 'deadline', 'background'])) {
+    throw invalidArgument('timers', timers, 'timers (wait, deadline, background) where a clock is given');
+  }
+  return { clock, timers };
+}
+
+function hasMethods<T extends object>(given: T | undefined, names: readonly (keyof T)[]): given is T {
+  if (typeof given !== 'object' || given === null) return false;
+  return names.every((name) => typeof given[name] === 'function');
+}
+
+function checkNames(given: object, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) throw invalidArgument('options', given, 'an object');
+  for (const [name, value] of Object.entries(given)) {
+    if (known.includes(name)) continue;
+    const text = `${name} (${show(value)}) is not an option here. Known: ${known.join(', ')}`;
+    throw new RedlockError('INVALID_ARGUMENT', text);
+  }
+}
