@@ -49,8 +49,6 @@ export class SimulatedLink implements Transport {
   readonly keyPrefix = '';
   state: TransportState = 'opening';
   lossReason: Error | undefined;
-  /** Messages take so many times longer. */
-  slowness = 1;
   /** No message takes unusually long. */
   isCalm = false;
   /** When anything last went wrong on it. */
@@ -65,6 +63,7 @@ export class SimulatedLink implements Transport {
   #connections = 0;
   #pending: Pending[] = [];
   #blocked: Direction | undefined;
+  #slowness = 1;
   #connectedAtMs = 0;
   #brokeCarryingOn = false;
 
@@ -80,6 +79,16 @@ export class SimulatedLink implements Transport {
 
   get server(): MemoryServer {
     return this.#ground.server;
+  }
+
+  /** Messages take so many times longer. */
+  get slowness(): number {
+    return this.#slowness;
+  }
+
+  set slowness(slowness: number) {
+    this.#disturb();
+    this.#slowness = slowness;
   }
 
   get isBlocked(): boolean {
@@ -192,7 +201,7 @@ export class SimulatedLink implements Transport {
     const draw = this.isCalm ? 0 : seeded.next();
     const delayMs =
       draw < 0.9 ? seeded.between(0.1, 1.5) : draw < 0.99 ? seeded.between(1, 8) : seeded.between(8, 40);
-    return delayMs * this.slowness;
+    return delayMs * this.#slowness;
   }
 
   #send(pending: Pending, connection: Connection): void {
