@@ -60,16 +60,16 @@ for (const kind of CLIENT_KINDS) {
         `port ${master.port} to vote`,
         async () => {
           const lease = await redlock.acquire(`vote:${name++}`, { waitMs: 2_000 });
-          const keys = await master.size();
+          const votes = await master.votes();
           await lease.release();
-          return keys > 0;
+          return votes > 0;
         },
         20_000,
       );
     }
 
     async function untilEmpty(master: ContainedMaster): Promise<void> {
-      await until(`port ${master.port} to hold no vote`, async () => (await master.size()) === 0);
+      await until(`port ${master.port} to hold no vote`, async () => (await master.votes()) === 0);
     }
 
     it('all healthy: a lease excludes others and leaves nothing behind', async () => {
