@@ -43,7 +43,7 @@ const installed = (name) =>
 // --- what a stranger writes
 
 const ACQUIRE = `
-async function proveIt({ Redlock, RedlockError }, { MemoryFence, RedisFence }, Redis, urls) {
+async function proveIt({ Redlock, RedlockError }, { MemoryFence, RedisFence }, { MemoryMasters }, Redis, urls) {
   const clients = urls.map((url) => new Redis(url));
   const redlock = new Redlock(clients);
   const lease = await redlock.acquire('package', { ttlMs: 5000 });
@@ -62,12 +62,18 @@ async function proveIt({ Redlock, RedlockError }, { MemoryFence, RedisFence }, R
   if (!(stale instanceof RedlockError) || stale.code !== 'STALE_FENCE') throw stale;
   await redlock.close();
   for (const client of clients) client.disconnect();
+  const masters = new MemoryMasters(3);
+  const held = await masters.redlock().acquire('package');
+  if ((await masters.redlock().tryAcquire('package')) !== null) throw new Error('held twice in memory');
+  if (!(held.fence > 0)) throw new Error('no fence in memory');
+  await masters.close();
 }`;
 
 const TYPES = `
 import { Cluster, Redis } from 'ioredis';
 import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
 import { MemoryFence, RedisFence, SqlFence, type SqlQuery } from 'quorate/fence';
+import { MemoryMasters, simulate, type SimulationReport } from 'quorate/testing';
 
 const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
 const redlock = new Redlock([new Redis(), new Redis(6380)], options);
@@ -97,6 +103,13 @@ export async function guarded(query: SqlQuery): Promise<boolean> {
   // @ts-expect-error a fence is a number
   return guards[0]?.accepts('a', '5') ?? false;
 }
+export async function tested(): Promise<SimulationReport> {
+  await using masters = new MemoryMasters(3);
+  const inMemory: Redlock = masters.redlock({ ttlMs: 500 });
+  await inMemory.acquire('a');
+  await masters.list[0].kill();
+  return simulate(1);
+}
 export async function disposed(): Promise<string> {
   await using lease = await redlock.acquire('e', { renew: true });
   return lease.token;
@@ -104,9 +117,9 @@ export async function disposed(): Promise<string> {
 `;
 
 const FILES = {
-  'import.mjs': `import * as quorate from 'quorate';\nimport * as fence from 'quorate/fence';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(quorate, fence, Redis, process.argv.slice(2));\n`,
-  'require.cjs': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(quorate, fence, Redis, process.argv.slice(2));\n`,
-  'jest.test.js': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(quorate, fence, Redis, process.env.URLS.split(',')));\n`,
+  'import.mjs': `import * as quorate from 'quorate';\nimport * as fence from 'quorate/fence';\nimport * as testing from 'quorate/testing';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst testing = require('quorate/testing');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst testing = require('quorate/testing');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, Redis, process.env.URLS.split(',')));\n`,
   'types.mts': TYPES,
   'types.cts': TYPES,
   'bundled/types.ts': TYPES,
