@@ -271,6 +271,7 @@ export class Checker {
       const { client, server } = link;
       if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && link.state !== 'ready'))
         continue;
+      if (link.isBlocked || link.slowness > 1) continue; // for longer than undisturbed undos would have needed
       if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
       for (const key of server.names()) {
         const name = server.get(key);
