@@ -246,10 +246,11 @@ export class Checker {
 
   /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
   restored(server: MemoryServer): void {
+    const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
     for (const key of server.names()) {
       const name = server.get(key);
-      const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
-      if (token?.endedAtMs !== undefined) token.isExempt = true;
+      const token = typeof name === 'string' && !held.has(name) ? this.#tokens.get(name) : undefined;
+      if (token !== undefined) token.isExempt = true; // of an attempt that failed, though its call may go on
     }
   }
 

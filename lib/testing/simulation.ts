@@ -173,6 +173,7 @@ class Director {
     const settled = checker.expect(client, 'ready', guardMs + 2_000);
     await redlock.ready();
     settled();
+    if (guardMs > 0) await this.#pass(guardMs + 100); // a quorum votes: now the others do as well
     for (const resource of terms.resources) {
       for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts are learned, counters agree
       const before = links.reduce((sum, { sent }) => sum + sent, 0);
