@@ -8,9 +8,10 @@
  * and no exclusion, as long as counters are not lost; where they are, see docs/GUARANTEES.md.
  */
 import type { Node, Sink } from './node.js';
-import { isMisconfigured } from './node.js';
+import { isMisconfigured } from './server-errors.js';
 import { type Outcome, quorumOf } from './quorum.js';
-import { acceptance, countInTheWay, type Request } from './request.js';
+import { countInTheWay } from './replies.js';
+import { acceptance, type Request } from './request.js';
 import type { Round } from './round.js';
 
 /** So many times a higher token is tried, when counters have moved on meanwhile; then those masters' votes are lost. */
@@ -85,6 +86,7 @@ export class Acceptance implements Sink {
 
   /** Another attempt has lifted that counter meanwhile. */
   #onConflict(node: Node, count: number): void {
+    this.#round.met(count);
     if (count < this.#fence || !this.isWanted) return; // about a fence that was given up already
     if (this.#raises > MAX_RAISES) {
       const cause = new Error('its counter moved on while the fencing token was agreed on');

@@ -17,9 +17,10 @@ import type { Node } from './node.js';
 import type { Outcome } from './quorum.js';
 import type { Random } from './random.js';
 import type { Repairs } from './repairs.js';
-import { NO_MARKER, plainClaim, type Request, type Scope, scriptedClaim, undo } from './request.js';
+import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
 import { type Patience, Retry } from './retry.js';
 import { Round, Withdrawal } from './round.js';
+import { NO_MARKER, type Scope } from './scope.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 
 /** What all acquisitions of an instance share. */
@@ -161,7 +162,7 @@ export class Acquisition {
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
     const grant = new Grant(scope, token, round.fence, round.sentTo);
-    grant.seen = Math.max(round.fence, round.highestFence);
+    grant.seen = Math.max(round.fence, round.highestCount);
     grant.validUntilMs = untilMs;
     grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
     round.grant = grant;
@@ -206,7 +207,7 @@ export class Acquisition {
     const targets = round.sentTo.filter(
       (node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]),
     );
-    return new Withdrawal(undo(scope, token, round.highestFence), targets, [round], {
+    return new Withdrawal(undo(scope, token, round.highestCount), targets, [round], {
       counts: (node) => round.outcomes[node.index]?.kind === 'refused',
       onFailed: (node) => this.#owe(node, round.request),
     });
@@ -245,10 +246,10 @@ export class Acquisition {
    */
   #request(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    const { keys, counters, guardMs } = scope;
-    const isPlain = keys.length === 1 && counters.length === 0 && guardMs === NO_MARKER;
+    const { keys, isFenced, guardMs } = scope;
+    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER;
     if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
-    return scriptedClaim(scope, token, ttlMs, counters.length === 0 ? 0 : this.#ground.floor.at(sentAtMs));
+    return scriptedClaim(scope, token, ttlMs, isFenced ? this.#ground.floor.at(sentAtMs) : 0);
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */

@@ -42,6 +42,14 @@ export interface Timers {
   background(delayMs: number, callback: () => void): Timer;
 }
 
+/** As it was when this was loaded: a test that fakes timers means those of the code under test. */
+const nextTick = process.nextTick.bind(process);
+
+/** Calls back once, when the code that runs now and all that it resolved are through, and before any I/O. */
+export function atEndOfTurn(callback: () => void): void {
+  nextTick(callback);
+}
+
 /** The longest delay that `setTimeout` takes; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 /** `/proc/uptime` counts in steps of this size. */

@@ -6,6 +6,7 @@
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
 import { Acquisition, type Ground, type Wish } from './acquisition.js';
+import { Encoding } from './batch.js';
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers } from './clock.js';
 import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
@@ -49,7 +50,8 @@ export class Coordinator {
   readonly #ground: Ground;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
-    this.nodes = transports.map((transport, i) => new Node(transport, i, clock));
+    const encoding = new Encoding();
+    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, encoding));
     this.quorum = quorumOf(this.nodes.length);
     this.#ground = {
       nodes: this.nodes,
@@ -191,19 +193,21 @@ export class Coordinator {
     });
   }
 
-  /** Gives undos that are owed one node timeout to get through, and ends all that is scheduled. */
+  /**
+   * Gives what is unanswered, and undos that are owed, one node timeout to get through, and ends all that is scheduled. A
+   * release was told to be done when a quorum confirmed it; the others may still ask for its script.
+   */
   async close(nodeTimeoutMs: number): Promise<void> {
     const { repairs, timers } = this.#ground;
-    if (repairs.size > 0) {
-      repairs.run();
-      await new Promise<void>((resolve) => {
-        const timer = timers.wait(nodeTimeoutMs, resolve);
-        void repairs.settled().then(() => {
-          timer.cancel();
-          resolve();
-        });
+    repairs.run();
+    const all = [repairs.settled(), ...this.nodes.map((node) => node.idle())];
+    await new Promise<void>((resolve) => {
+      const timer = timers.wait(nodeTimeoutMs, resolve);
+      void Promise.all(all).then(() => {
+        timer.cancel();
+        resolve();
       });
-    }
+    });
     repairs.close();
   }
 

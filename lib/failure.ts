@@ -3,7 +3,8 @@
  */
 import type { Cancelled } from './cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.js';
-import { isPermanent, type Node } from './node.js';
+import type { Node } from './node.js';
+import { isPermanent } from './server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from './quorum.js';
 import type { Round } from './round.js';
 

@@ -6,7 +6,7 @@
  * about safety depends on it: a master takes it only within `FLOOR_LEAD_US` above its own clock. Without one, or where it
  * is off, a first grant takes a second round trip.
  */
-import { FLOOR_LEAD_US } from './scripts.js';
+import { FLOOR_LEAD_US } from './lua.js';
 
 /** Halfway into what masters accept: as much room for messages that take longer as for ones that come sooner. */
 const MARGIN_US = FLOOR_LEAD_US / 2;

@@ -2,8 +2,8 @@
  * A quorum's yes, and what has to be known to extend it or give it back. A lease is a grant in a holder's hands.
  */
 import type { Node } from './node.js';
-import type { Scope } from './request.js';
 import type { Outgrowth, Round } from './round.js';
+import type { Scope } from './scope.js';
 
 export class Grant implements Outgrowth {
   readonly scope: Scope;

@@ -6,7 +6,7 @@ import { invalidArgument } from './errors.js';
 import { markerKey } from './keys.js';
 import type { ResolvedOptions } from './options.js';
 import { type Random, SystemRandom } from './random.js';
-import { NO_MARKER, type Setting } from './request.js';
+import { NO_MARKER, type Setting } from './scope.js';
 import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
 
 /** What an instance stands on; specs and simulations bring their own. */

@@ -10,9 +10,11 @@ import type { Timers } from './clock.js';
 import type { Coordinator } from './coordinator.js';
 import { invalidArgument } from './errors.js';
 import { roundError } from './failure.js';
-import { isMisconfigured, type Node } from './node.js';
+import type { Node } from './node.js';
+import { isMisconfigured } from './server-errors.js';
 import { type Counts, GRANTED, type Outcome, quorumBackInMs, verdict } from './quorum.js';
-import { bootstrapping, integers, readNo, vouching } from './request.js';
+import { integers, readNo } from './replies.js';
+import { bootstrapping, vouching } from './request.js';
 import type { Look } from './survey.js';
 
 /** What `bootstrap` did at one master. */

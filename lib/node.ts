@@ -1,6 +1,9 @@
 /**
  * One master: sends requests on its connection in order, and keeps count of what was not answered.
  *
+ * A request that finds nothing under way is sent at once. What comes while something is, waits for the end of the turn
+ * (the code that runs now, and all that it resolved), and goes as one call with all that became ready meanwhile.
+ *
  * Bounds. At most `WINDOW` requests are unanswered at a time, `SILENT_WINDOW` once an attempt gave up waiting for this
  * master; what comes after waits here, in memory of ours, and is dropped unsent when its attempt ends. Undos of claims
  * that are still unanswered go past the window, one for each: they must follow the claim on the same connection.
@@ -8,9 +11,12 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
  */
-import type { Clock } from './clock.js';
+import { Batch, Encoding, entryReply, LESSON, wholeBatch } from './batch.js';
+import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
-import type { Transport, TransportState } from './transport.js';
+import { isClientTimeout, redact, toError } from './server-errors.js';
+import type { Command, Transport, TransportState } from './transport.js';
+import { Watchers } from './watchers.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
 export interface Sink {
@@ -42,12 +48,23 @@ const SILENT_AFTER_MS = 200;
 /** How often a silent master whose client times commands out by itself is asked again. */
 const PROBE_EVERY_MS = 5_000;
 
+interface Entry {
+  readonly request: Request;
+  readonly sink: Sink;
+}
+
 export class Node {
   readonly index: number;
   readonly #transport: Transport;
   readonly #clock: Clock;
-  /** Requests that wait for room or for the connection, in order; bounded by the attempts under way. */
+  readonly #encoding: Encoding;
+  /** Requests that wait for the end of the turn, for room or for the connection; bounded by the attempts under way. */
   readonly #waiting = new Map<Sink, Request>();
+  /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
+  #following: Entry[] = [];
+  #isFlushDue = false;
+  /** Who waits for it to have nothing to do. */
+  readonly #idlers: (() => void)[] = [];
   #unanswered = 0;
   /** Those among them whose promise the client rejected by its own timeout. */
   #abandoned = 0;
@@ -55,18 +72,19 @@ export class Node {
   /** When that many were unanswered first, with no answer since. */
   #crowdedSinceMs: number | undefined;
   #probedAtMs = -Infinity;
-  /** Who wants to hear of changes of the connection; the client gets one listener for all. */
-  readonly #watchers = new Set<() => void>();
-  #unwatchClient: (() => void) | undefined;
+  readonly #watchers: Watchers;
   #unwatch: (() => void) | undefined;
   /** It is being sent a script that it did not know. */
   #isTaught = false;
   #notConnected: Error | undefined;
 
-  constructor(transport: Transport, index: number, clock: Clock) {
+  /** @param encoding  shared by the masters of an instance */
+  constructor(transport: Transport, index: number, clock: Clock, encoding = new Encoding()) {
     this.#transport = transport;
+    this.#watchers = new Watchers(transport);
     this.index = index;
     this.#clock = clock;
+    this.#encoding = encoding;
   }
 
   get name(): string {
@@ -102,27 +120,22 @@ export class Node {
 
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    this.#unwatchClient ??= this.#transport.watch(() => {
-      for (const watcher of [...this.#watchers]) watcher();
-    });
-    return () => {
-      if (!this.#watchers.delete(listener) || this.#watchers.size > 0) return;
-      this.#unwatchClient?.();
-      this.#unwatchClient = undefined;
-    };
+    return this.#watchers.add(listener);
   }
 
   /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
   send(request: Request, sink: Sink): void {
     switch (this.#transport.state) {
       case 'ready':
-        if (this.#waiting.size > 0) this.#pump(); // after a broken connection no answer is left to do it
-        if (this.#waiting.size === 0 && this.#hasRoom()) this.#transmit(request, sink);
-        else this.#park(request, sink);
+        if (this.#isIdle) this.#transmit(request, sink);
+        else {
+          this.#waiting.set(sink, request);
+          this.#flushSoon();
+        }
         return;
       case 'opening':
-        this.#park(request, sink);
+        this.#waiting.set(sink, request);
+        this.#watchWaiting();
         return;
       case 'lost':
         this.#failWaiting();
@@ -131,16 +144,19 @@ export class Node {
   }
 
   /**
-   * Takes back what a token may have got here. Where its claim is unanswered, the request follows it at once on the
-   * same connection, so that it is carried out after it even by a master that is frozen now.
+   * Takes back what a token may have got here. Where its claim is unanswered, the request follows it in this very turn on
+   * the same connection, so that it is carried out after it even by a master that is frozen now.
    */
   withdraw(request: Request, sink: Sink, rounds: readonly Withdrawn[]): void {
     let follows = false;
     if (rounds.length > 0 && this.#transport.state === 'ready') {
       for (const round of rounds) follows = round.follow(this) || follows;
     }
-    if (follows) this.#transmit(request, sink);
-    else this.send(request, sink);
+    if (!follows) return this.send(request, sink);
+    // an undo goes out even if its caller ends the process next, unless others are ready with it
+    if (request.isWhole && !this.#isFlushDue) return this.#transmit(request, sink);
+    this.#following.push({ request, sink });
+    this.#flushSoon();
   }
 
   /** Drops what this sink has waiting here, unsent. */
@@ -151,22 +167,32 @@ export class Node {
     return wasWaiting;
   }
 
+  /** Resolves when nothing is unanswered or waits here, what a second step sends again included. */
+  idle(): Promise<void> {
+    if (this.#unanswered === 0 && this.#waiting.size === 0 && !this.#isFlushDue) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idlers.push(resolve);
+    });
+  }
+
   /** An attempt gave up waiting for an answer. */
   markSilent(): void {
     this.#isSilent = true;
   }
 
-  /** Until there is room or a connection; should the connection be lost instead, it fails at once. */
-  #park(request: Request, sink: Sink): void {
-    this.#waiting.set(sink, request);
-    this.#unwatch ??= this.watch(() => this.#pump());
+  /** Nothing is on the wire or about to be: a request would wait for nothing. A cluster's node gathers nothing. */
+  get #isIdle(): boolean {
+    if (this.#waiting.size > 0 || this.#following.length > 0) return false;
+    return this.#unanswered === 0 || (this.isCluster && this.#hasRoom(0));
   }
 
-  #hasRoom(): boolean {
-    if (this.#unanswered < SILENT_WINDOW) return true; // the usual case reads no clock
+  /** @param more  requests that are about to be sent */
+  #hasRoom(more: number): boolean {
+    const unanswered = this.#unanswered + more;
+    if (unanswered < SILENT_WINDOW) return true; // the usual case reads no clock
     this.#noticeSilence();
-    if (this.#unanswered < WINDOW && !this.#isSilent) return true;
-    if (this.#abandoned === 0) return false;
+    if (unanswered < WINDOW && !this.#isSilent) return true;
+    if (this.#abandoned === 0 || more > 0) return false;
     const nowMs = this.#clock.earliest();
     if (nowMs - this.#probedAtMs < PROBE_EVERY_MS) return false;
     this.#probedAtMs = nowMs;
@@ -181,84 +207,181 @@ export class Node {
     if (nowMs - this.#crowdedSinceMs > SILENT_AFTER_MS) this.#isSilent = true;
   }
 
+  #flushSoon(): void {
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    atEndOfTurn(() => {
+      this.#isFlushDue = false;
+      this.#flush();
+    });
+  }
+
+  /** Sends what waits, as far as there is room; without a connection it fails. */
+  #flush(): void {
+    switch (this.#transport.state) {
+      case 'ready':
+        return this.#sendWaiting();
+      case 'opening':
+        return this.#watchWaiting();
+      case 'lost':
+        this.#failWaiting();
+    }
+  }
+
+  #sendWaiting(): void {
+    let entries = this.#following;
+    this.#following = [];
+    for (const [sink, request] of this.#waiting) {
+      if (!this.#hasRoom(entries.length)) break;
+      this.#waiting.delete(sink);
+      if (sink.isWanted) entries.push({ request, sink });
+    }
+    while (entries.length > 0) entries = this.#transmitSome(entries);
+    if (this.#waiting.size > 0) this.#watchWaiting();
+    else this.#stopWatching();
+  }
+
+  /** Sends as many in one call as fit. @returns the others */
+  #transmitSome(entries: Entry[]): Entry[] {
+    const batch = new Batch();
+    const most = this.isCluster ? 1 : entries.length;
+    let count = 0;
+    for (const { request } of entries) {
+      if (count === most || !batch.add(request)) break;
+      count++;
+    }
+    const [first] = entries;
+    const isAll = count === entries.length;
+    if (count > 1) {
+      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#encoding.commandFor(batch));
+    } else if (first !== undefined) this.#transmit(first.request, first.sink);
+    return isAll ? [] : entries.slice(count);
+  }
+
   #transmit(request: Request, sink: Sink, command = request.command): void {
     this.#unanswered++;
     sink.onSent(this);
-    let answer: Promise<unknown>;
-    try {
-      answer = this.#transport.call(command);
-    } catch (error) {
-      answer = Promise.reject(toError(error));
-    }
-    answer.then(
+    this.#call(command).then(
       (reply) => {
-        this.#onAnswer();
+        this.#onAnswer(1);
         sink.onReply(this, reply);
-        if (this.#waiting.size > 0) this.#pump();
+        if (this.#waiting.size > 0) this.#flushSoon();
       },
-      (error: unknown) => this.#onRejection(request, sink, toError(error)),
+      (error: unknown) => this.#onRejection([{ request, sink }], toError(error)),
     );
+  }
+
+  #transmitBatch(entries: readonly Entry[], command: Command): void {
+    this.#unanswered += entries.length;
+    for (const { sink } of entries) sink.onSent(this);
+    this.#call(command).then(
+      (reply) => {
+        this.#onAnswer(entries.length);
+        this.#onReplies(entries, reply);
+        if (this.#waiting.size > 0) this.#flushSoon();
+      },
+      (error: unknown) => this.#onRejection(entries, toError(error)),
+    );
+  }
+
+  #call(command: Command): Promise<unknown> {
+    try {
+      return this.#transport.call(command);
+    } catch (error) {
+      return Promise.reject(toError(error));
+    }
+  }
+
+  #onReplies(entries: readonly Entry[], reply: unknown): void {
+    const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
+    entries.forEach(({ request, sink }, i) => {
+      const own = entryReply(replies[i]);
+      if (own instanceof Error) sink.onFailure(this, redact(own, [request.token]));
+      else sink.onReply(this, own);
+    });
   }
 
   /**
    * The master does not know a script, and its answer came too late to send it whole: it would not vote for as long as
    * it is slower than the others, nor begin its quarantine after a restart.
    */
-  #teach(request: Request): void {
-    const lesson = request.lesson();
-    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#hasRoom()) return;
+  #teach(lesson: Command | undefined): void {
+    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#hasRoom(0)) return;
     this.#isTaught = true;
-    const over = (): void => void (this.#isTaught = false);
-    this.#transmit(lesson, { isWanted: false, onSent: () => undefined, onReply: over, onFailure: over });
+    this.#unanswered++;
+    const over = (): void => {
+      this.#isTaught = false;
+      this.#onAnswer(1);
+    };
+    this.#call(lesson).then(over, over);
   }
 
-  #onAnswer(): void {
-    this.#unanswered -= 1 + this.#abandoned; // answers come in order: those before this one came as well
+  /** @param count  how many requests were in the call that was answered */
+  #onAnswer(count: number): void {
+    this.#unanswered -= count + this.#abandoned; // answers come in order: those before this one came as well
     this.#abandoned = 0;
     this.#isSilent = false;
     this.#crowdedSinceMs = undefined;
+    if (this.#idlers.length > 0 && this.#unanswered === 0) atEndOfTurn(() => this.#tellIdlers());
   }
 
-  #onRejection(request: Request, sink: Sink, error: Error): void {
+  #tellIdlers(): void {
+    if (this.#unanswered > 0 || this.#waiting.size > 0) return;
+    for (const resolve of this.#idlers.splice(0)) resolve();
+  }
+
+  #onRejection(entries: readonly Entry[], error: Error): void {
     if (isClientTimeout(error)) {
-      this.#abandoned++; // it may still run: the token stays owed until it is withdrawn
+      this.#abandoned += entries.length; // it may still run: the token stays owed until it is withdrawn
       this.#isSilent = true;
-      sink.onFailure(this, error, true);
+      for (const { sink } of entries) sink.onFailure(this, error, true);
       return;
     }
-    this.#onAnswer(); // by an error of the server, or by the end of the connection: nothing is open before it
-    if (error.message.startsWith('NOSCRIPT')) {
-      const isResent = !request.leavesVote || (sink.mayResend ?? sink.isWanted);
-      if (isResent) return this.#transmit(request, sink, request.whole());
-      this.#teach(request);
-    }
-    sink.onFailure(this, redact(error, request.token));
-    if (this.#waiting.size > 0) this.#pump();
+    this.#onAnswer(entries.length); // by an error of the server, or by the end of the connection
+    const isUnwanted = this.#sendAgain(entries, error);
+    const cause = redact(
+      error,
+      entries.map(({ request }) => request.token),
+    );
+    for (const { sink } of isUnwanted) sink.onFailure(this, cause);
+    if (this.#waiting.size > 0) this.#flushSoon();
   }
 
-  /** Sends what waits, as far as there is room; without a connection it fails. */
-  #pump(): void {
-    switch (this.#transport.state) {
-      case 'ready':
-        for (const [sink, request] of this.#waiting) {
-          if (!this.#hasRoom()) return;
-          this.#waiting.delete(sink);
-          if (sink.isWanted) this.#transmit(request, sink);
-        }
-        return this.#stopWatching();
-      case 'opening':
-        return;
-      case 'lost':
-        this.#failWaiting();
+  /**
+   * Where nothing of the call was carried out, because the master does not know its script or a key in it is not allowed,
+   * what is still wanted is sent again: whole, or each by itself. @returns the others
+   */
+  #sendAgain(entries: readonly Entry[], error: Error): readonly Entry[] {
+    const isUnknown = error.message.startsWith('NOSCRIPT');
+    const isDenied = entries.length > 1 && error.message.startsWith('NOPERM');
+    if (!isUnknown && !isDenied) return entries;
+    const again = entries.filter(
+      ({ request, sink }) => !request.leavesVote || (sink.mayResend ?? sink.isWanted),
+    );
+    if (isUnknown && again.length > 1)
+      this.#transmitBatch(again, wholeBatch(again.map(({ request }) => request)));
+    else {
+      for (const { request, sink } of again) {
+        this.#transmit(request, sink, isUnknown ? request.whole() : request.command);
+      }
     }
+    if (again.length === entries.length) return [];
+    if (isUnknown) this.#teach(entries.length > 1 ? LESSON : entries[0]?.request.lesson());
+    return entries.filter((entry) => !again.includes(entry));
   }
 
   #failWaiting(): void {
     this.#stopWatching();
-    if (this.#waiting.size === 0) return;
-    const sinks = [...this.#waiting.keys()];
+    if (this.#waiting.size === 0 && this.#following.length === 0) return;
+    const sinks = [...this.#following.map(({ sink }) => sink), ...this.#waiting.keys()];
+    this.#following = [];
     this.#waiting.clear();
     for (const sink of sinks) sink.onFailure(this, this.#lostError());
+  }
+
+  /** What waits is sent when there is a connection again, and fails when there will be none. */
+  #watchWaiting(): void {
+    if (this.#waiting.size > 0) this.#unwatch ??= this.watch(() => this.#flush());
   }
 
   #stopWatching(): void {
@@ -275,41 +398,4 @@ export class Node {
     }
     return this.#notConnected;
   }
-}
-
-function isClientTimeout(error: Error): boolean {
-  return error.message === 'Command timed out'; // ioredis gives it neither a name nor a code
-}
-
-/** Answers of a server that say that it cannot take part as it is set up. */
-const MISCONFIGURED =
-  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
-/** Those among them that pass by themselves, or when somebody makes room. */
-const PASSING = /\b(?:READONLY|MISCONF|OOM)\b/;
-
-export function isMisconfigured(error: Error): boolean {
-  return MISCONFIGURED.test(error.message);
-}
-
-/** Will it stay so until somebody changes the set-up? Then there is no use in trying again. */
-export function isPermanent(error: Error): boolean {
-  return isMisconfigured(error) && !PASSING.test(error.message);
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-/** What a server says of a command that it does not know: up to 128 characters of it, cut anywhere. */
-const QUOTED_COMMAND = /, with args beginning with:[^]*$/;
-
-/** Errors of a server may quote the command, and those of ioredis carry its arguments: a token has no place there. */
-function redact(error: Error, token: string): Error {
-  const details = error as { command?: { args?: unknown } };
-  if (details.command !== undefined) details.command = { ...details.command, args: [] };
-  if (token === '' || !(error.message.includes(token) || QUOTED_COMMAND.test(error.message))) return error;
-  const before = error.message;
-  error.message = before.replace(QUOTED_COMMAND, '').replaceAll(token, '[token]');
-  if (error.stack !== undefined) error.stack = error.stack.replace(before, error.message);
-  return error;
 }

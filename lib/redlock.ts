@@ -37,7 +37,7 @@ import {
   type TryAcquireOptions,
 } from './options.js';
 import type { Random } from './random.js';
-import { type Scope, SettledScope } from './request.js';
+import { type Scope, SettledScope } from './scope.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
 import { checkOneSlot } from './slots.js';

@@ -8,7 +8,8 @@
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from './clock.js';
 import type { Node, Sink } from './node.js';
-import { type Request, type Scope, undo } from './request.js';
+import { type Request, undo } from './request.js';
+import type { Scope } from './scope.js';
 
 export const MAX_ENTRIES_PER_NODE = 10_000;
 const ON_THE_WIRE = 16;

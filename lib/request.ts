@@ -1,142 +1,247 @@
 /**
- * What is asked of a master, and how its reply is read. A request is built once and sent to all masters as it is.
- *
- * A reply of a shape that the protocol does not know is no answer: `read` gives undefined, and the outcome is unknown.
+ * What is asked of a master. A request is built once and sent to all masters as it is, alone or in a batch.
  */
-import { counterKey, counterTtlMs } from './keys.js';
-import { GRANTED, type Outcome } from './quorum.js';
-import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, INSPECT, RELEASE, type Script, UNDO, VOUCH } from './scripts.js';
+import { counterTtlMs } from './keys.js';
+import type { Outcome } from './quorum.js';
+import { readAcceptance, readFenced, readRelease, readSet, readUndo, readVote } from './replies.js';
+import { NO_MARKER, type Scope } from './scope.js';
+import {
+  ACCEPT,
+  BOOTSTRAP,
+  CLAIM,
+  ENTRY,
+  EXTEND,
+  INSPECT,
+  RELEASE,
+  type Script,
+  UNDO,
+  VOUCH,
+} from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
-
-type Reader = (reply: unknown, scope: Scope) => Outcome | undefined;
-
-/** The guard period that stands for: no marker is looked at. */
-export const NO_MARKER = -1;
-
-/** What the requests of one claim, lease or undo are about. */
-export interface Scope {
-  readonly keys: readonly string[];
-  /** The counters of those keys, in the same order; none without fencing. */
-  readonly counters: readonly string[];
-  /** The master's marker; undefined where it is not looked at. */
-  readonly marker: string | undefined;
-  /** The guard period in ms; 0 without one, `NO_MARKER` where no marker is looked at. */
-  readonly guardMs: number;
-}
-
-/** What all calls of an instance have in common; one for those with fencing, one for those without. */
-export interface Setting {
-  readonly isFenced: boolean;
-  readonly marker: string | undefined;
-  readonly guardMs: number;
-}
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** Small, since each held lease has one: counters are named anew when they are needed. */
-export class SettledScope implements Scope {
-  readonly keys: readonly string[];
-  readonly #setting: Setting;
+/** What a request of one kind is made of: its script, how it goes alone and in a batch, and how it is answered. */
+interface Operation {
+  /** Undefined for a plain command. */
+  readonly script: Script | undefined;
+  /** Its letter in a batch; undefined for what always goes alone. */
+  readonly letter: (typeof ENTRY)[keyof typeof ENTRY] | undefined;
+  /** It may leave a vote: an undo has to follow it, and it must not be sent again once nobody waits for it. */
+  readonly leavesVote: boolean;
+  readonly read: (reply: unknown, scope: Scope) => Outcome | undefined;
+  /** It alone. */
+  readonly alone: (request: Request) => Command;
+  /** What stands at the head of a group of such requests. */
+  readonly head: (request: Request) => readonly string[];
+  /** What follows the token of each. */
+  readonly rest: (request: Request) => string | undefined;
+}
 
-  constructor(keys: readonly string[], setting: Setting) {
-    this.keys = keys;
-    this.#setting = setting;
-  }
-
-  get counters(): readonly string[] {
-    return this.#setting.isFenced ? this.keys.map(counterKey) : NONE;
-  }
-
-  get marker(): string | undefined {
-    return this.#setting.marker;
-  }
-
-  get guardMs(): number {
-    return this.#setting.guardMs;
-  }
+/** What goes into a request beside names and token; what its kind does not need is 0 or false. */
+interface Terms {
+  readonly ttlMs?: number;
+  /** The fence, the highest one seen, or the floor. */
+  readonly amount?: number;
+  readonly mayCreate?: boolean;
+  readonly withCounters?: boolean;
 }
 
 export class Request {
-  readonly command: Command;
+  readonly operation: Operation;
   readonly scope: Scope;
   readonly token: string;
-  /** It may leave a vote: an undo has to follow it, and it must not be sent again once nobody waits for it. */
-  readonly leavesVote: boolean;
-  /** Its grants come with a fencing token each, on which a quorum has to agree. */
-  readonly isFenced: boolean;
-  readonly #reader: Reader;
-  readonly #script: Script | undefined;
+  readonly ttlMs: number;
+  readonly amount: number;
+  readonly mayCreate: boolean;
+  /** Counters are among its keys. */
+  readonly withCounters: boolean;
+  #command: Command | undefined;
 
-  constructor(command: Command, script: Script | undefined, scope: Scope, token: string, read: Reader) {
-    this.command = command;
-    this.#script = script;
+  constructor(operation: Operation, scope: Scope, token: string, terms: Terms) {
+    this.operation = operation;
     this.scope = scope;
     this.token = token;
-    this.leavesVote = read === readSet || read === readVote || read === readFenced;
-    this.isFenced = read === readFenced;
-    this.#reader = read;
+    this.ttlMs = terms.ttlMs ?? 0;
+    this.amount = terms.amount ?? 0;
+    this.mayCreate = terms.mayCreate ?? false;
+    this.withCounters = terms.withCounters ?? false;
+  }
+
+  /** As it goes alone; built once for all masters. */
+  get command(): Command {
+    this.#command ??= this.operation.alone(this);
+    return this.#command;
+  }
+
+  get leavesVote(): boolean {
+    return this.operation.leavesVote;
+  }
+
+  /** Its grants come with a fencing token each, on which a quorum has to agree. */
+  get isFenced(): boolean {
+    return this.withCounters && this.operation === SCRIPTED_CLAIM;
+  }
+
+  /** The guard has a word in it: where it is in a batch, the batch looks at the marker. */
+  get isGuarded(): boolean {
+    return this.operation.letter !== ENTRY.undo && this.operation.letter !== ENTRY.release;
+  }
+
+  /** It must not take two steps: a batch with it is sent whole. */
+  get isWhole(): boolean {
+    return this.operation === UNDOING;
   }
 
   /** The outcome that a reply stands for; undefined for a reply that does not belong to this request. */
   read(reply: unknown): Outcome | undefined {
-    return this.#reader(reply, this.scope);
+    return this.operation.read(reply, this.scope);
+  }
+
+  /** Do both stand in the same group of a batch? */
+  isLike(other: Request): boolean {
+    return (
+      this.operation === other.operation &&
+      this.ttlMs === other.ttlMs &&
+      this.scope.keys.length === other.scope.keys.length &&
+      this.withCounters === other.withCounters &&
+      this.mayCreate === other.mayCreate &&
+      (this.amount === other.amount || this.operation !== SCRIPTED_CLAIM)
+    );
   }
 
   /** Makes the master know the script of a claim or an extension: carried out on no keys, it does nothing. */
-  lesson(): Request | undefined {
-    if (this.#script === undefined) return undefined;
-    const onNothing = this.#script === CLAIM ? ['0', '0', '0', '0', '-1'] : ['0', '0', '0', '0', '0', '-1'];
-    const lesson: Command = { name: 'eval', args: [this.#script.source, '0', ...onNothing] };
-    return new Request(lesson, undefined, this.scope, '', readNothing);
+  lesson(): Command | undefined {
+    const { script } = this.operation;
+    if (script !== CLAIM && script !== EXTEND) return undefined;
+    const onNothing = script === CLAIM ? ['0', '0', '0', '0', '-1'] : ['0', '0', '0', '0', '0', '-1'];
+    return { name: 'eval', args: [script.source, '0', ...onNothing] };
   }
 
   /** What is sent when the master does not know the script (yet, or any more). */
   whole(): Command {
-    if (this.#script === undefined) return this.command;
-    return { name: 'eval', args: [this.#script.source, ...this.command.args.slice(1)] };
+    const { script } = this.operation;
+    if (script === undefined || this.isWhole) return this.command;
+    return { name: 'eval', args: [script.source, ...this.command.args.slice(1)] };
   }
 }
 
-/** Refused, and the master did not say by what; an undo looks into it. */
-const REFUSED_UNSEEN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: false });
-const REFUSED_FOREIGN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: true });
+const CLAIMING: Pick<Operation, 'letter' | 'leavesVote' | 'head' | 'rest'> = {
+  letter: ENTRY.claim,
+  leavesVote: true,
+  head: ({ ttlMs, withCounters, amount }) => [
+    String(ttlMs),
+    withCounters ? String(counterTtlMs(ttlMs)) : '0',
+    String(amount),
+  ],
+  rest: () => undefined,
+};
+
+const PLAIN_CLAIM: Operation = {
+  ...CLAIMING,
+  script: undefined,
+  read: readSet,
+  alone: ({ scope, token, ttlMs }) => ({
+    name: 'set',
+    args: [scope.keys[0] ?? '', token, 'PX', String(ttlMs), 'NX'],
+  }),
+};
+
+const SCRIPTED_CLAIM: Operation = {
+  ...CLAIMING,
+  script: CLAIM,
+  read: (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
+  alone: (request) => {
+    const { scope, token } = request;
+    return command(CLAIM, allKeys(request), token, [...CLAIMING.head(request), String(scope.guardMs)]);
+  },
+};
+
+const ACCEPTING: Operation = {
+  script: ACCEPT,
+  letter: ENTRY.accept,
+  leavesVote: false,
+  read: readAcceptance,
+  head: ({ ttlMs }) => [String(counterTtlMs(ttlMs))],
+  rest: ({ amount }) => String(amount),
+  alone: (request) => {
+    const { amount, scope, token, ttlMs } = request;
+    const more = [String(amount), String(counterTtlMs(ttlMs)), String(scope.guardMs)];
+    return command(ACCEPT, allKeys(request), token, more);
+  },
+};
+
+/** Both take votes back, and lift counters to what was seen where there was anything to see. */
+const WITHDRAWING: Pick<Operation, 'leavesVote' | 'head' | 'rest'> = {
+  leavesVote: false,
+  head: ({ withCounters }) => [withCounters ? '1' : '0'],
+  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
+};
+
+const UNDOING: Operation = {
+  ...WITHDRAWING,
+  script: UNDO,
+  letter: ENTRY.undo,
+  read: readUndo,
+  alone: (request) => {
+    const { args } = command(UNDO, namedKeys(request), request.token, seen(request));
+    return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };
+  },
+};
+
+const RELEASE_DIGEST = scriptDigest(RELEASE.source);
+
+const RELEASING: Operation = {
+  ...WITHDRAWING,
+  script: RELEASE,
+  letter: ENTRY.release,
+  read: readRelease,
+  alone: (request) => {
+    const { withCounters, scope, token } = request;
+    const [key = ''] = scope.keys;
+    // the usual one, written out: every lease ends here
+    if (!withCounters && scope.keys.length === 1)
+      return { name: 'evalsha', args: [RELEASE_DIGEST, '1', key, token] };
+    return command(RELEASE, namedKeys(request), token, seen(request));
+  },
+};
+
+const EXTENDING: Operation = {
+  script: EXTEND,
+  letter: ENTRY.extend,
+  leavesVote: true,
+  read: readVote,
+  head: ({ withCounters, mayCreate, ttlMs }) => [
+    String(ttlMs),
+    mayCreate ? '1' : '0',
+    withCounters ? String(counterTtlMs(ttlMs)) : '0',
+  ],
+  rest: ({ amount }) => String(amount),
+  alone: (request) => {
+    const { amount, scope, token } = request;
+    const more = [...EXTENDING.head(request), String(amount), String(scope.guardMs)];
+    return command(EXTEND, allKeys(request), token, more);
+  },
+};
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
 export function plainClaim(scope: Scope, token: string, ttlMs: number): Request {
-  const command: Command = { name: 'set', args: [scope.keys[0] ?? '', token, 'PX', String(ttlMs), 'NX'] };
-  return new Request(command, undefined, scope, token, readSet);
+  return new Request(PLAIN_CLAIM, scope, token, { ttlMs });
 }
 
 /** A claim by script: of several keys, with a fencing token, under a guard, or to learn at once what is in the way. */
 export function scriptedClaim(scope: Scope, token: string, ttlMs: number, floorUs: number): Request {
-  const { counters, guardMs } = scope;
-  const isFenced = counters.length > 0;
-  const more = [
-    String(ttlMs),
-    isFenced ? String(counterTtlMs(ttlMs)) : '0',
-    String(isFenced ? floorUs : 0),
-    String(guardMs),
-  ];
-  const keys = allKeys(scope, counters);
-  return new Request(
-    command(CLAIM, keys, token, more),
-    CLAIM,
-    scope,
-    token,
-    isFenced ? readFenced : readVote,
-  );
+  const { isFenced } = scope;
+  return new Request(SCRIPTED_CLAIM, scope, token, {
+    ttlMs,
+    withCounters: isFenced,
+    amount: isFenced ? floorUs : 0,
+  });
 }
 
 /** Has a fence accepted by a master that granted with a lower one. Leaves no vote: without one it does nothing. */
 export function acceptance(scope: Scope, token: string, ttlMs: number, fence: number): Request {
-  const more = [String(fence), String(counterTtlMs(ttlMs)), String(scope.guardMs)];
-  return new Request(
-    command(ACCEPT, allKeys(scope, scope.counters), token, more),
-    ACCEPT,
-    scope,
-    token,
-    readAcceptance,
-  );
+  return new Request(ACCEPTING, scope, token, { ttlMs, withCounters: true, amount: fence });
 }
 
 /**
@@ -145,31 +250,12 @@ export function acceptance(scope: Scope, token: string, ttlMs: number, fence: nu
  * @param seen  the highest fence that the attempt met: counters that lag behind are lifted to it
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
-  const keys = seen > 0 ? [...scope.keys, ...scope.counters] : scope.keys;
-  const { args } = command(UNDO, keys, token, seen > 0 ? [String(seen)] : []);
-  return new Request(
-    { name: 'eval', args: [UNDO.source, ...args.slice(1)] },
-    undefined,
-    scope,
-    token,
-    readUndo,
-  );
+  return new Request(UNDOING, scope, token, { withCounters: seen > 0, amount: seen });
 }
 
-const RELEASE_DIGEST = scriptDigest(RELEASE.source);
-
-/** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 without fencing */
+/** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
 export function release(scope: Scope, token: string, seen: number): Request {
-  return new Request(releaseCommand(scope, token, seen), RELEASE, scope, token, readRelease);
-}
-
-function releaseCommand(scope: Scope, token: string, seen: number): Command {
-  const { keys } = scope;
-  const [key = ''] = keys;
-  if (seen > 0) return command(RELEASE, [...keys, ...scope.counters], token, [String(seen)]);
-  // the usual one without fencing, written out: every lease ends here
-  if (keys.length === 1) return { name: 'evalsha', args: [RELEASE_DIGEST, '1', key, token] };
-  return command(RELEASE, keys, token, []);
+  return new Request(RELEASING, scope, token, { withCounters: seen > 0, amount: seen });
 }
 
 export interface ExtensionTerms {
@@ -181,15 +267,7 @@ export interface ExtensionTerms {
 }
 
 export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate }: ExtensionTerms): Request {
-  const counters = fence > 0 ? scope.counters : NONE;
-  const more = [
-    String(ttlMs),
-    mayCreate ? '1' : '0',
-    fence > 0 ? String(counterTtlMs(ttlMs)) : '0',
-    String(fence),
-    String(scope.guardMs),
-  ];
-  return new Request(command(EXTEND, allKeys(scope, counters), token, more), EXTEND, scope, token, readVote);
+  return new Request(EXTENDING, scope, token, { ttlMs, mayCreate, withCounters: fence > 0, amount: fence });
 }
 
 export function inspection(key: string): Request {
@@ -207,14 +285,32 @@ export function bootstrapping(marker: string, guardMs: number, force: boolean): 
 }
 
 function lookAt(script: Script, key: string, args: readonly string[]): Request {
-  const scope: Scope = { keys: [key], counters: [], marker: undefined, guardMs: NO_MARKER };
-  return new Request(command(script, scope.keys, '', args), script, scope, '', readNothing);
+  const operation: Operation = {
+    script,
+    letter: undefined,
+    leavesVote: false,
+    read: () => undefined,
+    alone: ({ scope }) => command(script, scope.keys, '', args),
+    head: () => NONE,
+    rest: () => undefined,
+  };
+  const scope: Scope = { keys: [key], counters: [], isFenced: false, marker: undefined, guardMs: NO_MARKER };
+  return new Request(operation, scope, '', {});
+}
+
+/** Resources, and their counters where it needs them. */
+export function namedKeys({ withCounters, scope }: Request): readonly string[] {
+  return withCounters ? [...scope.keys, ...scope.counters] : scope.keys;
 }
 
 /** In the order of the scripts: keys, counters, marker. */
-function allKeys({ keys, marker }: Scope, counters: readonly string[]): readonly string[] {
-  if (counters.length === 0 && marker === undefined) return keys;
-  return marker === undefined ? [...keys, ...counters] : [...keys, ...counters, marker];
+function allKeys(request: Request): readonly string[] {
+  const { marker } = request.scope;
+  return marker === undefined ? namedKeys(request) : [...namedKeys(request), marker];
+}
+
+function seen({ amount, withCounters }: Request): readonly string[] {
+  return withCounters ? [String(amount)] : NONE;
 }
 
 function command(script: Script, keys: readonly string[], token: string, more: readonly string[]): Command {
@@ -223,101 +319,4 @@ function command(script: Script, keys: readonly string[], token: string, more: r
   if (token !== '') args.push(token);
   for (const argument of more) args.push(argument);
   return { name: 'evalsha', args };
-}
-
-function readNothing(): undefined {
-  return undefined;
-}
-
-function readSet(reply: unknown): Outcome | undefined {
-  if (reply === 'OK') return GRANTED;
-  return reply === null ? REFUSED_UNSEEN : undefined;
-}
-
-function readVote(reply: unknown, scope: Scope): Outcome | undefined {
-  const [code, amount] = integers(reply, 3);
-  return code === 1 ? GRANTED : readNo(code, amount, scope);
-}
-
-function readFenced(reply: unknown, scope: Scope): Outcome | undefined {
-  const [code, amount, clockUs] = integers(reply, 3);
-  if (code !== 1) return readNo(code, amount, scope);
-  if (amount === undefined || amount < 1) return undefined;
-  return { kind: 'granted', fence: amount, clockUs: clockUs ?? 0 };
-}
-
-/** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
-function readAcceptance(reply: unknown, scope: Scope): Outcome | undefined {
-  const [code, amount] = integers(reply, 3);
-  if (code === 1 && amount !== undefined) return { kind: 'granted', fence: amount, clockUs: 0 };
-  return readNo(code, amount, scope);
-}
-
-/** The count that a master answered to an acceptance, when it is not below the fence. */
-export function countInTheWay(reply: unknown): number | undefined {
-  const [code, count] = integers(reply, 3);
-  return code === 3 ? count : undefined;
-}
-
-/** The replies that scripts share. @param amount  what stands beside the code */
-export function readNo(
-  code: number | undefined,
-  amount: number | undefined,
-  guard: Pick<Scope, 'marker' | 'guardMs'>,
-): Outcome | undefined {
-  switch (code) {
-    case 0:
-      return refusedFor(amount);
-    case 2:
-      return REFUSED_FOREIGN;
-    case -1:
-      return { kind: 'quarantined', remainingMs: amount ?? 0 };
-    case -2:
-      return { kind: 'unknown', cause: guardError(amount, guard), isMisconfigured: true };
-    default:
-      return undefined;
-  }
-}
-
-function guardError(
-  periodMs: number | undefined,
-  { marker, guardMs }: Pick<Scope, 'marker' | 'guardMs'>,
-): Error {
-  if (periodMs === undefined || periodMs === 0) {
-    return new Error(`its restart guard cannot be read: the key ${marker} holds something else`);
-  }
-  const own = guardMs > 0 ? `${guardMs} ms` : 'none';
-  return new Error(
-    `its restart guard is ${periodMs} ms, and this client's ${own}: restartGuardMs must be the same in all clients`,
-  );
-}
-
-function readUndo(reply: unknown): Outcome | undefined {
-  const [deleted, ms, foreign] = integers(reply, 3);
-  if (deleted === undefined || ms === undefined) return undefined;
-  if (foreign === 1) return REFUSED_FOREIGN;
-  return ms === -2 ? GRANTED : refusedFor(ms);
-}
-
-function readRelease(reply: unknown): Outcome | undefined {
-  return toInteger(reply) === undefined ? undefined : GRANTED;
-}
-
-/** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
-function refusedFor(ms: number | undefined): Outcome {
-  const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
-  return { kind: 'refused', remainingMs, isForeign: false };
-}
-
-/** The reply as that many integers; none where it is anything else. */
-export function integers(reply: unknown, count: number): readonly (number | undefined)[] {
-  if (!Array.isArray(reply) || reply.length < count) return [];
-  const numbers = reply.slice(0, count).map(toInteger);
-  return numbers.includes(undefined) ? [] : numbers;
-}
-
-/** Clients with `stringNumbers` give integers as texts. */
-function toInteger(reply: unknown): number | undefined {
-  const number = typeof reply === 'string' && /^-?\d+$/.test(reply) ? Number(reply) : reply;
-  return Number.isSafeInteger(number) ? Number(number) : undefined;
 }

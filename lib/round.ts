@@ -5,7 +5,7 @@
  * the callback that they were given. Neither sets a timer: who waits has one deadline for all.
  */
 import type { Node, Sink } from './node.js';
-import { isMisconfigured } from './node.js';
+import { isMisconfigured } from './server-errors.js';
 import { type Counts, decideClaim, type Decision, type Outcome, quorumOf, verdict } from './quorum.js';
 import type { Request } from './request.js';
 
@@ -55,6 +55,7 @@ export class Round implements Sink, Counts {
   readonly #deliveries: Delivery[];
   /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
   readonly #fences: number[] = [];
+  #met = 0;
   #unanswered = 0;
   #asked = 0;
   #answered = 0;
@@ -90,6 +91,16 @@ export class Round implements Sink, Counts {
   /** The highest fence that any master accepted for it; 0 without one. */
   get highestFence(): number {
     return this.#fences.reduce((highest, fence) => Math.max(highest, fence), 0);
+  }
+
+  /** The highest count that any master was seen to have come to; 0 without fencing. */
+  get highestCount(): number {
+    return Math.max(this.#met, this.highestFence);
+  }
+
+  /** A counter stands there already, by another's doing or by a command that was carried out twice. */
+  met(count: number): void {
+    this.#met = Math.max(this.#met, count);
   }
 
   /** The fence that this master accepted for it; 0 without one. */

@@ -1,5 +1,6 @@
 /**
- * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` alone gives a text back).
+ * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives a text back as well,
+ * and a batch one reply for each entry).
  *
  * Keys are the n resources; behind them, with fencing, their n counters; and last, with a guard, the master's marker.
  * All keys are declared and used in place as `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot
@@ -10,74 +11,19 @@
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
  */
+import { ACCEPTING, CLAIMING, COUNTER, EXTENDING, GUARD, LIFTING, RELEASING, REPLY, UNDOING } from './lua.js';
 
 export interface Script {
   readonly name: string;
   readonly source: string;
 }
 
-/** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
-export const FLOOR_LEAD_US = 20_000;
-
-/**
- * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master that runs under another
- * id than its marker says, or has no marker, may have forgotten votes: it notes the time and says no for one period.
- * A client without a guard says no where it finds a marker: it would void the guard of the others.
- *
- * `least` is the end of its last quarantine, in µs: a counter that stands lower may have come back with old data.
- */
-const GUARD = `local least = 0
-local function need(reply, command)
-  if type(reply) == 'table' and reply.err then
-    error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
-  end
-  return reply
-end
-local function micros()
-  local time = need(redis.pcall('TIME'), 'TIME')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-local function int(number) return string.format('%.0f', number) end
-local function runId()
-  return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
-end
-local function guarded(m, period)
-  local marker = redis.pcall('GET', KEYS[m])
-  if type(marker) == 'table' then return -2, 0 end
-  local owner, since, other
-  if marker then
-    owner, since, other = string.match(marker, '^1|(%w+)|(%d+)|(%d+)$')
-    if not owner then return -2, 0 end
-    if tonumber(other) ~= period then return -2, tonumber(other) end
-  end
-  if period == 0 then return end
-  local run = runId()
-  local ms = math.floor(micros() / 1000)
-  since = tonumber(since)
-  if owner ~= run or since > ms then
-    redis.call('SET', KEYS[m], '1|' .. run .. '|' .. int(ms) .. '|' .. int(period))
-    return -1, period
-  end
-  if since + period > ms then return -1, since + period - ms end
-  least = (since + period) * 1000
-end
-`;
-
-/**
- * Counters (protocol A). One that is missing is re-created from the master's clock, never from a token that was handed
- * in: it must lie above all that was accepted here before. So must one that a restart brought back. Only the coordinator's floor may lift it a little more, so
- * that masters agree on a first grant.
- */
-const COUNTER = `local seenAt = 0
-local function counter(i, floor)
-  local count = redis.pcall('GET', KEYS[i])
-  if type(count) == 'table' then
-    if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end
-    error(count.err)
-  end
-  if count then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
-  seenAt = micros()
-  return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
+/** Looks at the marker, which is the last key, and leaves the number of the others in `n`. */
+const MARKER = `local n = #KEYS
+if guard >= 0 then
+  local code, ms = guarded(n, guard)
+  if code then return {code, ms, 0} end
+  n = n - 1
 end
 `;
 
@@ -94,38 +40,9 @@ end
  */
 export const CLAIM: Script = {
   name: 'claim',
-  source: `${GUARD}${COUNTER}local guard, fencing = tonumber(ARGV[5]), ARGV[3] ~= '0'
-local n = #KEYS
-if guard >= 0 then
-  local code, ms = guarded(n, guard)
-  if code then return {code, ms, 0} end
-  n = n - 1
-end
-if fencing then n = n / 2 end
-local left = false
-for i = 1, n do
-  local owner = redis.pcall('GET', KEYS[i])
-  if type(owner) == 'table' then
-    if string.find(owner.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
-    return owner
-  end
-  if owner and owner ~= ARGV[1] then
-    local ms = redis.call('PTTL', KEYS[i])
-    if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
-  end
-end
-if left then return {0, left, 0} end
-local fence = 0
-if fencing then
-  for i = n + 1, 2 * n do
-    local count = counter(i, tonumber(ARGV[4]))
-    if not count then return {2, 0, 0} end
-    if count >= fence then fence = count + 1 end
-  end
-  for i = n + 1, 2 * n do redis.call('SET', KEYS[i], int(fence), 'PX', ARGV[3]) end
-end
-for i = 1, n do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end
-return {1, fence, seenAt}`,
+  source: `${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
+${MARKER}if life ~= '0' then n = n / 2 end
+return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4])))`,
 };
 
 /**
@@ -138,43 +55,9 @@ return {1, fence, seenAt}`,
  */
 export const ACCEPT: Script = {
   name: 'accept',
-  source: `${GUARD}${COUNTER}local guard, n = tonumber(ARGV[4]), #KEYS
-if guard >= 0 then
-  local code, ms = guarded(n, guard)
-  if code then return {code, ms, 0} end
-  n = n - 1
-end
-n = n / 2
-for i = 1, n do
-  local owner = redis.pcall('GET', KEYS[i])
-  if type(owner) == 'table' then
-    if string.find(owner.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
-    return owner
-  end
-  if owner ~= ARGV[1] then return {0, redis.call('PTTL', KEYS[i]), 0} end
-end
-local fence, highest = tonumber(ARGV[2]), 0
-for i = n + 1, 2 * n do
-  local count, isNew = counter(i, 0)
-  if not count then return {2, 0, 0} end
-  if isNew then redis.call('SET', KEYS[i], int(count), 'PX', ARGV[3]) end
-  if count > highest then highest = count end
-end
-if highest >= fence then return {3, highest, 0} end
-for i = n + 1, 2 * n do redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) end
-return {1, fence, 0}`,
+  source: `${GUARD}${COUNTER}${ACCEPTING}${REPLY}local guard = tonumber(ARGV[4])
+${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
 };
-
-/** Lifts counters that lag behind to what was seen elsewhere, so that the next grant finds masters of one mind. */
-const LIFT = `if seen then
-  for i = n + 1, 2 * n do
-    local count = redis.pcall('GET', KEYS[i])
-    if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < seen then
-      redis.pcall('SET', KEYS[i], ARGV[2], 'KEEPTTL')
-    end
-  end
-end
-`;
 
 /**
  * Deletes the keys that hold this token, and says what stands in the way on the others.
@@ -184,22 +67,8 @@ end
  */
 export const UNDO: Script = {
   name: 'undo',
-  source: `local deleted, left, foreign = 0, -2, 0
-local seen, n = tonumber(ARGV[2] or nil), #KEYS
-if seen then n = n / 2 end
-for i = 1, n do
-  local owner = redis.pcall('GET', KEYS[i])
-  if type(owner) == 'table' then
-    if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
-    foreign = 1
-  elseif owner == ARGV[1] then
-    deleted = deleted + redis.call('DEL', KEYS[i])
-  elseif owner then
-    local ms = redis.call('PTTL', KEYS[i])
-    if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
-  end
-end
-${LIFT}return {deleted, left, foreign}`,
+  source: `${LIFTING}${UNDOING}${REPLY}local seen = ARGV[2]
+return reply(undo(1, seen and #KEYS / 2 or #KEYS, ARGV[1], seen))`,
 };
 
 /**
@@ -209,12 +78,8 @@ ${LIFT}return {deleted, left, foreign}`,
  */
 export const RELEASE: Script = {
   name: 'release',
-  source: `local deleted, seen, n = 0, tonumber(ARGV[2] or nil), #KEYS
-if seen then n = n / 2 end
-for i = 1, n do
-  if redis.pcall('GET', KEYS[i]) == ARGV[1] then deleted = deleted + redis.call('DEL', KEYS[i]) end
-end
-${LIFT}return deleted`,
+  source: `${LIFTING}${RELEASING}local seen = ARGV[2]
+return release(1, seen and #KEYS / 2 or #KEYS, ARGV[1], seen)`,
 };
 
 /**
@@ -228,40 +93,94 @@ ${LIFT}return deleted`,
  */
 export const EXTEND: Script = {
   name: 'extend',
-  source: `${GUARD}${COUNTER}local guard, fencing, n = tonumber(ARGV[6]), ARGV[4] ~= '0', #KEYS
-if guard >= 0 then
-  local code, ms = guarded(n, guard)
-  if code then return {code, ms, 0} end
-  n = n - 1
+  source: `${GUARD}${COUNTER}${EXTENDING}${REPLY}local guard, life = tonumber(ARGV[6]), ARGV[4]
+${MARKER}if life ~= '0' then n = n / 2 end
+return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3], life, ARGV[5]))`,
+};
+
+/** What an entry of a batch is; the letter stands in the arguments. */
+export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend: 'e' } as const;
+
+/**
+ * Many entries in one call, carried out one after another as if each had come alone, in groups that share what stands at
+ * their head. One that fails fails alone.
+ * KEYS for each entry its resources and counters, as above; marker if ARGV 1 ≥ 0
+ * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
+ *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
+ *      a  ttl of counters · token, fence
+ *      u  1 = with counters, 0 = without · token, and with counters the highest fence seen
+ *      r  likewise
+ *      e  ttl, '1' or '0' as above, ttl of counters (0 = no fencing) · token, fence
+ * → for each entry the reply of its script; a text `!error` for one that failed
+ */
+export const BATCH: Script = {
+  name: 'batch',
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${UNDOING}${RELEASING}${EXTENDING}local guard = tonumber(ARGV[1])
+local asked, barred, barredMs = guard < 0, nil, nil
+local replies, k, a = {}, 1, 2
+local function take(step, more)
+  k = k + step
+  a = a + more
 end
-if fencing then n = n / 2 end
-for i = 1, n do
-  local owner = redis.pcall('GET', KEYS[i])
-  if type(owner) == 'table' then
-    if string.find(owner.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
-    return owner
+local function failed(reason)
+  if type(reason) == 'table' then reason = reason.err end
+  return '!' .. tostring(reason)
+end
+local function vote(operation, ...)
+  if not asked then
+    local ok, code, ms = pcall(guarded, #KEYS, guard)
+    if not ok then return failed(code) end
+    asked, barred, barredMs = true, code, ms
   end
-  if owner and owner ~= ARGV[1] then return {0, redis.call('PTTL', KEYS[i]), 0} end
-  if not owner and ARGV[3] == '0' then return {0, -2, 0} end
+  if barred then return {barred, barredMs, 0} end
+  local ok, code, x, y = pcall(operation, k, ...)
+  if not ok or type(code) == 'table' then return failed(code) end
+  return {code, x, y}
 end
-local ttl = tonumber(ARGV[2])
-for i = 1, n do
-  local ms = redis.call('PTTL', KEYS[i])
-  if ms == -2 then
-    redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
-  elseif ms ~= -1 and ms < ttl then
-    redis.call('PEXPIRE', KEYS[i], ARGV[2])
-  end
-end
-if fencing then
-  for i = n + 1, 2 * n do
-    local ok, count = pcall(counter, i, 0)
-    if ok and count then
-      redis.pcall('SET', KEYS[i], int(math.max(count, tonumber(ARGV[5]))), 'PX', ARGV[4])
+while a <= #ARGV do
+  local kind, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
+  a = a + 3
+  local first = #replies
+  if kind == 'c' then
+    local ttl, life, floor = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
+    local step = life == '0' and n or 2 * n
+    a = a + 3
+    for i = first + 1, first + count do
+      replies[i] = vote(claim, n, ARGV[a], ttl, life, floor)
+      take(step, 1)
+    end
+  elseif kind == 'e' then
+    local ttl, create, life = ARGV[a], ARGV[a + 1], ARGV[a + 2]
+    local step = life == '0' and n or 2 * n
+    a = a + 3
+    for i = first + 1, first + count do
+      replies[i] = vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
+      take(step, 2)
+    end
+  elseif kind == 'a' then
+    local life = ARGV[a]
+    a = a + 1
+    for i = first + 1, first + count do
+      replies[i] = vote(accept, n, ARGV[a], ARGV[a + 1], life)
+      take(2 * n, 2)
+    end
+  else
+    local lifts = ARGV[a] == '1'
+    a = a + 1
+    for i = first + 1, first + count do
+      local ok, code, x, y = pcall(kind == 'u' and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
+      if not ok or type(code) == 'table' then
+        replies[i] = failed(code)
+      elseif kind == 'u' then
+        replies[i] = {code, x, y}
+      else
+        replies[i] = code
+      end
+      take(lifts and 2 * n or n, lifts and 2 or 1)
     end
   end
 end
-return {1, 0, 0}`,
+return replies`,
 };
 
 /**
@@ -315,4 +234,14 @@ return {1, redis.call('PTTL', KEYS[1]), owner}`,
 };
 
 /** All of them, for specs and for those who must allow scripts by hand. */
-export const SCRIPTS: readonly Script[] = [CLAIM, ACCEPT, UNDO, RELEASE, EXTEND, VOUCH, BOOTSTRAP, INSPECT];
+export const SCRIPTS: readonly Script[] = [
+  CLAIM,
+  ACCEPT,
+  UNDO,
+  RELEASE,
+  EXTEND,
+  BATCH,
+  VOUCH,
+  BOOTSTRAP,
+  INSPECT,
+];

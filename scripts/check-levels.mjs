@@ -16,6 +16,7 @@ const LEVELS = [
     'random',
     'roll',
     'cancellation',
+    'lua',
     'scripts',
     'validity',
     'options',
@@ -30,7 +31,7 @@ const LEVELS = [
     'fence',
   ],
   // 1: one master
-  ['quorum', 'request', 'floor', 'node'],
+  ['quorum', 'scope', 'replies', 'request', 'batch', 'floor', 'server-errors', 'watchers', 'node'],
   // 2: several masters
   [
     'round',
@@ -52,6 +53,7 @@ const LEVELS = [
   [],
   // masters in memory, and the simulation
   [
+    'testing/entries',
     'testing/twins',
     'testing/seeded',
     'testing/world',

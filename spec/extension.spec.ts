@@ -8,7 +8,7 @@ import { SystemClock } from '../lib/clock.js';
 import type { Lease } from '../lib/lease.js';
 import type { RedlockOptions } from '../lib/options.js';
 import { Redlock } from '../lib/redlock.js';
-import { FLOOR_LEAD_US } from '../lib/scripts.js';
+import { FLOOR_LEAD_US } from '../lib/lua.js';
 import { holdBack, kindsSentTo } from './support/commands.js';
 import { type Bench, fakeCluster, FakeRandom } from './support/fake-cluster.js';
 import { FakeMaster } from './support/fake-master.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Floor } from '../lib/floor.js';
-import { FLOOR_LEAD_US } from '../lib/scripts.js';
+import { FLOOR_LEAD_US } from '../lib/lua.js';
 import { quorumOf } from '../lib/quorum.js';
 
 /** A master's clock, in µs, when a claim that was sent at that instant of ours arrives. */

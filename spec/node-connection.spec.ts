@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Node, SILENT_WINDOW, type Sink } from '../lib/node.js';
 import { plainClaim } from '../lib/request.js';
 import type { TransportState } from '../lib/transport.js';
-import { plainScope } from './support/commands.js';
+import { keysOf, plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime, settle } from './support/fake-time.js';
 
@@ -50,7 +50,7 @@ describe('node: its connection (rule 10)', () => {
     expect(master.sent).to.deep.equal([]);
     master.become('ready');
     await settle();
-    expect(master.sent.map(({ args }) => args[0])).to.deep.equal(['k1', 'k2', 'k3']);
+    expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3']);
     expect(waiting.map(({ end }) => end)).to.deep.equal(['answered', 'answered', 'answered']);
   });
 
@@ -117,6 +117,7 @@ describe('node: a client with a commandTimeout', () => {
     const bench = ground();
     bench.master.manner = 'freeze';
     const sent = bench.claims(SILENT_WINDOW);
+    await settle();
     bench.master.timeOutByClient();
     await settle();
     return { ...bench, sent };

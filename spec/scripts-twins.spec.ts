@@ -6,12 +6,12 @@
  * the twin gets the time of just before. Times left are compared by their millions of ms, since the server's count down.
  */
 import { expect } from 'chai';
+import { FLOOR_LEAD_US } from '../lib/lua.js';
 import {
   ACCEPT,
   BOOTSTRAP,
   CLAIM,
   EXTEND,
-  FLOOR_LEAD_US,
   INSPECT,
   RELEASE,
   type Script,

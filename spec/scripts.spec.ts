@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ACCEPT, CLAIM, EXTEND, FLOOR_LEAD_US, INSPECT, RELEASE, SCRIPTS, UNDO } from '../lib/scripts.js';
+import { FLOOR_LEAD_US } from '../lib/lua.js';
+import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../lib/scripts.js';
 import { scriptDigest } from '../lib/transport.js';
 import { oneServer, putData, TYPES } from './support/server.js';
 

@@ -3,9 +3,11 @@
  * end, never its `status` while that could still change anything.
  */
 import type { Lease } from '../lease.js';
+import { SILENT_WINDOW } from '../node.js';
 import { ACCEPT, CLAIM } from '../scripts.js';
 import type { Command } from '../transport.js';
 import type { SimulatedClient } from './client.js';
+import { entriesOf, isBatch } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
 import { scriptOf } from './twins.js';
@@ -51,6 +53,8 @@ interface Token {
   endedAtMs: number | undefined;
   /** Its votes may stay until they run out: documented exceptions. */
   isExempt: boolean;
+  /** The servers whose answer to it reached the client: what undoes it there may have to wait for room. */
+  readonly answeredBy: Set<string>;
 }
 
 /** A promise that has to settle. */
@@ -174,6 +178,10 @@ export class Checker {
 
   /** A command was sent; the first with a token tells what it is for. */
   sent(client: SimulatedClient, command: Command): void {
+    for (const entry of entriesOf(command)) this.#sent(client, entry);
+  }
+
+  #sent(client: SimulatedClient, command: Command): void {
     const name = tokenOf(command);
     if (name === undefined || this.#tokens.has(name)) return;
     const token = {
@@ -182,12 +190,20 @@ export class Checker {
       hasFailed: false,
       endedAtMs: undefined,
       isExempt: false,
+      answeredBy: new Set<string>(),
     };
     this.#tokens.set(name, token);
     const call = callOf(client, locksOf(command));
     const list = this.#tokensOfCall.get(call);
     if (list === undefined) this.#tokensOfCall.set(call, [token]);
     else list.push(token);
+  }
+
+  /** The answer to a command reached the client. */
+  answered(server: MemoryServer, command: Command): void {
+    for (const entry of entriesOf(command)) {
+      this.#tokens.get(tokenOf(entry) ?? '')?.answeredBy.add(server.name);
+    }
   }
 
   /** A call of acquire is over; the token that it was granted with lives on. */
@@ -204,6 +220,11 @@ export class Checker {
 
   /** A server has carried a command out. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
+    const replies = isBatch(command) ? (reply as readonly unknown[]) : [reply];
+    entriesOf(command).forEach((entry, i) => this.#executed(server, entry, replies[i]));
+  }
+
+  #executed(server: MemoryServer, command: Command, reply: unknown): void {
     const script = scriptOf(command);
     if (script !== CLAIM && script !== ACCEPT) return;
     const [code, fence] = reply as readonly number[]; // scripts with a code
@@ -220,8 +241,10 @@ export class Checker {
 
   /** It ran on a connection that had broken: what undid it may have come before. */
   orphaned(command: Command): void {
-    const token = this.#tokens.get(tokenOf(command) ?? '');
-    if (token !== undefined) token.isExempt = true;
+    for (const entry of entriesOf(command)) {
+      const token = this.#tokens.get(tokenOf(entry) ?? '');
+      if (token !== undefined) token.isExempt = true;
+    }
   }
 
   /**
@@ -232,10 +255,12 @@ export class Checker {
     for (const link of links) {
       const { client, server } = link;
       if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
+      const isCrowded = link.unanswered >= SILENT_WINDOW;
       for (const key of server.names()) {
         const name = server.get(key);
         const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
         if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
+        if (isCrowded && token.answeredBy.has(server.name)) continue;
         const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
         if (!isThere || link.disturbedAtMs > token.firstSentMs || server.refusedAtMs > token.firstSentMs)
           continue;

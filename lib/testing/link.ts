@@ -8,6 +8,7 @@ import type { Command, Transport, TransportState } from '../transport.js';
 import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from './server.js';
+import { entriesOf, isBatch } from './entries.js';
 import { scriptOf } from './twins.js';
 import type { World } from './world.js';
 
@@ -57,6 +58,8 @@ export class SimulatedLink implements Transport {
   sent = 0;
   /** Told of each command as it is sent. */
   onSent: (command: Command) => void = () => undefined;
+  /** Told of each command whose answer reached the client. */
+  onAnswered: (command: Command) => void = () => undefined;
   readonly #ground: LinkGround;
   readonly #listeners = new Set<() => void>();
   #connection: Connection | undefined;
@@ -93,6 +96,11 @@ export class SimulatedLink implements Transport {
 
   get isBlocked(): boolean {
     return this.#blocked !== undefined;
+  }
+
+  /** Requests without an answer, those of a batch one by one. */
+  get unanswered(): number {
+    return this.#pending.reduce((sum, { command }) => sum + entriesOf(command).length, 0);
   }
 
   get listeners(): number {
@@ -221,9 +229,13 @@ export class SimulatedLink implements Transport {
     const { client, server, tell, world } = this.#ground;
     server.receive(command, (error, reply) => {
       tell(command, !connection.isOpen);
-      const said = error === undefined ? String(reply) : error.message;
+      const replies: unknown = isBatch(command) ? reply : [reply];
       const late = connection.isOpen ? '' : ', by a connection that broke';
-      world.note(server.name, `${client.name}: ${describeCommand(command)} → ${said}${late}`);
+      entriesOf(command).forEach((entry, i) => {
+        const said = error === undefined ? String((replies as readonly unknown[])[i]) : error.message;
+        const first = i === 0 ? client.name : `${client.name} +`;
+        world.note(server.name, `${first}: ${describeCommand(entry)} → ${said}${late}`);
+      });
       this.#reply(connection, command, () => (error === undefined ? resolve(reply) : reject(error)));
     });
   }
@@ -245,6 +257,7 @@ export class SimulatedLink implements Transport {
     if (!connection.isOpen) return;
     const first = this.#pending.shift();
     if (first?.command !== command) throw new Error('a reply out of order: the simulation is wrong');
+    this.onAnswered(command);
     settle();
   }
 

@@ -116,6 +116,7 @@ export class Stage {
       };
       const link = new SimulatedLink({ world, client, server, seeded: network, resends, tell });
       link.onSent = (command) => checker.sent(client, command);
+      link.onAnswered = (command) => checker.answered(server, command);
       return link;
     });
     const random = new SeededRandom(name, seeded.fork('random'));

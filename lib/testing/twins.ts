@@ -5,12 +5,13 @@
  * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
  * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
  */
+import { FLOOR_LEAD_US } from '../lua.js';
 import {
   ACCEPT,
+  BATCH,
   BOOTSTRAP,
   CLAIM,
   EXTEND,
-  FLOOR_LEAD_US,
   INSPECT,
   RELEASE,
   SCRIPTS,
@@ -19,6 +20,7 @@ import {
   VOUCH,
 } from '../scripts.js';
 import { type Command, scriptDigest } from '../transport.js';
+import { entriesOf } from './entries.js';
 
 /** What a key of another type than string gives. */
 export const FOREIGN = Symbol('a key of another type');
@@ -78,11 +80,25 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
   if (name === 'evalsha' && !cache.has(args[0] ?? '')) {
     throw serverError('NOSCRIPT No matching script. Please use EVAL.');
   }
-  const twin = script === undefined ? undefined : TWINS.get(script);
-  if (script === undefined || twin === undefined) throw serverError('ERR there is no twin of this script');
+  if (script === undefined) throw serverError('ERR there is no twin of this script');
   cache.add(scriptDigest(script.source));
+  if (script === BATCH) return entriesOf(command).map((entry) => runEntry(store, entry));
+  return run(store, script, args);
+}
+
+/** A batch is its entries, one after another; one that fails fails alone. */
+function runEntry(store: Store, entry: Command): unknown {
+  const script = scriptOf(entry);
+  try {
+    return script === undefined ? undefined : run(store, script, entry.args);
+  } catch (error) {
+    return `!${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function run(store: Store, script: Script, args: readonly string[]): unknown {
   const count = Number(args[1]);
-  return twin(store, args.slice(2, 2 + count), args.slice(2 + count));
+  return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count));
 }
 
 /** SET key token PX ttl NX */

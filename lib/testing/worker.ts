@@ -70,7 +70,7 @@ export class Worker {
     try {
       for (let call = 0; call < this.#terms.calls; call++) {
         await this.#player.client.sleep(this.#seeded.between(0, 60));
-        await this.#call();
+        await (this.#seeded.chance(0.25) ? this.#many() : this.#one());
       }
     } catch (error) {
       this.#stage.checker.fail('exception', describe(error));
@@ -113,10 +113,30 @@ export class Worker {
     }
   }
 
-  async #call(): Promise<void> {
+  async #one(): Promise<void> {
+    const lease = await this.#call();
+    if (lease !== undefined) await this.#hold(lease);
+  }
+
+  /** Several calls in one turn, whose requests share calls to the masters; so do their extensions and releases. */
+  async #many(): Promise<void> {
+    const { client } = this.#player;
+    const calls = Array.from({ length: this.#seeded.whole(2, 5) }, () => this.#call());
+    const leases = (await Promise.all(calls)).filter((lease) => lease !== undefined);
+    await client.sleep(this.#seeded.between(0, LONG_HOLD_MS / 4));
+    if (this.#seeded.chance(0.5)) {
+      const held = leases.filter((lease) => lease.status === 'held');
+      await Promise.all(held.map((lease) => this.#extend(lease)));
+      await client.sleep(this.#seeded.between(0, LONG_HOLD_MS / 4));
+    }
+    await Promise.all(leases.map((lease) => this.#letGo(lease)));
+  }
+
+  /** One call of acquire; undefined when it came to nothing. */
+  async #call(): Promise<Lease | undefined> {
     const resources = this.#resources();
     const name = resources.join();
-    if (this.#shared.busy.has(name)) return; // one call at a time for the same ones
+    if (this.#shared.busy.has(name)) return undefined; // one call at a time for the same ones
     this.#shared.busy.add(name);
     this.#shared.deeds.calls++;
     let lease: Lease | undefined;
@@ -128,7 +148,7 @@ export class Worker {
       this.#stage.checker.callEnded(this.#player.client, resources, lease);
       this.#shared.busy.delete(name);
     }
-    if (lease !== undefined) await this.#hold(lease);
+    return lease;
   }
 
   #resources(): readonly string[] {

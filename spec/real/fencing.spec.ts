@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { counterKey } from '../../lib/keys.js';
 import { quorumOf } from '../../lib/quorum.js';
-import { FLOOR_LEAD_US } from '../../lib/scripts.js';
+import { FLOOR_LEAD_US } from '../../lib/lua.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 

@@ -73,7 +73,10 @@ describe('rule 1: a fresh token for each attempt', () => {
     const [frozen] = masters;
     if (frozen === undefined) throw new Error('there are three');
     frozen.manner = 'freeze';
-    for (const master of masters.slice(1)) master.set('r', 'another', 100);
+    for (const master of masters.slice(1)) {
+      master.set('r', 'another', 100);
+      master.latencyMs = 1; // nothing answers in the turn in which it was asked
+    }
     const acquired = redlock.acquire('r', { waitMs: 2_000, nodeTimeoutMs: 50 });
     await time.advance(1_000);
     const lease = await acquired;

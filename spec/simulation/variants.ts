@@ -304,8 +304,34 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/request.ts',
-        find: "{ name: 'eval', args: [UNDO.source, ...args.slice(1)] },\n    undefined,",
-        replace: "{ name: 'evalsha', args },\n    UNDO,",
+        find: "return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
+        replace: "return { name: 'evalsha', args };",
+      },
+      {
+        file: 'lib/request.ts',
+        find: 'return this.operation === UNDOING;',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    name: 'replies of a batch given to the wrong entries',
+    why: 'one claim takes the grant of another',
+    breaks: [
+      'exclusion',
+      'token uniqueness',
+      'token order',
+      'counter order',
+      'orphan',
+      'exception',
+      'progress',
+    ],
+    options: {},
+    patches: [
+      {
+        file: 'lib/node.ts',
+        find: 'const own = entryReply(replies[i]);',
+        replace: 'const own = entryReply(replies[replies.length - 1 - i]);',
       },
     ],
   },

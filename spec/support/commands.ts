@@ -1,12 +1,13 @@
 /** Commands as the specs look at them: what kind, and with which token. */
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, INSPECT, RELEASE, UNDO, VOUCH } from '../../lib/scripts.js';
-import { NO_MARKER, type Scope } from '../../lib/request.js';
+import { NO_MARKER, type Scope } from '../../lib/scope.js';
+import { entriesOf, isBatch } from '../../lib/testing/entries.js';
 import { scriptOf } from '../../lib/testing/twins.js';
 import type { Command } from '../../lib/transport.js';
 import type { FakeMaster } from './fake-master.js';
 
 export type CommandKind =
-  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'inspect' | 'vouch' | 'bootstrap' | 'lesson';
+  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'inspect' | 'vouch' | 'bootstrap' | 'lesson' | 'batch';
 
 const KINDS: Readonly<Record<string, CommandKind>> = {
   [CLAIM.name]: 'claim',
@@ -21,12 +22,16 @@ const KINDS: Readonly<Record<string, CommandKind>> = {
 
 /** What requests without fencing and guard are about. */
 export function plainScope(...keys: readonly string[]): Scope {
-  return { keys, counters: [], marker: undefined, guardMs: NO_MARKER };
+  return { keys, counters: [], isFenced: false, marker: undefined, guardMs: NO_MARKER };
 }
 
 export function kindOf(command: Command): CommandKind {
   if (command.name === 'set') return 'claim';
   if (command.args[1] === '0') return 'lesson'; // on no keys: the master shall know the script, and do nothing
+  if (isBatch(command)) {
+    const kinds = new Set(entriesOf(command).map(kindOf));
+    return kinds.size === 1 ? ([...kinds][0] ?? 'batch') : 'batch';
+  }
   const kind = KINDS[scriptOf(command)?.name ?? ''];
   if (kind === undefined) throw new Error('no command of lib');
   return kind;

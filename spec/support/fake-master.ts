@@ -3,6 +3,7 @@
  * twins of the scripts.
  */
 import { SCRIPTS } from '../../lib/scripts.js';
+import { entriesOf } from '../../lib/testing/entries.js';
 import { execute, FOREIGN, serverError, type Store } from '../../lib/testing/twins.js';
 import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
 import type { FakeTime } from './fake-time.js';
@@ -35,7 +36,9 @@ export class FakeMaster implements Transport, Store {
   manner: Manner = 'answer';
   /** How long a command takes to run and answer, in virtual ms; 0 answers in the same turn. */
   latencyMs = 0;
-  /** Every command that was sent, in order. */
+  /** How many calls were made: a batch is one. */
+  calls = 0;
+  /** Every command that was sent, in order, those of a batch one by one. */
   readonly sent: Command[] = [];
   /** Every command that was run, in order. */
   readonly run: Command[] = [];
@@ -69,7 +72,8 @@ export class FakeMaster implements Transport, Store {
   }
 
   call(command: Command): Promise<unknown> {
-    this.sent.push(command);
+    this.calls++;
+    this.sent.push(...entriesOf(command));
     return new Promise((resolve, reject) => {
       const one: InFlight = { command, resolve, reject };
       if (this.manner === 'lose-request') this.#held.push({ ...one, command: NOTHING });
@@ -195,7 +199,7 @@ export class FakeMaster implements Transport, Store {
   }
 
   #execute(command: Command): unknown {
-    this.run.push(command);
+    this.run.push(...entriesOf(command));
     return execute(this, this.#known, command);
   }
 

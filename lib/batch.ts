@@ -1,0 +1,120 @@
+/**
+ * Many requests in one call: what is ready for a master at the same time goes to it as one script, which carries the
+ * entries out one after another and gives a reply for each. A call costs client and server far more than an entry does.
+ */
+import { atEndOfTurn } from './clock.js';
+import { NO_MARKER } from './scope.js';
+import { namedKeys, type Request } from './request.js';
+import { BATCH } from './scripts.js';
+import { type Command, scriptDigest } from './transport.js';
+
+/** A master does nothing else while it runs a script: so many entries take it well under a millisecond. */
+export const MAX_ENTRIES = 128;
+/** Of the keys of all entries, in UTF-16 units. */
+export const MAX_LENGTH = 64 * 1024;
+
+/** Requests that go in one call, in that order. */
+export class Batch {
+  readonly requests: Request[] = [];
+  #length = 0;
+  /** The guard that its entries are under; undefined while none is under any. */
+  #guardMs: number | undefined;
+  #marker: string | undefined;
+
+  /** Adds it; false where it does not fit in, and a new batch has to begin. */
+  add(request: Request): boolean {
+    if (this.requests.length > 0 && !this.#fits(request)) return false;
+    this.requests.push(request);
+    for (const key of request.scope.keys) this.#length += key.length;
+    if (!request.isGuarded) return true;
+    this.#guardMs = request.scope.guardMs;
+    this.#marker = request.scope.marker;
+    return true;
+  }
+
+  /** One call for all of them. @param isWhole  the master may not know the script */
+  command(isWhole: boolean): Command {
+    const keys: string[] = [];
+    const groups: string[] = [];
+    let head: Request | undefined;
+    let countAt = 0;
+    let count = 0;
+    let mustBeWhole = isWhole;
+    for (const request of this.requests) {
+      const { operation, token } = request;
+      if (head?.isLike(request) !== true) {
+        if (head !== undefined) groups[countAt] = String(count);
+        head = request;
+        count = 0;
+        countAt = groups.length + 1;
+        groups.push(
+          operation.letter ?? '',
+          '',
+          String(request.scope.keys.length),
+          ...operation.head(request),
+        );
+      }
+      count++;
+      mustBeWhole ||= request.isWhole;
+      for (const key of namedKeys(request)) keys.push(key);
+      groups.push(token);
+      const rest = operation.rest(request);
+      if (rest !== undefined) groups.push(rest);
+    }
+    groups[countAt] = String(count);
+    const guardMs = this.#guardMs ?? NO_MARKER;
+    if (this.#marker !== undefined) keys.push(this.#marker);
+    const script = mustBeWhole ? BATCH.source : DIGEST;
+    return {
+      name: mustBeWhole ? 'eval' : 'evalsha',
+      args: [script, String(keys.length), ...keys, String(guardMs), ...groups],
+    };
+  }
+
+  #fits(request: Request): boolean {
+    if (this.requests.length >= MAX_ENTRIES || this.#length >= MAX_LENGTH) return false;
+    if (request.operation.letter === undefined || this.requests[0]?.operation.letter === undefined)
+      return false;
+    const isOfOneMind = request.scope.guardMs === this.#guardMs && request.scope.marker === this.#marker;
+    return !request.isGuarded || this.#guardMs === undefined || isOfOneMind;
+  }
+}
+
+/** Requests that were in one batch before, for a master that does not know the script. */
+export function wholeBatch(requests: readonly Request[]): Command {
+  const batch = new Batch();
+  for (const request of requests) batch.add(request);
+  return batch.command(true);
+}
+
+const DIGEST = scriptDigest(BATCH.source);
+
+/** Makes a master know the script: on no entries it does nothing. */
+export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
+
+/** Masters that get the same requests at the same time get the same command: it is built once. */
+export class Encoding {
+  #requests: readonly Request[] = [];
+  #command: Command | undefined;
+
+  commandFor(batch: Batch): Command {
+    const { requests } = batch;
+    const isSame =
+      requests.length === this.#requests.length && requests.every((one, i) => one === this.#requests[i]);
+    if (isSame && this.#command !== undefined) return this.#command;
+    if (this.#command === undefined) atEndOfTurn(this.#forget); // after the masters that send in this turn
+    this.#requests = requests;
+    this.#command = batch.command(false);
+    return this.#command;
+  }
+
+  readonly #forget = (): void => {
+    this.#requests = [];
+    this.#command = undefined;
+  };
+}
+
+/** What the entry of a batch was answered: its reply, or the error that befell it alone. */
+export function entryReply(reply: unknown): unknown {
+  return typeof reply === 'string' && reply.startsWith('!') ? new Error(reply.slice(1)) : reply;
+}

@@ -1,0 +1,205 @@
+/**
+ * The Lua that scripts are made of: what each operation does to one entry, a claim or a release or another, wherever its
+ * keys stand among those of the call. `scripts.ts` makes scripts of one entry and of many from it.
+ *
+ * `first` is the place of the entry's first resource in KEYS, `n` how many it has; its counters come behind them. Each
+ * returns the three parts of its reply; or, where a command failed, that error and nothing else, with nothing done.
+ */
+
+/** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
+export const FLOOR_LEAD_US = 20_000;
+
+/**
+ * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master that runs under another
+ * id than its marker says, or has no marker, may have forgotten votes: it notes the time and says no for one period.
+ * A client without a guard says no where it finds a marker: it would void the guard of the others.
+ *
+ * `least` is the end of its last quarantine, in µs: a counter that stands lower may have come back with old data.
+ */
+export const GUARD = `local least = 0
+local function need(reply, command)
+  if type(reply) == 'table' and reply.err then
+    error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
+  end
+  return reply
+end
+local function micros()
+  local time = need(redis.pcall('TIME'), 'TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local function int(number) return string.format('%.0f', number) end
+local function runId()
+  return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
+end
+local function guarded(m, period)
+  local marker = redis.pcall('GET', KEYS[m])
+  if type(marker) == 'table' then return -2, 0 end
+  local owner, since, other
+  if marker then
+    owner, since, other = string.match(marker, '^1|(%w+)|(%d+)|(%d+)$')
+    if not owner then return -2, 0 end
+    if tonumber(other) ~= period then return -2, tonumber(other) end
+  end
+  if period == 0 then return end
+  local run = runId()
+  local ms = math.floor(micros() / 1000)
+  since = tonumber(since)
+  if owner ~= run or since > ms then
+    redis.call('SET', KEYS[m], '1|' .. run .. '|' .. int(ms) .. '|' .. int(period))
+    return -1, period
+  end
+  if since + period > ms then return -1, since + period - ms end
+  least = (since + period) * 1000
+end
+`;
+
+/**
+ * Counters (protocol A). One that is missing is re-created from the master's clock, never from a token that was handed
+ * in: it must lie above all that was accepted here before. So must one that a restart brought back. Only the
+ * coordinator's floor may lift it a little more, so that masters agree on a first grant.
+ */
+export const COUNTER = `local seenAt = 0
+local function counter(i, floor)
+  local count = redis.pcall('GET', KEYS[i])
+  if type(count) == 'table' then
+    if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end
+    error(count.err)
+  end
+  if count then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
+  seenAt = micros()
+  return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
+end
+`;
+
+/** @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these */
+export const CLAIMING = `local function claim(first, n, token, ttl, life, floor)
+  local last, left = first + n - 1, false
+  for i = first, last do
+    local owner = redis.pcall('GET', KEYS[i])
+    if type(owner) == 'table' then
+      if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
+      return owner
+    end
+    if owner and owner ~= token then
+      local ms = redis.call('PTTL', KEYS[i])
+      if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+    end
+  end
+  if left then return 0, left, 0 end
+  local fence = 0
+  seenAt = 0
+  if life ~= '0' then
+    for i = last + 1, last + n do
+      local count = counter(i, floor)
+      if not count then return 2, 0, 0 end
+      if count >= fence then fence = count + 1 end
+    end
+    for i = last + 1, last + n do redis.call('SET', KEYS[i], int(fence), 'PX', life) end
+  end
+  for i = first, last do redis.call('SET', KEYS[i], token, 'PX', ttl) end
+  return 1, fence, seenAt
+end
+`;
+
+export const ACCEPTING = `local function accept(first, n, token, wanted, life)
+  local last = first + n - 1
+  for i = first, last do
+    local owner = redis.pcall('GET', KEYS[i])
+    if type(owner) == 'table' then
+      if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
+      return owner
+    end
+    if owner ~= token then return 0, redis.call('PTTL', KEYS[i]), 0 end
+  end
+  local fence, highest = tonumber(wanted), 0
+  for i = last + 1, last + n do
+    local count, isNew = counter(i, 0)
+    if not count then return 2, 0, 0 end
+    if isNew then redis.call('SET', KEYS[i], int(count), 'PX', life) end
+    if count > highest then highest = count end
+  end
+  if highest >= fence then return 3, highest, 0 end
+  for i = last + 1, last + n do redis.call('SET', KEYS[i], wanted, 'PX', life) end
+  return 1, fence, 0
+end
+`;
+
+/** Lifts counters that lag behind to what was seen elsewhere, so that the next grant finds masters of one mind. */
+export const LIFTING = `local function lift(from, n, seen)
+  for i = from, from + n - 1 do
+    local count = redis.pcall('GET', KEYS[i])
+    if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < tonumber(seen) then
+      redis.pcall('SET', KEYS[i], seen, 'KEEPTTL')
+    end
+  end
+end
+`;
+
+/** @param seen  the highest fence that was met; false without fencing, and then there are no counters */
+export const UNDOING = `local function undo(first, n, token, seen)
+  local deleted, left, foreign = 0, -2, 0
+  for i = first, first + n - 1 do
+    local owner = redis.pcall('GET', KEYS[i])
+    if type(owner) == 'table' then
+      if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
+      foreign = 1
+    elseif owner == token then
+      deleted = deleted + redis.call('DEL', KEYS[i])
+    elseif owner then
+      local ms = redis.call('PTTL', KEYS[i])
+      if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+    end
+  end
+  if seen then lift(first + n, n, seen) end
+  return deleted, left, foreign
+end
+`;
+
+export const RELEASING = `local function release(first, n, token, seen)
+  local deleted = 0
+  for i = first, first + n - 1 do
+    if redis.pcall('GET', KEYS[i]) == token then deleted = deleted + redis.call('DEL', KEYS[i]) end
+  end
+  if seen then lift(first + n, n, seen) end
+  return deleted
+end
+`;
+
+/** Counters follow, as far as they can: a lease does not depend on it. */
+export const EXTENDING = `local function extend(first, n, token, ttl, create, life, fence)
+  local last = first + n - 1
+  for i = first, last do
+    local owner = redis.pcall('GET', KEYS[i])
+    if type(owner) == 'table' then
+      if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
+      return owner
+    end
+    if owner and owner ~= token then return 0, redis.call('PTTL', KEYS[i]), 0 end
+    if not owner and create == '0' then return 0, -2, 0 end
+  end
+  for i = first, last do
+    local ms = redis.call('PTTL', KEYS[i])
+    if ms == -2 then
+      redis.call('SET', KEYS[i], token, 'PX', ttl)
+    elseif ms ~= -1 and ms < tonumber(ttl) then
+      redis.call('PEXPIRE', KEYS[i], ttl)
+    end
+  end
+  if life ~= '0' then
+    for i = last + 1, last + n do
+      local ok, count = pcall(counter, i, 0)
+      if ok and count then
+        redis.pcall('SET', KEYS[i], int(math.max(count, tonumber(fence))), 'PX', life)
+      end
+    end
+  end
+  return 1, 0, 0
+end
+`;
+
+/** The reply of a script of one entry, from the parts of it. */
+export const REPLY = `local function reply(code, x, y)
+  if type(code) == 'table' then return code end
+  return {code, x, y}
+end
+`;

@@ -1,0 +1,103 @@
+/**
+ * How the replies of masters are read. A reply of a shape that the protocol does not know is no answer: a reader gives
+ * undefined, and the outcome is unknown.
+ */
+import { GRANTED, type Outcome } from './quorum.js';
+import type { Scope } from './scope.js';
+
+export type Guarded = Pick<Scope, 'marker' | 'guardMs'>;
+
+/** Refused, and the master did not say by what; an undo looks into it. */
+const REFUSED_UNSEEN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: false });
+const REFUSED_FOREIGN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: true });
+
+/** In a batch a script claims, and says more. */
+export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (reply === 'OK') return GRANTED;
+  return reply === null ? REFUSED_UNSEEN : readVote(reply, scope);
+}
+
+export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  return code === 1 ? GRANTED : readNo(code, amount, scope);
+}
+
+export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount, clockUs] = integers(reply, 3);
+  if (code !== 1) return readNo(code, amount, scope);
+  if (amount === undefined || amount < 1) return undefined;
+  return { kind: 'granted', fence: amount, clockUs: clockUs ?? 0 };
+}
+
+/** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
+export function readAcceptance(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  if (code === 1 && amount !== undefined) return { kind: 'granted', fence: amount, clockUs: 0 };
+  return readNo(code, amount, scope);
+}
+
+/** The count that a master answered to an acceptance, when it is not below the fence. */
+export function countInTheWay(reply: unknown): number | undefined {
+  const [code, count] = integers(reply, 3);
+  return code === 3 ? count : undefined;
+}
+
+/** The replies that scripts share. @param amount  what stands beside the code */
+export function readNo(
+  code: number | undefined,
+  amount: number | undefined,
+  guard: Guarded,
+): Outcome | undefined {
+  switch (code) {
+    case 0:
+      return refusedFor(amount);
+    case 2:
+      return REFUSED_FOREIGN;
+    case -1:
+      return { kind: 'quarantined', remainingMs: amount ?? 0 };
+    case -2:
+      return { kind: 'unknown', cause: guardError(amount, guard), isMisconfigured: true };
+    default:
+      return undefined;
+  }
+}
+
+function guardError(periodMs: number | undefined, { marker, guardMs }: Guarded): Error {
+  if (periodMs === undefined || periodMs === 0) {
+    return new Error(`its restart guard cannot be read: the key ${marker} holds something else`);
+  }
+  const own = guardMs > 0 ? `${guardMs} ms` : 'none';
+  return new Error(
+    `its restart guard is ${periodMs} ms, and this client's ${own}: restartGuardMs must be the same in all clients`,
+  );
+}
+
+export function readUndo(reply: unknown): Outcome | undefined {
+  const [deleted, ms, foreign] = integers(reply, 3);
+  if (deleted === undefined || ms === undefined) return undefined;
+  if (foreign === 1) return REFUSED_FOREIGN;
+  return ms === -2 ? GRANTED : refusedFor(ms);
+}
+
+export function readRelease(reply: unknown): Outcome | undefined {
+  return toInteger(reply) === undefined ? undefined : GRANTED;
+}
+
+/** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
+function refusedFor(ms: number | undefined): Outcome {
+  const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
+  return { kind: 'refused', remainingMs, isForeign: false };
+}
+
+/** The reply as that many integers; none where it is anything else. */
+export function integers(reply: unknown, count: number): readonly (number | undefined)[] {
+  if (!Array.isArray(reply) || reply.length < count) return [];
+  const numbers = reply.slice(0, count).map(toInteger);
+  return numbers.includes(undefined) ? [] : numbers;
+}
+
+/** Clients with `stringNumbers` give integers as texts. */
+function toInteger(reply: unknown): number | undefined {
+  const number = typeof reply === 'string' && /^-?\d+$/.test(reply) ? Number(reply) : reply;
+  return Number.isSafeInteger(number) ? Number(number) : undefined;
+}

@@ -1,0 +1,53 @@
+/** What requests are about: the keys of one claim or lease, and what all calls of an instance have in common. */
+import { counterKey } from './keys.js';
+
+/** The guard period that stands for: no marker is looked at. */
+export const NO_MARKER = -1;
+
+/** What the requests of one claim, lease or undo are about. */
+export interface Scope {
+  readonly keys: readonly string[];
+  /** The counters of those keys, in the same order; none without fencing. */
+  readonly counters: readonly string[];
+  readonly isFenced: boolean;
+  /** The master's marker; undefined where it is not looked at. */
+  readonly marker: string | undefined;
+  /** The guard period in ms; 0 without one, `NO_MARKER` where no marker is looked at. */
+  readonly guardMs: number;
+}
+
+/** What all calls of an instance have in common; one for those with fencing, one for those without. */
+export interface Setting {
+  readonly isFenced: boolean;
+  readonly marker: string | undefined;
+  readonly guardMs: number;
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+
+/** Small, since each held lease has one: counters are named anew when they are needed. */
+export class SettledScope implements Scope {
+  readonly keys: readonly string[];
+  readonly #setting: Setting;
+
+  constructor(keys: readonly string[], setting: Setting) {
+    this.keys = keys;
+    this.#setting = setting;
+  }
+
+  get isFenced(): boolean {
+    return this.#setting.isFenced;
+  }
+
+  get counters(): readonly string[] {
+    return this.#setting.isFenced ? this.keys.map(counterKey) : NONE;
+  }
+
+  get marker(): string | undefined {
+    return this.#setting.marker;
+  }
+
+  get guardMs(): number {
+    return this.#setting.guardMs;
+  }
+}

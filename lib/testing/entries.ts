@@ -1,0 +1,96 @@
+/** What a command consists of: each entry of a batch as the command that it would be alone. */
+import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, RELEASE, type Script, UNDO } from '../scripts.js';
+import { type Command, scriptDigest } from '../transport.js';
+
+const DIGEST = scriptDigest(BATCH.source);
+
+export function isBatch({ name, args }: Command): boolean {
+  return name !== 'set' && (args[0] === DIGEST || args[0] === BATCH.source);
+}
+
+/** The command itself, or the entries of a batch, in their order. */
+export function entriesOf(command: Command): readonly Command[] {
+  return isBatch(command) ? [...unpacked(command)] : [command];
+}
+
+/** What a group's head says, and what each of its entries is then. */
+interface Kind {
+  readonly script: Script;
+  /** How many arguments its head has behind kind, number and size. */
+  readonly heads: number;
+  readonly hasCounters: (head: readonly string[]) => boolean;
+  /** How many arguments follow each token. */
+  readonly rests: (head: readonly string[]) => number;
+  /** The arguments of the script that stands alone. */
+  readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
+  readonly isGuarded: boolean;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  [ENTRY.claim]: {
+    script: CLAIM,
+    heads: 3,
+    hasCounters: ([, life]) => life !== '0',
+    rests: () => 0,
+    args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [token, ttl, life, floor, guard],
+    isGuarded: true,
+  },
+  [ENTRY.accept]: {
+    script: ACCEPT,
+    heads: 1,
+    hasCounters: () => true,
+    rests: () => 1,
+    args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
+    isGuarded: true,
+  },
+  [ENTRY.extend]: {
+    script: EXTEND,
+    heads: 3,
+    hasCounters: ([, , life]) => life !== '0',
+    rests: () => 1,
+    args: ([ttl = '', create = '', life = ''], token, [fence = ''], guard) => [
+      token,
+      ttl,
+      create,
+      life,
+      fence,
+      guard,
+    ],
+    isGuarded: true,
+  },
+  [ENTRY.undo]: withdrawal(UNDO),
+  [ENTRY.release]: withdrawal(RELEASE),
+};
+
+function withdrawal(script: Script): Kind {
+  const hasCounters = ([lifts]: readonly string[]): boolean => lifts === '1';
+  return {
+    script,
+    heads: 1,
+    hasCounters,
+    rests: (head) => (hasCounters(head) ? 1 : 0),
+    args: (_head, token, rest) => [token, ...rest],
+    isGuarded: false,
+  };
+}
+
+function* unpacked({ name, args }: Command): Generator<Command> {
+  const count = Number(args[1]);
+  const keys = args.slice(2, 2 + count);
+  const [guard = '', ...groups] = args.slice(2 + count);
+  const marker = Number(guard) >= 0 ? keys.splice(-1) : [];
+  while (groups.length > 0) {
+    const [letter = '', entries, resources] = groups.splice(0, 3);
+    const kind = KINDS[letter];
+    if (kind === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
+    const head = groups.splice(0, kind.heads);
+    const ofEach = Number(resources) * (kind.hasCounters(head) ? 2 : 1);
+    for (let i = 0; i < Number(entries); i++) {
+      const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
+      const [token = ''] = groups.splice(0, 1);
+      const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
+      const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);
+      yield { name, args: [script, String(own.length), ...own, ...more] };
+    }
+  }
+}
