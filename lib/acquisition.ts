@@ -162,7 +162,7 @@ export class Acquisition {
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
     const grant = new Grant(scope, token, round.fence, round.sentTo);
-    grant.seen = Math.max(round.fence, round.highestCount);
+    if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
     grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
     round.grant = grant;

@@ -105,6 +105,7 @@ export class Coordinator {
     const retry = new Retry(this.#ground, wish, cancellation);
     for (;;) {
       const grant = new Grant(wish.scope, token, fence, this.nodes);
+      grant.seen = fence; // how the masters count is not known here
       const round = this.#extensionRound(grant, wish.ttlMs, false);
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
       if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);

@@ -10,8 +10,8 @@ export class Grant implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
   readonly fence: number;
-  /** The highest that any master came to meanwhile: the release lifts the others to it. */
-  seen: number;
+  /** The highest count met, where masters were seen to count differently: the release lifts the others to it. Else 0. */
+  seen = 0;
   /** The masters that were sent something for it, and therefore may hold its votes. */
   sentTo: readonly Node[];
   /** The holder may believe in it up to this instant, by the local clock. */
@@ -31,7 +31,6 @@ export class Grant implements Outgrowth {
     this.scope = scope;
     this.token = token;
     this.fence = fence;
-    this.seen = fence;
     this.sentTo = sentTo;
   }
 
@@ -42,6 +41,10 @@ export class Grant implements Outgrowth {
   /** Those rounds: what takes the grant back has to follow their requests. */
   get open(): readonly Round[] {
     return this.#open ?? NONE;
+  }
+
+  counted(count: number): void {
+    if (count !== this.fence) this.seen = Math.max(this.seen, this.fence, count);
   }
 
   opened(round: Round): void {

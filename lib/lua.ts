@@ -55,7 +55,7 @@ end
 
 /**
  * Counters (protocol A). One that is missing is re-created from the master's clock, never from a token that was handed
- * in: it must lie above all that was accepted here before. So must one that a restart brought back. Only the
+ * in: it must lie above all that was accepted here before; a 0 is as good as missing. So must one that a restart brought back. Only the
  * coordinator's floor may lift it a little more, so that masters agree on a first grant.
  */
 export const COUNTER = `local seenAt = 0
@@ -65,14 +65,35 @@ local function counter(i, floor)
     if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end
     error(count.err)
   end
-  if count then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
+  if count and count ~= '0' then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
   seenAt = micros()
   return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
 end
 `;
 
-/** @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these */
-export const CLAIMING = `local function claim(first, n, token, ttl, life, floor)
+/**
+ * One free resource, the usual case, takes as few commands as there can be. Where that does not do it (a counter that is
+ * missing, behind its least or no counter at all), it is taken back, and the long way looks at everything first.
+ *
+ * @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these
+ */
+export const CLAIMING = `local function claimOne(k, token, ttl, life)
+  if not redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then return end
+  if life == '0' then return 0 end
+  local fence = redis.pcall('INCR', KEYS[k + 1])
+  local isNumber = type(fence) == 'number'
+  if isNumber and fence > 1 and fence > least then
+    redis.call('PEXPIRE', KEYS[k + 1], life)
+    return fence
+  end
+  redis.call('DEL', KEYS[k])
+  if isNumber then redis.call(fence == 1 and 'DEL' or 'DECR', KEYS[k + 1]) end
+end
+local function claim(first, n, token, ttl, life, floor)
+  if n == 1 then
+    local fence = claimOne(first, token, ttl, life)
+    if fence then return 1, fence, 0 end
+  end
   local last, left = first + n - 1, false
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])

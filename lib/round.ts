@@ -18,6 +18,8 @@ export interface Outgrowth {
   readonly isEnded: boolean;
   /** Neither ended nor in another process's hands. */
   readonly isHeld: boolean;
+  /** A master that answered late counts from that number. */
+  counted(count: number): void;
   /** Told when the last master has answered. */
   closed(round: Round): void;
 }
@@ -96,6 +98,11 @@ export class Round implements Sink, Counts {
   /** The highest count that any master was seen to have come to; 0 without fencing. */
   get highestCount(): number {
     return Math.max(this.#met, this.highestFence);
+  }
+
+  /** All masters that granted so far count from the same number. */
+  get isOfOneMind(): boolean {
+    return this.#met === 0 && this.#fences.every((fence) => fence === this.fence);
   }
 
   /** A counter stands there already, by another's doing or by a command that was carried out twice. */
@@ -190,7 +197,9 @@ export class Round implements Sink, Counts {
     this.#noteAnswer(node);
     const outcome = this.request.read(reply);
     if (this.#isOver) {
-      if (outcome?.kind === 'granted' && !isFollowed) this.#onLateVote(node, this);
+      if (outcome?.kind !== 'granted') return;
+      if (this.request.isFenced) this.grant?.counted(outcome.fence);
+      if (!isFollowed) this.#onLateVote(node, this);
       return;
     }
     this.#add(node, outcome ?? odd(reply));

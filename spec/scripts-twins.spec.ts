@@ -265,7 +265,8 @@ function readings(
   }
   const fence = script === ACCEPT ? args[1] : script === EXTEND ? args[4] : undefined;
   for (const key of counters) {
-    if (before.get(key)?.content !== undefined) continue;
+    const content = before.get(key)?.content;
+    if (content !== undefined && content !== '0') continue; // a 0 is as good as missing
     const now = textOf(after, key);
     if (script === CLAIM) found.push(us > 0 ? us : nowUs);
     else found.push(now !== undefined && now !== fence ? Number(now) : nowUs);

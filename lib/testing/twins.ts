@@ -137,7 +137,7 @@ interface Counter {
 function counter(store: Store, key: string, least: number, floor = 0): Counter | undefined {
   const count = store.get(key);
   if (count === FOREIGN) return undefined;
-  if (count !== undefined) {
+  if (count !== undefined && count !== '0') {
     return /^\d+$/.test(count) ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
   }
   const us = store.micros();
