@@ -19,9 +19,10 @@ import type { Random } from './random.js';
 import type { Repairs } from './repairs.js';
 import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
 import { type Patience, Retry } from './retry.js';
-import { Round, Withdrawal } from './round.js';
+import { Round } from './round.js';
 import { NO_MARKER, type Scope } from './scope.js';
 import { expiredByMs, validUntilMs } from './validity.js';
+import { Withdrawal } from './withdrawal.js';
 
 /** What all acquisitions of an instance share. */
 export interface Ground {

@@ -18,10 +18,11 @@ import type { Random } from './random.js';
 import { Repairs } from './repairs.js';
 import { extension, inspection, release, type Request, undo } from './request.js';
 import { Retry } from './retry.js';
-import { Round, Withdrawal } from './round.js';
+import { Round } from './round.js';
 import { type Look, survey } from './survey.js';
 import type { Transport } from './transport.js';
 import { expiredByMs, validUntilMs } from './validity.js';
+import { Withdrawal } from './withdrawal.js';
 
 export interface CoordinatorOptions {
   readonly transports: readonly Transport[];

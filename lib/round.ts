@@ -1,8 +1,7 @@
 /**
- * Two ways of asking several masters at once: a `Round` asks for votes, a `Withdrawal` takes them back.
- *
- * Both settle as soon as they are decided, and when their caller says that time is up; answers that come later go to
- * the callback that they were given. Neither sets a timer: who waits has one deadline for all.
+ * Asking several masters for their votes at once. A round settles as soon as it is decided, and when its caller says that
+ * time is up; votes that come later go to the callback that it was given. It sets no timer: who waits has one deadline
+ * for all.
  */
 import type { Node, Sink } from './node.js';
 import { isMisconfigured } from './server-errors.js';
@@ -290,101 +289,6 @@ export class Round implements Sink, Counts {
     this.#isOver = true;
     if (this.#sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
     this.#settle?.();
-  }
-}
-
-export interface WithdrawalOptions {
-  /** Whose answer is waited for; the others are sent it all the same. All by default. */
-  readonly counts?: (node: Node) => boolean;
-  /** So many confirmations settle it. By default, the answers of all that count. */
-  readonly enough?: number;
-  /** Told of each master that did not confirm, also long after. */
-  readonly onFailed: (node: Node) => void;
-}
-
-/** Undo or release: never given up by the master it was sent to, only by who waits for it. */
-export class Withdrawal implements Sink {
-  readonly isWanted = true;
-  /** What stands in the way of the next claim, by the master's index; only an undo looks. */
-  readonly outcomes: (Outcome | undefined)[] = [];
-  isSettled = false;
-  readonly #request: Request;
-  readonly #targets: readonly Node[];
-  readonly #rounds: readonly Round[];
-  #options: WithdrawalOptions;
-  #confirmed = 0;
-  #answered = 0;
-  #isEnded = false;
-  #pending: number;
-  #resolve: (() => void) | undefined;
-
-  constructor(
-    request: Request,
-    targets: readonly Node[],
-    rounds: readonly Round[],
-    options: WithdrawalOptions,
-  ) {
-    this.#request = request;
-    this.#targets = targets;
-    this.#rounds = rounds;
-    this.#options = options;
-    const { counts } = options;
-    this.#pending = counts === undefined ? targets.length : targets.filter(counts).length;
-  }
-
-  /** Sends at once; resolves when enough masters confirmed, none that counts is left, or `end` was called. */
-  send(): Promise<void> {
-    const settled = new Promise<void>((resolve) => {
-      this.#resolve = resolve;
-    });
-    if (this.#pending === 0) this.#settle();
-    for (const node of this.#targets) node.withdraw(this.#request, this, this.#rounds);
-    return settled;
-  }
-
-  /** Resolves when every master answered or failed, or time is up. */
-  all(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
-      if (this.#answered === this.#targets.length || this.#isEnded) resolve();
-      this.#options = { onFailed: this.#options.onFailed };
-      this.#pending = this.#targets.length - this.#answered;
-    });
-  }
-
-  /** Time is up. What was not even sent is left to the background. */
-  end(): void {
-    this.#isEnded = true;
-    for (const node of this.#targets) if (node.forget(this)) this.onFailure(node);
-    this.#settle();
-  }
-
-  onSent(): void {}
-
-  onReply(node: Node, reply: unknown): void {
-    const outcome = this.#request.read(reply);
-    if (outcome === undefined) return this.onFailure(node);
-    this.outcomes[node.index] = outcome;
-    this.#advance(node, 1);
-  }
-
-  onFailure(node: Node): void {
-    this.#options.onFailed(node);
-    this.#advance(node, 0);
-  }
-
-  #settle(): void {
-    this.isSettled = true;
-    this.#resolve?.();
-  }
-
-  #advance(node: Node, confirmations: 0 | 1): void {
-    this.#answered++;
-    const { counts, enough = Infinity } = this.#options;
-    if (counts?.(node) === false) return;
-    this.#pending--;
-    this.#confirmed += confirmations;
-    if (this.#confirmed >= enough || this.#pending <= 0) this.#settle();
   }
 }
 

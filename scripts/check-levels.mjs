@@ -35,6 +35,7 @@ const LEVELS = [
   // 2: several masters
   [
     'round',
+    'withdrawal',
     'grant',
     'failure',
     'repairs',
