@@ -14,7 +14,7 @@
 import { Batch, Encoding, entryReply, LESSON, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
-import { isClientTimeout, redact, toError } from './server-errors.js';
+import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
 import type { Command, Transport, TransportState } from './transport.js';
 import { Watchers } from './watchers.js';
 
@@ -296,7 +296,7 @@ export class Node {
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
       const own = entryReply(replies[i]);
-      if (own instanceof Error) sink.onFailure(this, redact(own, [request.token]));
+      if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, [request.token])));
       else sink.onReply(this, own);
     });
   }
@@ -339,10 +339,8 @@ export class Node {
     }
     this.#onAnswer(entries.length); // by an error of the server, or by the end of the connection
     const isUnwanted = this.#sendAgain(entries, error);
-    const cause = redact(
-      error,
-      entries.map(({ request }) => request.token),
-    );
+    const tokens = entries.map(({ request }) => request.token);
+    const cause = inPlainWords(redact(error, tokens));
     for (const { sink } of isUnwanted) sink.onFailure(this, cause);
     if (this.#waiting.size > 0) this.#flushSoon();
   }
@@ -393,7 +391,7 @@ export class Node {
   #lostError(): Error {
     const reason = this.#transport.lossReason;
     if (this.#notConnected === undefined || this.#notConnected.cause !== reason) {
-      const text = reason === undefined ? 'not connected' : `not connected: ${reason.message}`;
+      const text = reason === undefined ? 'not connected' : `not connected: ${inPlainWords(reason).message}`;
       this.#notConnected = new Error(text, { cause: reason });
     }
     return this.#notConnected;

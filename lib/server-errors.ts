@@ -6,9 +6,9 @@ export function isClientTimeout(error: Error): boolean {
 
 /** Answers of a server that say that it cannot take part as it is set up. */
 const MISCONFIGURED =
-  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
+  /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|NOREPLICAS|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
 /** Those among them that pass by themselves, or when somebody makes room. */
-const PASSING = /\b(?:READONLY|MISCONF|OOM)\b/;
+const PASSING = /\b(?:READONLY|MISCONF|NOREPLICAS|OOM)\b/;
 
 export function isMisconfigured(error: Error): boolean {
   return MISCONFIGURED.test(error.message);
@@ -17,6 +17,24 @@ export function isMisconfigured(error: Error): boolean {
 /** Will it stay so until somebody changes the set-up? Then there is no use in trying again. */
 export function isPermanent(error: Error): boolean {
   return isMisconfigured(error) && !PASSING.test(error.message);
+}
+
+/** What a user can act on, in place of what speaks of a client's inside. */
+const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^Reached the max retries per request limit/, 'the connection was lost before it answered'],
+  [/^Unknown RESP type|^Protocol error, got /, 'what listens there does not speak the Redis protocol'],
+  [
+    /permissions to access one of the keys/,
+    'no rights on the keys: the resources, and quorate:* beside them',
+  ],
+];
+
+/** The error as a user can read it; the client's own is its cause. */
+export function inPlainWords(error: Error): Error {
+  const words = PLAIN_WORDS.find(([pattern]) => pattern.test(error.message))?.[1];
+  if (words === undefined) return error;
+  const prefix = /^[A-Z]+(?= )/.exec(error.message)?.[0]; // a server's code stays
+  return new Error(prefix === undefined ? words : `${prefix} ${words}`, { cause: error });
 }
 
 export function toError(error: unknown): Error {
