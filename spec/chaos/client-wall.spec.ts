@@ -1,0 +1,62 @@
+/** The wall clock of the client goes astray while it holds and waits. With libfaketime: client-faults.spec.ts. */
+import { expect } from 'chai';
+import sinon from 'sinon';
+import { Redlock } from '../../lib/index.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { eventually } from '../support/real.js';
+
+const HOUR_MS = 3_600_000;
+
+for (const nodes of [1, 3]) {
+  for (const stepMs of [HOUR_MS, -HOUR_MS]) {
+    describe(`wall clock: N=${nodes}, Date.now steps by ${stepMs / HOUR_MS} h`, function () {
+      this.timeout(60_000);
+      let masters: Masters;
+      let redlock: Redlock;
+      beforeEach(async () => {
+        masters = await startMasters(nodes);
+        redlock = Redlock.connect(masters.urls);
+        await redlock.ready();
+      });
+      afterEach(async () => {
+        sinon.restore();
+        await redlock.close();
+        await masters.stop();
+      });
+      const step = (): void => {
+        const real = Date.now.bind(Date);
+        sinon.replace(Date, 'now', () => real() + stepMs);
+      };
+
+      it('a lease is held to its end and no longer, a renewed one goes on, and a waiter gets its turn', async () => {
+        const [short, long] = [
+          await redlock.acquire('short', { ttlMs: 600 }),
+          await redlock.acquire('long', { ttlMs: 60_000, renew: true }),
+        ];
+        const startMs = performance.now();
+        const [validMs, longMs] = [short.remainingMs(), long.remainingMs()];
+        const waiting = redlock.acquire('short', { ttlMs: 60_000, waitMs: 30_000 });
+        step();
+        expect(long.status).to.equal('held');
+        // it goes by the time that has passed, not by what the wall shows
+        const [leftMs, pastMs] = [long.remainingMs(), performance.now() - startMs];
+        expect(leftMs).to.be.within(longMs - pastMs - 1, longMs);
+        await eventually(() => short.status === 'lost');
+        expect(performance.now() - startMs).to.be.at.least(validMs - 1);
+        const next = await waiting;
+        await long.extend();
+        expect([next.status, long.status]).to.deep.equal(['held', 'held']);
+      });
+
+      it('a wait ends after its own time, with the code of what was in the way', async () => {
+        const lease = await redlock.acquire('r', { ttlMs: 60_000 });
+        const startMs = performance.now();
+        const failed = redlock.acquire('r', { waitMs: 300 }).catch((error: unknown) => error);
+        step();
+        expect(await failed).to.include({ code: 'LOCK_TAKEN' });
+        expect(performance.now() - startMs).to.be.within(299, 30_000);
+        await lease.release();
+      });
+    });
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * What the client-fault specs run as processes of their own: `node faults.ts NAME URLS …`. Instants are those of the
+ * machine's monotonic clock, which all processes of one machine share.
+ */
+import { getEventListeners } from 'node:events';
+import { Redlock, RedlockError } from '../../../lib/index.js';
+
+const [name = '', urlList = '', ...args] = process.argv.slice(2);
+const urls = urlList.split(',');
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
+  /** Holds a lease over a stall of its event loop; what the first line after it is told, and the first timer phase. */
+  async stall() {
+    const ttlMs = Number(args[0]);
+    const redlock = Redlock.connect(urls);
+    const lease = await redlock.acquire('r', { ttlMs, renew: true });
+    let isFired = false;
+    lease.signal.addEventListener('abort', () => (isFired = true));
+    const turn = new Promise((resolve) => setTimeout(() => setImmediate(resolve), 0));
+    const untilMs = nowMs() + ttlMs + 50;
+    while (nowMs() < untilMs);
+    say(`${lossCode(() => lease.assertHeld())} ${lease.status} ${lease.remainingMs()}`);
+    await turn;
+    say(`signal ${isFired}`);
+    await redlock.close();
+  },
+
+  /** Holds a lease and is ended from outside, or by its own exit. */
+  async hold() {
+    const redlock = Redlock.connect(urls);
+    await redlock.acquire('r', { ttlMs: Number(args[0]), renew: true });
+    say('held');
+    if (args[1] === 'exit') process.exit(7);
+  },
+
+  /** Thousands of waits on a key that another holds, each ended by its signal or by its own `waitMs`. */
+  async waits() {
+    const [how = 'abort', count = '1000'] = args;
+    const redlock = Redlock.connect(urls, { nodeTimeoutMs: 20_000 });
+    await redlock.ready();
+    await batch(redlock, how, 500);
+    const before = usage();
+    for (let done = 0; done < Number(count); done += 500) await batch(redlock, how, 500);
+    // the last deadline or undo may still be on its way; the spec's timeout is the bound
+    while (usage().timers > before.timers) await new Promise((resolve) => setTimeout(resolve, 20));
+    const after = usage();
+    say(JSON.stringify({ before, after }));
+    await redlock.close();
+    say('closed');
+  },
+
+  /** Holds while the wall clock goes astray, and another call of it waits. */
+  async wall() {
+    const redlock = Redlock.connect(urls);
+    const lease = await redlock.acquire('held', { ttlMs: 2_000, renew: true });
+    const short = await redlock.acquire('short', { ttlMs: 1_000 });
+    const startMs = nowMs();
+    const waiting = redlock.acquire('r', { waitMs: 30_000 });
+    const told = new Promise<void>((resolve) => process.once('SIGUSR2', () => resolve()));
+    say(`wall ${Date.now()}`);
+    await told;
+    say(`stepped ${Date.now()} ${lease.status} ${short.status} ${Math.round(nowMs() - startMs)}`);
+    while (short.status === 'held') await new Promise((resolve) => setTimeout(resolve, 1));
+    say(`ended ${Math.round(nowMs() - startMs)}`);
+    say(`got ${(await waiting).status} ${lease.status}`);
+    await redlock.close();
+  },
+};
+
+function lossCode(call: () => void): string {
+  try {
+    call();
+    return 'none';
+  } catch (error) {
+    return RedlockError.is(error) ? error.code : String(error);
+  }
+}
+
+/** So many waits at a time, with one signal for all of them, as a server that shuts down has it. */
+async function batch(redlock: Redlock, how: string, count: number): Promise<void> {
+  const controller = new AbortController();
+  const options =
+    how === 'abort'
+      ? { signal: controller.signal, waitMs: 60_000 }
+      : { signal: controller.signal, waitMs: 30 };
+  const calls = Array.from({ length: count }, () =>
+    redlock.acquire('taken', options).then(
+      () => 'acquired',
+      (error: unknown) => (RedlockError.is(error) ? error.code : String(error)),
+    ),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  if (how === 'abort') controller.abort();
+  const wanted = how === 'abort' ? 'ABORTED' : 'LOCK_TAKEN';
+  for (const code of await Promise.all(calls)) if (code !== wanted) say(`odd ${code}`);
+  const listeners = getEventListeners(controller.signal, 'abort').length;
+  if (listeners > 0) say(`odd: ${listeners} listeners are left on the signal`);
+}
+
+function usage(): { heap: number; timers: number; sockets: number } {
+  globalThis.gc?.();
+  const active = process.getActiveResourcesInfo();
+  const count = (kind: string): number => active.filter((one) => one === kind).length;
+  return { heap: process.memoryUsage().heapUsed, timers: count('Timeout'), sockets: count('TCPSocketWrap') };
+}
+
+const program = PROGRAMS[name];
+if (program === undefined) throw new Error(`no program ${name}`);
+await program();
