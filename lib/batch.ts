@@ -5,7 +5,8 @@
 import { atEndOfTurn } from './clock.js';
 import { NO_MARKER } from './scope.js';
 import { namedKeys, type Request } from './request.js';
-import { BATCH } from './scripts.js';
+import { toInteger } from './replies.js';
+import { BATCH, ENTRY } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
 /** A master does nothing else while it runs a script: so many entries take it well under a millisecond. */
@@ -114,7 +115,23 @@ export class Encoding {
   };
 }
 
-/** What the entry of a batch was answered: its reply, or the error that befell it alone. */
-export function entryReply(reply: unknown): unknown {
-  return typeof reply === 'string' && reply.startsWith('!') ? new Error(reply.slice(1)) : reply;
+/**
+ * What the entry of a batch was answered, as if it had come alone: its reply, where a plain yes is one number in short, or
+ * the error that befell it alone.
+ */
+export function entryReply(request: Request, reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply;
+  if (typeof reply === 'string' && reply.startsWith('!')) return new Error(reply.slice(1));
+  const number = toInteger(reply);
+  if (number === undefined) return reply;
+  switch (request.operation.letter) {
+    case ENTRY.release:
+      return number;
+    case ENTRY.undo:
+      return [number, -2, 0];
+    case ENTRY.extend:
+      return [number, 0, 0];
+    default:
+      return request.withCounters ? [1, number, 0] : [number, 0, 0];
+  }
 }

@@ -17,6 +17,11 @@ export interface Clock {
    * just as well right after it: what it does next is checked by `now()`.
    */
   recent(): number;
+  /**
+   * The same, but a suspension that falls into the very turn of the event loop is told in the next one. For what is done
+   * to many leases in one turn.
+   */
+  inTurn(): number;
   /** A cheaper reading that is never later than `now()`. For instants that a validity is measured *from*. */
   earliest(): number;
 }
@@ -112,6 +117,7 @@ export class SystemClock implements Clock {
   readonly #lead: number; // of the boot clock over the monotonic one, when this clock was made
   #suspendedMs = 0;
   #bootReadAtMs = -Infinity;
+  #isReadInTurn = false;
 
   constructor(boot = systemBootClock(), monotonic = () => performance.now()) {
     this.#boot = boot;
@@ -135,6 +141,17 @@ export class SystemClock implements Clock {
     const monotonic = this.#monotonic();
     return monotonic - this.#bootReadAtMs < RECENT_MS ? monotonic + this.#suspendedMs : this.now();
   }
+
+  inTurn(): number {
+    if (this.#isReadInTurn) return this.#monotonic() + this.#suspendedMs;
+    this.#isReadInTurn = true;
+    atEndOfTurn(this.#endTurn);
+    return this.now();
+  }
+
+  readonly #endTurn = (): void => {
+    this.#isReadInTurn = false;
+  };
 
   earliest(): number {
     return this.#monotonic() + this.#suspendedMs;

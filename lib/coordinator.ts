@@ -12,17 +12,21 @@ import type { Clock, Timers } from './clock.js';
 import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
 import { Floor } from './floor.js';
 import { Grant } from './grant.js';
+import { counterTtlMs } from './keys.js';
 import { Node } from './node.js';
 import { quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { Repairs } from './repairs.js';
-import { extension, inspection, release, type Request, undo } from './request.js';
+import { extension, type ExtensionTerms, inspection, release, type Request, undo } from './request.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
 import { type Look, survey } from './survey.js';
 import type { Transport } from './transport.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
+
+/** Renewals carry the counters along so often in the life of one. */
+const COUNTED_PER_LIFE = 8;
 
 export interface CoordinatorOptions {
   readonly transports: readonly Transport[];
@@ -37,6 +41,12 @@ export type ExtensionEnd =
   | { readonly kind: 'extended' }
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
+
+/** How far an extension goes; a renewal is one of many. */
+export interface ExtensionOrder {
+  readonly ttlMs: number;
+  readonly isRenewal: boolean;
+}
 
 /** What another process held, as far as it takes to go on with it. */
 export interface Adoption {
@@ -80,15 +90,20 @@ export class Coordinator {
    * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
    * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
    */
-  async extend(grant: Grant, ttlMs: number, nodeTimeoutMs: number): Promise<ExtensionEnd> {
+  async extend(
+    grant: Grant,
+    { ttlMs, isRenewal }: ExtensionOrder,
+    nodeTimeoutMs: number,
+  ): Promise<ExtensionEnd> {
     const { clock, driftFactor } = this.#ground;
-    const leftMs = grant.validUntilMs - clock.now();
-    const round = this.#extensionRound(grant, ttlMs, true);
+    const leftMs = grant.validUntilMs - clock.inTurn();
+    const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
+    const round = this.#extensionRound(grant, { ttlMs, fence, mayCreate: true });
     grant.extension = round;
     await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));
     grant.extension = undefined;
     this.#note(grant, round, ttlMs);
-    const nowMs = clock.now();
+    const nowMs = clock.inTurn();
     const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
     const isInTime = nowMs < grant.validUntilMs && nowMs < untilMs;
     if (round.decision !== 'granted' || !isInTime) {
@@ -107,7 +122,7 @@ export class Coordinator {
     for (;;) {
       const grant = new Grant(wish.scope, token, fence, this.nodes);
       grant.seen = fence; // how the masters count is not known here
-      const round = this.#extensionRound(grant, wish.ttlMs, false);
+      const round = this.#extensionRound(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
       if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);
       this.#note(grant, round, wish.ttlMs);
@@ -213,14 +228,23 @@ export class Coordinator {
     repairs.close();
   }
 
-  #extensionRound(grant: Grant, ttlMs: number, mayCreate: boolean): Round {
-    const request: Request = extension(grant.scope, grant.token, { ttlMs, fence: grant.fence, mayCreate });
+  #extensionRound(grant: Grant, terms: ExtensionTerms): Round {
+    const request: Request = extension(grant.scope, grant.token, terms);
+    if (terms.fence > 0) grant.countedAtMs = this.#ground.clock.earliest();
     const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
     round.grant = grant;
     grant.opened(round);
     return round;
+  }
+
+  /**
+   * Were the counters touched a while ago only? They outlive their last use by far, and one that runs out all the same
+   * begins by the clock again, above what it was: a renewal every few seconds need not carry them along.
+   */
+  #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
+    return this.#ground.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
   }
 
   #setAside(grant: Grant): void {

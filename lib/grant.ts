@@ -18,6 +18,8 @@ export class Grant implements Outgrowth {
   validUntilMs = -Infinity;
   /** No vote of it is left on any master that is up after this instant. */
   expiredByMs = -Infinity;
+  /** Its counters were set to live on at this instant. */
+  countedAtMs = -Infinity;
   /** Given back or lost: a vote that comes in from now on is undone. */
   isEnded = false;
   /** In another process's hands by now. */

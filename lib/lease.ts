@@ -12,6 +12,7 @@ import { lossError, nameResources, type RoundFailure, roundError } from './failu
 import type { Grant } from './grant.js';
 import type { LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
+import { Due, type Wheel } from './wheel.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
@@ -20,6 +21,8 @@ export interface LeaseGround {
   readonly coordinator: Coordinator;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** Where renewals wait for their turn. */
+  readonly wheel: Wheel;
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
   readonly ttlBounds: TtlBounds;
@@ -39,17 +42,27 @@ export interface LeaseTerms {
 
 /** Renewal starts when this part of the ttl is over. */
 const RENEW_AT = 1 / 3;
+/** And this part of the ttl later at most, where there are many. */
+const RENEW_SLACK = 1 / 64;
 /** A failed renewal is tried again after this part of what is left, within these bounds (ms). */
 const RETRY_AFTER = 1 / 10;
 const RETRY_FIRST_MS = 5;
 const RETRY_LAST_MS = 500;
+/** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
+const ATTEMPTS_WATCHED = 3;
 /** The lease counts as lost when less than this is left as its timer fires: timers have a resolution of 1 ms. */
 const LOSS_MARGIN_MS = 2;
 
 /** When the next renewal is due, and the instant after which none starts. */
-interface Renewal {
+class Renewal extends Due {
   dueAtMs: number;
   readonly untilMs: number;
+
+  constructor(dueAtMs: number, untilMs: number, callback: () => void) {
+    super(callback);
+    this.dueAtMs = dueAtMs;
+    this.untilMs = untilMs;
+  }
 }
 
 /**
@@ -95,7 +108,7 @@ export class Lease {
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     if (!terms.renew) return;
     const nowMs = ground.clock.earliest();
-    this.#renewal = { dueAtMs: nowMs + terms.ttlMs * RENEW_AT, untilMs: nowMs + terms.maxHoldMs };
+    this.#renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, nowMs + terms.maxHoldMs, () => this.#wake());
     this.#arm();
   }
 
@@ -163,13 +176,7 @@ export class Lease {
     // one at a time: a second one begins when the first has ended, whichever way
     while (this.#extension !== undefined) await this.#extension.catch(ignore);
     this.assertHeld();
-    const extension = this.#extend(forMs);
-    this.#extension = extension;
-    try {
-      await extension;
-    } finally {
-      this.#extension = undefined;
-    }
+    await this.#extendAlone(forMs, false);
   }
 
   /**
@@ -216,12 +223,22 @@ export class Lease {
     };
   }
 
-  async #extend(ttlMs: number): Promise<void> {
+  async #extendAlone(ttlMs: number, isRenewal: boolean): Promise<void> {
+    const extension = this.#extend(ttlMs, isRenewal);
+    this.#extension = extension;
+    try {
+      await extension;
+    } finally {
+      this.#extension = undefined;
+    }
+  }
+
+  async #extend(ttlMs: number, isRenewal: boolean): Promise<void> {
     const { clock, coordinator } = this.#ground;
     const startedAtMs = clock.earliest();
     const timeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
-    const end = await coordinator.extend(this.#grant, ttlMs, timeoutMs);
-    this.checkValidity(this.#ground.clock.now());
+    const end = await coordinator.extend(this.#grant, { ttlMs, isRenewal }, timeoutMs);
+    this.checkValidity(this.#ground.clock.inTurn());
     const ended = this.#endError();
     if (end.kind === 'extended' && ended === undefined) {
       if (this.#renewal !== undefined) this.#renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
@@ -253,44 +270,57 @@ export class Lease {
 
   /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
   #arm(): void {
+    this.#disarm();
+    const renewal = this.#renewal;
+    if (this.#state !== 'held' || (this.#controller === undefined && renewal === undefined)) return;
+    const { clock, timers, wheel } = this.#ground;
+    const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
+    const slackMs = this.ttlMs * RENEW_SLACK;
+    if (renewal !== undefined && renewal.dueAtMs + slackMs < endAtMs) {
+      wheel.add(renewal, renewal.dueAtMs, slackMs);
+      return;
+    }
+    const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late
+    this.#timer = timers.background(Math.max(0, endInMs), () => this.#wake());
+  }
+
+  #disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#state !== 'held') return;
-    const { clock, timers } = this.#ground;
-    if (this.#controller === undefined && this.#renewal === undefined) return;
-    const nowMs = clock.now();
-    // a renewal not too early, or it would be set anew in the same instant; the end of validity not too late
-    const dueInMs = Math.ceil((this.#renewal?.dueAtMs ?? Infinity) - nowMs);
-    const endInMs = Math.floor(this.#grant.validUntilMs - LOSS_MARGIN_MS / 2 - nowMs);
-    this.#timer = timers.background(Math.max(0, Math.min(dueInMs, endInMs)), () => this.#wake());
+    if (this.#renewal !== undefined) this.#ground.wheel.remove(this.#renewal);
   }
 
   #wake(): void {
     this.#timer = undefined;
-    const nowMs = this.#ground.clock.now();
+    const nowMs = this.#ground.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
       this.#lose(lossError('its validity ended', this.resources));
       return;
     }
     const renewal = this.#renewal;
-    if (renewal === undefined || nowMs < renewal.dueAtMs) return this.#arm();
+    if (renewal === undefined || renewal.dueAtMs === Infinity) return this.#arm();
     if (nowMs > renewal.untilMs) {
       this.#renewal = undefined;
       return this.#arm();
     }
-    // Until the attempt has ended the timer watches the end of validity; then it is set anew.
     renewal.dueAtMs = Infinity;
-    this.#arm();
+    // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
+    // to be watched as well.
+    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
+      this.#arm();
     void this.#renew(renewal);
   }
 
   async #renew(renewal: Renewal): Promise<void> {
     try {
-      await this.extend();
+      while (this.#extension !== undefined) await this.#extension.catch(ignore);
+      this.checkValidity(this.#ground.clock.inTurn());
+      if (this.#state !== 'held') return;
+      await this.#extendAlone(this.ttlMs, true);
     } catch {
       // The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts.
       if (this.#state !== 'held') return;
-      const nowMs = this.#ground.clock.now();
+      const nowMs = this.#ground.clock.inTurn();
       const leftMs = this.#grant.validUntilMs - nowMs;
       const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
       renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
@@ -315,8 +345,7 @@ export class Lease {
   /** A lease ends once, and never comes back. */
   #end(state: 'lost' | 'released'): void {
     this.#state = state;
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#disarm();
     this.#ground.onEnd(this);
   }
 

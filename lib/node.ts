@@ -295,7 +295,7 @@ export class Node {
   #onReplies(entries: readonly Entry[], reply: unknown): void {
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
-      const own = entryReply(replies[i]);
+      const own = entryReply(request, replies[i]);
       if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, [request.token])));
       else sink.onReply(this, own);
     });

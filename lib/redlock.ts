@@ -38,6 +38,7 @@ import {
 } from './options.js';
 import type { Random } from './random.js';
 import { type Scope, SettledScope } from './scope.js';
+import { Wheel } from './wheel.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
 import { checkOneSlot } from './slots.js';
@@ -103,6 +104,7 @@ export class Redlock {
       nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
     });
     this.#leaseGround = {
+      wheel: new Wheel(clock, timers),
       coordinator: this.#coordinator,
       clock,
       timers,

@@ -92,12 +92,13 @@ function refusedFor(ms: number | undefined): Outcome {
 /** The reply as that many integers; none where it is anything else. */
 export function integers(reply: unknown, count: number): readonly (number | undefined)[] {
   if (!Array.isArray(reply) || reply.length < count) return [];
+  if (reply.length === count && reply.every(Number.isSafeInteger)) return reply as readonly number[];
   const numbers = reply.slice(0, count).map(toInteger);
   return numbers.includes(undefined) ? [] : numbers;
 }
 
 /** Clients with `stringNumbers` give integers as texts. */
-function toInteger(reply: unknown): number | undefined {
+export function toInteger(reply: unknown): number | undefined {
   const number = typeof reply === 'string' && /^-?\d+$/.test(reply) ? Number(reply) : reply;
   return Number.isSafeInteger(number) ? Number(number) : undefined;
 }

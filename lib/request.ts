@@ -216,7 +216,7 @@ const EXTENDING: Operation = {
     mayCreate ? '1' : '0',
     withCounters ? String(counterTtlMs(ttlMs)) : '0',
   ],
-  rest: ({ amount }) => String(amount),
+  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
   alone: (request) => {
     const { amount, scope, token } = request;
     const more = [...EXTENDING.head(request), String(amount), String(scope.guardMs)];
@@ -260,7 +260,7 @@ export function release(scope: Scope, token: string, seen: number): Request {
 
 export interface ExtensionTerms {
   readonly ttlMs: number;
-  /** 0 for a lease without one. */
+  /** What counters are lifted to; 0 leaves them as they are. */
   readonly fence: number;
   /** Whether a key that is gone is set again; only while the lease is surely valid. */
   readonly mayCreate: boolean;

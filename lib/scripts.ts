@@ -110,8 +110,9 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
  *      a  ttl of counters · token, fence
  *      u  1 = with counters, 0 = without · token, and with counters the highest fence seen
  *      r  likewise
- *      e  ttl, '1' or '0' as above, ttl of counters (0 = no fencing) · token, fence
- * → for each entry the reply of its script; a text `!error` for one that failed
+ *      e  ttl, '1' or '0' as above, ttl of counters (0 = they stay) · token, and with counters the fence
+ * → for each entry the reply of its script, in short where it says yes and no more: the fence in place of {1, fence, 0},
+ *   1 in place of {1, 0, 0}, n in place of an undo's {n, -2, 0}; a text `!error` for one that failed
  */
 export const BATCH: Script = {
   name: 'batch',
@@ -135,6 +136,7 @@ local function vote(operation, ...)
   if barred then return {barred, barredMs, 0} end
   local ok, code, x, y = pcall(operation, k, ...)
   if not ok or type(code) == 'table' then return failed(code) end
+  if code == 1 and y == 0 then return x > 0 and x or 1 end
   return {code, x, y}
 end
 while a <= #ARGV do
@@ -155,7 +157,7 @@ while a <= #ARGV do
     a = a + 3
     for i = first + 1, first + count do
       replies[i] = vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
-      take(step, 2)
+      take(step, life == '0' and 1 or 2)
     end
   elseif kind == 'a' then
     local life = ARGV[a]
@@ -171,7 +173,7 @@ while a <= #ARGV do
       local ok, code, x, y = pcall(kind == 'u' and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
       if not ok or type(code) == 'table' then
         replies[i] = failed(code)
-      elseif kind == 'u' then
+      elseif kind == 'u' and (x ~= -2 or y ~= 0) then
         replies[i] = {code, x, y}
       else
         replies[i] = code

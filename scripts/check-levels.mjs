@@ -13,6 +13,7 @@ const LEVELS = [
   [
     'errors',
     'clock',
+    'wheel',
     'random',
     'roll',
     'cancellation',

@@ -131,9 +131,31 @@ describe('batch: one encoding', () => {
 });
 
 describe('batch: replies', () => {
-  it('a text with a mark is the error of one entry; all else is a reply', () => {
-    expect(entryReply('!OOM command not allowed')).to.have.property('message', 'OOM command not allowed');
-    for (const reply of [[1, 0, 0], 1, '1', null, '']) expect(entryReply(reply)).to.equal(reply);
+  const claim = plainClaim(plainScope('a'), 't', 500);
+  const fencedClaim = scriptedClaim(fenced(0, 'a'), 't', 500, 0);
+
+  it('a text with a mark is the error of one entry', () => {
+    const error = entryReply(claim, '!OOM command not allowed');
+    expect(error).to.be.instanceOf(Error).with.property('message', 'OOM command not allowed');
+  });
+
+  it('a plain yes comes in short, and is read as if it had come alone', () => {
+    const scope = fenced(0, 'a');
+    const terms = { ttlMs: 500, fence: 7, mayCreate: true };
+    const cases: [Request, unknown, unknown][] = [
+      [claim, 1, [1, 0, 0]],
+      [claim, '1', [1, 0, 0]],
+      [fencedClaim, 1_790_000_000_000_000, [1, 1_790_000_000_000_000, 0]],
+      [acceptance(scope, 't', 500, 7), 7, [1, 7, 0]],
+      [extension(scope, 't', terms), 1, [1, 0, 0]],
+      [undo(scope, 't', 7), 0, [0, -2, 0]],
+      [release(scope, 't', 7), 1, 1],
+    ];
+    for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
+  });
+
+  it('all else is a reply as it is, odd ones too', () => {
+    for (const reply of [[0, 5, 0], 'odd', null, 1.5, '']) expect(entryReply(claim, reply)).to.equal(reply);
   });
 
   it('a lone command is its own entry', () => {

@@ -59,9 +59,13 @@ describe('Coordinator', () => {
       const { time, masters, coordinator } = bench(nodes);
       const grant = await coordinator.acquire(WISH, new Cancellation());
       await time.advance(400);
-      expect((await coordinator.extend(grant, 1_000, 50)).kind).to.equal('extended');
+      expect((await coordinator.extend(grant, { ttlMs: 1_000, isRenewal: false }, 50)).kind).to.equal(
+        'extended',
+      );
       expect(grant.validUntilMs - time.now()).to.equal(VALID_MS);
-      expect((await coordinator.extend(grant, 100, 50)).kind).to.equal('extended');
+      expect((await coordinator.extend(grant, { ttlMs: 100, isRenewal: false }, 50)).kind).to.equal(
+        'extended',
+      );
       expect(grant.validUntilMs - time.now()).to.equal(VALID_MS);
       for (const master of masters) expect(master.ttlMs('r')).to.equal(1_000);
     });
@@ -71,7 +75,7 @@ describe('Coordinator', () => {
       const grant = await coordinator.acquire(WISH, new Cancellation());
       const { validUntilMs } = grant;
       for (const master of masters) master.latencyMs = 10;
-      const extending = coordinator.extend(grant, 5_000, 50);
+      const extending = coordinator.extend(grant, { ttlMs: 5_000, isRenewal: false }, 50);
       await settle();
       time.stall(2_000);
       await time.advance(20);
@@ -83,7 +87,7 @@ describe('Coordinator', () => {
       const { time, masters, coordinator } = bench(nodes);
       const grant = await coordinator.acquire(WISH, new Cancellation());
       for (const master of masters) master.manner = 'lose-reply';
-      const extending = coordinator.extend(grant, 60_000, 50);
+      const extending = coordinator.extend(grant, { ttlMs: 60_000, isRenewal: false }, 50);
       await time.advance(50);
       expect((await extending).kind).to.equal('failed');
       expect(grant.expiredByMs - time.now()).to.be.at.least(60_000);

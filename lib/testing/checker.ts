@@ -227,7 +227,7 @@ export class Checker {
   #executed(server: MemoryServer, command: Command, reply: unknown): void {
     const script = scriptOf(command);
     if (script !== CLAIM && script !== ACCEPT) return;
-    const [code, fence] = reply as readonly number[]; // scripts with a code
+    const [code, fence] = typeof reply === 'number' ? [1, reply] : (reply as readonly number[]); // scripts with a code
     if (code !== 1 || fence === undefined || fence === 0) return;
     const keys = command.args.slice(2, 2 + Number(command.args[1]));
     for (const key of keys) {

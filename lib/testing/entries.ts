@@ -47,8 +47,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     script: EXTEND,
     heads: 3,
     hasCounters: ([, , life]) => life !== '0',
-    rests: () => 1,
-    args: ([ttl = '', create = '', life = ''], token, [fence = ''], guard) => [
+    rests: ([, , life]) => (life === '0' ? 0 : 1),
+    args: ([ttl = '', create = '', life = ''], token, [fence = '0'], guard) => [
       token,
       ttl,
       create,

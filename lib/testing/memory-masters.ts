@@ -370,7 +370,7 @@ function holdProcess(): () => void {
 function monotonicClock(): Clock {
   const system = new SystemClock();
   const now = (): number => system.earliest(); // never asked for more, it knows of no suspension
-  return { now, recent: now, earliest: now };
+  return { now, recent: now, inTurn: now, earliest: now };
 }
 
 function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; readonly timers: Timers } {
@@ -379,8 +379,8 @@ function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; re
   if (clock === undefined && timers === undefined) {
     return { clock: monotonicClock(), timers: new SystemTimers() };
   }
-  if (!hasMethods<Clock>(clock, ['now', 'recent', 'earliest'])) {
-    throw invalidArgument('clock', clock, 'a clock (now, recent, earliest) where timers are given');
+  if (!hasMethods<Clock>(clock, ['now', 'recent', 'inTurn', 'earliest'])) {
+    throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) where timers are given');
   }
   if (!hasMethods<Timers>(timers, ['wait', 'deadline', 'background'])) {
     throw invalidArgument('timers', timers, 'timers (wait, deadline, background) where a clock is given');

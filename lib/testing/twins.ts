@@ -90,10 +90,18 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
 function runEntry(store: Store, entry: Command): unknown {
   const script = scriptOf(entry);
   try {
-    return script === undefined ? undefined : run(store, script, entry.args);
+    return script === undefined ? undefined : inShort(script, run(store, script, entry.args));
   } catch (error) {
     return `!${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+/** In a batch, a plain yes is one number. */
+function inShort(script: Script, reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply;
+  const [code, amount, more] = reply as readonly number[];
+  if (script === UNDO) return amount === -2 && more === 0 ? code : reply;
+  return code === 1 && more === 0 ? amount || 1 : reply;
 }
 
 function run(store: Store, script: Script, args: readonly string[]): unknown {

@@ -115,15 +115,15 @@ describe('rule 12: bounded while a minority is silent', () => {
 });
 
 describe('rule 12: bounded for what is held', () => {
-  it('10,000 plain leases set no timer, renewed ones one each, and none is left after release', async () => {
+  it('10,000 plain leases set no timer, renewed ones share a few, and none is left after release', async () => {
     for (const [renew, count, timers] of [
       [false, 10_000, 0],
-      [true, 2_000, 2_000],
+      [true, 2_000, 5],
     ] as const) {
       const { redlock, time, masters } = fakeCluster(1);
       const leases = await acquireMany(redlock, count, { renew });
       await settle();
-      expect(time.pending).to.equal(timers);
+      expect(time.pending).to.be.at.most(timers);
       await Promise.all(leases.map((lease) => lease.release()));
       await settle();
       expect([time.pending, masters[0]?.size]).to.deep.equal([0, 0]);
@@ -143,7 +143,7 @@ describe('rule 12: bounded for what is held', () => {
     await acquireMany(redlock, 100, { renew: true });
     for (let second = 0; second < 60; second++) {
       await time.advance(1_000);
-      expect(time.pending).to.equal(100);
+      expect(time.pending).to.be.within(1, 10);
     }
   });
 
@@ -153,10 +153,10 @@ describe('rule 12: bounded for what is held', () => {
       const leases = await acquireMany(redlock, 10, { renew });
       for (const lease of leases)
         expect([lease.signal.aborted, lease.signal === lease.signal]).to.deep.equal([false, true]);
-      expect(time.pending).to.equal(10);
+      expect(time.pending).to.equal(renew ? 1 : 10); // renewals that fall due together share one
       await leases[0]?.release();
       leases[1]?.handle();
-      expect(time.pending).to.equal(8);
+      expect(time.pending).to.equal(renew ? 1 : 8);
     }
   });
 

@@ -330,8 +330,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/node.ts',
-        find: 'const own = entryReply(replies[i]);',
-        replace: 'const own = entryReply(replies[replies.length - 1 - i]);',
+        find: 'entryReply(request, replies[i])',
+        replace: 'entryReply(request, replies[replies.length - 1 - i])',
       },
     ],
   },
@@ -355,7 +355,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/lease.ts',
-        find: '    this.#state = state;\n    this.#timer?.cancel();',
+        find: '    this.#state = state;\n    this.#disarm();',
         replace: '    this.#state = state;',
       },
     ],

@@ -22,6 +22,10 @@ export class FakeTime implements Clock, Timers {
     return this.#nowMs;
   }
 
+  inTurn(): number {
+    return this.#nowMs;
+  }
+
   earliest(): number {
     return this.#nowMs;
   }

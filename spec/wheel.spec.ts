@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { Due, Wheel } from '../lib/wheel.js';
+import { FakeTime } from './support/fake-time.js';
+
+function ground() {
+  const time = new FakeTime();
+  const wheel = new Wheel(time, time);
+  const fired: [number, number][] = [];
+  const startMs = time.now();
+  const dues: Due[] = [];
+  const add = (inMs: number, slackMs: number): Due => {
+    const index = dues.length;
+    const due = new Due(() => fired.push([index, time.now() - startMs]));
+    dues.push(due);
+    wheel.add(due, startMs + inMs, slackMs);
+    return due;
+  };
+  return { time, wheel, fired, add, startMs };
+}
+
+describe('wheel: timers that may be a little late, together', () => {
+  it('a few fire at their own instants, each once', async () => {
+    const { time, fired, add, wheel } = ground();
+    for (const inMs of [30, 10, 20, 10]) add(inMs, 16);
+    await time.advance(100);
+    expect(fired.map(([, atMs]) => atMs)).to.deep.equal([10, 10, 20, 30]);
+    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+  });
+
+  it('many fire in few turns, none before it is due, none later than its slack', async () => {
+    const { time, fired, add } = ground();
+    const dueMs = Array.from({ length: 1_000 }, (_, i) => 500 + (i % 250));
+    for (const inMs of dueMs) add(inMs, 40);
+    await time.advance(2_000);
+    expect(fired.length).to.equal(1_000);
+    const late = fired.slice(64).map(([index, atMs]) => atMs - (dueMs[index] ?? 0));
+    expect(Math.min(...late)).to.be.at.least(0);
+    expect(Math.max(...late)).to.be.at.most(40);
+    expect(new Set(fired.map(([, atMs]) => atMs)).size).to.be.below(250 / 32 + 64 + 2);
+  });
+
+  it('too many for one turn are spread over the time before, and never to the first half of it', async () => {
+    const { time, fired, add } = ground();
+    for (let i = 0; i < 10_000; i++) add(3_000, 64);
+    await time.advance(4_000);
+    const turns = new Map<number, number>();
+    for (const [, atMs] of fired) turns.set(atMs, (turns.get(atMs) ?? 0) + 1);
+    expect(fired.length).to.equal(10_000);
+    expect(Math.max(...turns.values())).to.be.at.most(512);
+    expect(Math.min(...turns.keys())).to.be.at.least(1_500);
+    expect(Math.max(...turns.keys())).to.be.at.most(3_064);
+  });
+
+  it('one that is taken out does not fire, and the last one takes its timer along', async () => {
+    const { time, fired, add, wheel } = ground();
+    const [first, second] = [add(10, 0), add(10, 0)];
+    wheel.remove(first);
+    expect(time.pending).to.equal(1);
+    wheel.remove(second);
+    wheel.remove(second); // nothing happens
+    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    await time.advance(100);
+    expect(fired).to.deep.equal([]);
+  });
+
+  it('one that is put in again moves; one that puts itself in again as it fires goes round', async () => {
+    const { time, wheel, startMs } = ground();
+    const fired: number[] = [];
+    const due: Due = new Due(() => {
+      fired.push(time.now() - startMs);
+      if (fired.length < 3) wheel.add(due, time.now() + 10, 0);
+    });
+    wheel.add(due, startMs + 5, 0);
+    wheel.add(due, startMs + 10, 0);
+    await time.advance(100);
+    expect(fired).to.deep.equal([10, 20, 30]);
+    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+  });
+
+  it('one that another takes out in the same turn does not fire', async () => {
+    const { time, wheel, startMs } = ground();
+    const fired: string[] = [];
+    const one = new Due(() => {
+      fired.push('one');
+      wheel.remove(other);
+    });
+    const other = new Due(() => fired.push('other'));
+    wheel.add(other, startMs + 10, 0);
+    wheel.add(one, startMs + 10, 0);
+    await time.advance(100);
+    expect(fired).to.deep.equal(['one']);
+    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+  });
+
+  it('what was due in the past fires in the next timer phase', async () => {
+    const { time, fired, add } = ground();
+    add(-100, 16);
+    await time.advance(0);
+    expect(fired).to.deep.equal([[0, 0]]);
+  });
+});
