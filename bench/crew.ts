@@ -1,28 +1,28 @@
 /** Worker processes, one for each contender, and the talk with them. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { ContenderName } from './contenders/index.js';
 import type { Answers, Order, Reply } from './orders.js';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const BENCH = fileURLToPath(new URL('.', import.meta.url));
 
-/** Nothing that the bench orders takes longer; what does is a hang, and ends the run. */
-const LONGEST_MS = 120_000;
+/** For an order that measures nothing. */
+const SHORT_MS = 15_000;
 
 /**
  * Compiles the worker and the library as they are published. Under tsx each closure would cost a call that gives it its
- * name, and that would be measured.
+ * name, and that would be measured. It lies within bench/, so that it finds the other libraries in bench/node_modules.
  */
 export async function compileWorker(): Promise<string> {
-  const folder = join(ROOT, 'node_modules/.cache/quorate-bench');
+  const folder = join(BENCH, 'output');
   await mkdir(folder, { recursive: true });
   const outfile = join(folder, 'worker.mjs');
   await build({
-    entryPoints: [join(ROOT, 'bench/worker.ts')],
+    entryPoints: [join(BENCH, 'worker/main.ts')],
     outfile,
     bundle: true,
     packages: 'external',
@@ -35,6 +35,16 @@ export async function compileWorker(): Promise<string> {
   return outfile;
 }
 
+/** What a contender did wrong: a line of the report, and not the end of the run. */
+export class Trouble extends Error {}
+
+interface Limit {
+  /** @default 15 s */
+  readonly capMs?: number;
+  /** How long the work itself is meant to take. @default 0 */
+  readonly durationMs?: number;
+}
+
 interface Waiting {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -42,45 +52,61 @@ interface Waiting {
 
 export class Worker {
   readonly name: ContenderName;
+  readonly #onUncaught: (what: string) => void;
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  #ended: string | undefined;
 
-  constructor(name: ContenderName, file: string) {
+  constructor(name: ContenderName, file: string, onUncaught: (what: string) => void) {
     this.name = name;
+    this.#onUncaught = onUncaught;
     this.#child = fork(file, [name], { execArgv: ['--expose-gc', '--enable-source-maps'] });
     this.#child.on('message', (reply: Reply) => this.#settle(reply));
-    this.#child.on('exit', (code, signal) => this.#fail(new Error(`${name} ended (${signal ?? code})`)));
-    this.#child.on('error', (error) => this.#fail(error));
+    this.#child.on('exit', (code, signal) => this.#end(`its process ended (${signal ?? code})`));
+    this.#child.on('error', (error) => this.#end(error.message));
   }
 
-  static async start(name: ContenderName, file: string): Promise<Worker> {
-    const worker = new Worker(name, file);
-    await worker.#answer(0);
+  static async start(name: ContenderName, file: string, onUncaught: (what: string) => void): Promise<Worker> {
+    const worker = new Worker(name, file, onUncaught);
+    await worker.#answer(0, {});
     return worker;
   }
 
-  /** Rejects with what went wrong there, or when it takes too long. */
-  async order<O extends Order>(order: O): Promise<Answers[O['kind']]> {
+  get isAlive(): boolean {
+    return this.#ended === undefined;
+  }
+
+  /**
+   * @param limit what takes longer than `durationMs`, by more than `capMs`, hangs: then the process is killed
+   * @throws Trouble with what went wrong there
+   */
+  async order<O extends Order>(order: O, limit: Limit = {}): Promise<Answers[O['kind']]> {
+    if (this.#ended !== undefined) throw new Trouble(this.#ended);
     const id = ++this.#lastId;
-    const answer = this.#answer(id);
-    this.#child.send({ id, order });
+    const answer = this.#answer(id, limit);
+    this.#child.send({ id, order }, (error) => {
+      if (error !== null) this.#waiting.get(id)?.reject(new Trouble(error.message));
+    });
     return (await answer) as Answers[O['kind']]; // the worker answers by the same table
   }
 
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');
-    this.#child.disconnect();
+    this.#child.kill('SIGKILL'); // nothing of it is needed any more, and what hangs does not end by itself
     await gone;
   }
 
-  async #answer(id: number): Promise<unknown> {
+  async #answer(id: number, { capMs = SHORT_MS, durationMs = 0 }: Limit): Promise<unknown> {
     let timer: NodeJS.Timeout | undefined;
     try {
       return await new Promise((resolve, reject) => {
         this.#waiting.set(id, { resolve, reject });
-        timer = setTimeout(() => reject(new Error(`${this.name} hangs`)), LONGEST_MS);
+        timer = setTimeout(() => {
+          this.#end(`hangs (> ${Math.round(capMs / 100) / 10} s)`);
+          void this.stop();
+        }, durationMs + capMs);
       });
     } finally {
       clearTimeout(timer);
@@ -89,12 +115,58 @@ export class Worker {
   }
 
   #settle(reply: Reply): void {
+    if ('uncaught' in reply) {
+      this.#onUncaught(reply.uncaught);
+      return;
+    }
     const waiting = this.#waiting.get(reply.id);
-    if ('error' in reply) waiting?.reject(new Error(`${this.name}: ${reply.error}`));
+    if ('error' in reply) waiting?.reject(new Trouble(reply.error));
     else waiting?.resolve(reply.answer);
   }
 
-  #fail(error: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
+  #end(why: string): void {
+    this.#ended ??= why;
+    for (const { reject } of this.#waiting.values()) reject(new Trouble(this.#ended));
+  }
+}
+
+/** The workers of a scenario: started when they are first needed, and again where one hung. */
+export class Team {
+  readonly #file: string;
+  readonly #onUncaught: (name: ContenderName, what: string) => void;
+  readonly #workers = new Map<string, Worker>();
+  readonly #sessions = new WeakMap<Worker, Set<string>>();
+
+  /** @param onUncaught is told of rejections and exceptions that nobody caught */
+  constructor(file: string, onUncaught: (name: ContenderName, what: string) => void) {
+    this.#file = file;
+    this.#onUncaught = onUncaught;
+  }
+
+  /** @param copy tells several processes of one contender apart */
+  async worker(name: ContenderName, copy = 0): Promise<Worker> {
+    const key = `${name}/${copy}`;
+    const known = this.#workers.get(key);
+    if (known?.isAlive === true) return known;
+    const worker = await Worker.start(name, this.#file, (what) => this.#onUncaught(name, what));
+    this.#workers.set(key, worker);
+    return worker;
+  }
+
+  /** The worker with a session over these masters. */
+  async opened(name: ContenderName, session: string, urls: readonly string[]): Promise<Worker> {
+    const worker = await this.worker(name);
+    const sessions = this.#sessions.get(worker) ?? new Set();
+    this.#sessions.set(worker, sessions);
+    if (!sessions.has(session)) {
+      await worker.order({ kind: 'open', session, urls });
+      sessions.add(session);
+    }
+    return worker;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+    this.#workers.clear();
   }
 }

@@ -1,24 +1,14 @@
 /**
- * `npm run bench`: quorums of 1, 3, 5 and 7 beside a floor in plain ioredis, on real masters of its own.
+ * `npm run bench`: this library, floors in plain ioredis and the other lock libraries side by side, on real masters of
+ * its own. docs/BENCHMARKS.md says how it measures.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { startMasters } from '../scripts/masters.js';
-import { compileWorker, Worker } from './crew.js';
+import { readFile } from 'node:fs/promises';
+import { entryOf } from './contenders/index.js';
 import { type BenchOptions, parseOptions, USAGE } from './options.js';
-import { type Results, toChart, toMarkdown, toText } from './report.js';
-import {
-  type Crew,
-  FAULT_SIZES,
-  type FaultRow,
-  measureFaults,
-  measureHealthy,
-  measureMemory,
-  measureRefusals,
-  openAll,
-  SIZES,
-} from './scenarios.js';
-import { describeSurroundings } from './surroundings.js';
+import { MOST_MASTERS } from './plan.js';
+import { report } from './report/index.js';
+import type { Results } from './results.js';
+import { measureAll } from './run.js';
 
 async function main(): Promise<void> {
   let options: BenchOptions | undefined;
@@ -29,80 +19,49 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  if (options === undefined) console.log(USAGE);
-  else {
-    const results = await measure(options);
-    await report(results, options.out);
-    const wrong = findWrong(results);
-    if (wrong.length === 0) return;
-    console.error(`\nwrong: ${wrong.join('; ')}`);
-    process.exitCode = 1;
+  if (options === undefined) {
+    console.log(USAGE);
+    return;
   }
+  const { from } = options;
+  const results = from === undefined ? await measureAll(options, MOST_MASTERS) : await read(from);
+  await report(results, options);
+  const wrong = findWrong(results);
+  if (wrong.length === 0) return;
+  console.error(`\nwrong: ${wrong.join('; ')}`);
+  process.exitCode = 1;
 }
 
-/** A figure of something that failed is no figure. */
-function findWrong({ healthy, faults, refusals }: Results): string[] {
-  const steps = [
-    ...healthy.flatMap(({ nodes, quorate, plain, floor }) => [
-      { what: `quorate, N = ${nodes}`, figures: quorate.figures },
-      { what: `plain, N = ${nodes}`, figures: plain.figures },
-      { what: `floor, N = ${nodes}`, figures: floor },
-    ]),
-    ...faults.map(({ nodes, fault, figures }) => ({ what: `quorate, N = ${nodes}, ${fault}`, figures })),
-  ];
+async function read(file: string): Promise<Results> {
+  return JSON.parse(await readFile(file, 'utf8')) as Results; // written by an earlier run of this version
+}
+
+/** What a peer does wrong is a row. What ours or a floor does wrong, healthy masters, makes all figures worthless. */
+function findWrong(results: Results): string[] {
+  const isOurs = ({ contender }: { contender: Results['loads'][number]['contender'] }): boolean =>
+    entryOf(contender).kind === 'own';
+  const { loads, faults, refusals, contention, cost, renewal, memory, packages, uncaught } = results;
+  const troubled = [...loads, ...cost, ...memory, ...renewal.filter(isOurs), ...packages.filter(isOurs)]
+    .filter((row) => row.trouble !== undefined && entryOf(row.contender).kind !== 'peer')
+    .concat(
+      [...faults, ...contention, ...refusals].filter((row) => row.trouble !== undefined && isOurs(row)),
+    );
   return [
-    ...steps
-      .filter(({ figures }) => figures.failures > 0)
-      .map(({ what, figures }) => `${what}: ${figures.failures} failed (${figures.failure})`),
+    ...troubled.map(({ contender, trouble }) => `${contender}: ${trouble}`),
+    ...[...loads, ...faults.filter(isOurs)]
+      .filter((row) => entryOf(row.contender).kind !== 'peer' && (row.figures?.failures ?? 0) > 0)
+      .map(({ contender, figures }) => `${contender}: ${figures?.failures} failed (${figures?.failure})`),
     ...refusals
-      .filter(({ code }) => code !== 'NO_QUORUM')
-      .map(({ fault, code }) => `${fault}: ${code}, and not NO_QUORUM`),
+      .filter((row) => isOurs(row) && row.code !== undefined && row.code !== 'NO_QUORUM')
+      .map(({ contender, fault, code }) => `${contender}, ${fault}: ${code}, and not NO_QUORUM`),
+    ...contention
+      .filter((row) => isOurs(row) && (row.figures?.overlaps ?? 0) > 0)
+      .map(({ contender, figures }) => `${contender}: ${figures?.overlaps} grants overlapped`),
+    ...renewal
+      .filter((row) => isOurs(row) && (row.lost ?? 0) > 0)
+      .map(({ contender, lost }) => `${contender}: ${lost} renewed leases were lost`),
+    ...uncaught.filter(isOurs).map(({ contender, first }) => `${contender}: ${first}`),
   ];
-}
-
-async function measure(options: BenchOptions): Promise<Results> {
-  const surroundings = describeSurroundings();
-  await using masters = await startMasters(Math.max(...SIZES));
-  const file = await compileWorker();
-  const floor = await Worker.start('floor', file);
-  const quorate = await Worker.start('quorate', file);
-  const plain = await Worker.start('plain', file);
-  try {
-    const crew: Crew = { floor, quorate, plain, masters: masters.list, options, say };
-    await openAll(crew);
-    const healthy = await measureHealthy(crew);
-    const faults: FaultRow[] = [];
-    for (const nodes of FAULT_SIZES) faults.push(...(await measureFaults(crew, nodes)));
-    const refusals = await measureRefusals(crew);
-    const memory = await measureMemory(crew);
-    const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -');
-    const { isSmoke, rounds } = options;
-    return { command, isSmoke, surroundings, rounds, healthy, faults, refusals, memory };
-  } finally {
-    say('');
-    await Promise.all([floor.stop(), quorate.stop(), plain.stop()]);
-  }
-}
-
-async function report(results: Results, out: string): Promise<void> {
-  await mkdir(out, { recursive: true });
-  const files = {
-    'results.json': `${JSON.stringify(results, null, 2)}\n`,
-    'results.md': `${toMarkdown(results)}\n`,
-    'results.svg': toChart(results),
-  };
-  for (const [name, content] of Object.entries(files)) await writeFile(join(out, name), content);
-  console.log(
-    `${toText(results)}\n\nwritten: ${Object.keys(files)
-      .map((name) => join(out, name))
-      .join(', ')}`,
-  );
-}
-
-/** One line that changes on a terminal, a line each elsewhere. */
-function say(what: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what}`);
-  else if (what !== '') process.stderr.write(`${what}\n`);
 }
 
 for (const [signal, code] of [

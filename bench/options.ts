@@ -1,31 +1,33 @@
 /** What the command line asks for. */
 import { parseArgs } from 'node:util';
+import { type ContenderName, entryOf, NAMES } from './contenders/index.js';
+import { type Mode, type Plan, PLANS, SCENARIOS, type ScenarioName } from './plan.js';
 
 export interface BenchOptions {
-  readonly rounds: number;
-  /** How long one contender runs before it is the other's turn, in ms. */
-  readonly sliceMs: number;
-  /** So many turns each, in one round. */
-  readonly slices: number;
-  /** How long each contender runs, for each N, before anything is measured. */
-  readonly warmUpMs: number;
-  readonly leases: number;
+  readonly mode: Mode;
+  readonly plan: Plan;
+  readonly scenarios: readonly ScenarioName[];
+  readonly contenders: readonly ContenderName[];
+  /** Where tables, JSON and charts go. */
   readonly out: string;
-  /** Proves that everything runs; its figures mean nothing. */
-  readonly isSmoke: boolean;
+  /** Writes tables and charts into docs/, too. */
+  readonly publish: boolean;
+  /** Measures nothing: reports what an earlier run wrote. */
+  readonly from: string | undefined;
 }
 
-export const USAGE = `npm run bench -- [--quick | --smoke] [--rounds N] [--out FOLDER]
+const list = (names: readonly string[]): string => names.join(', ');
 
-  --quick       under two minutes: fewer rounds, fewer turns in each
-  --smoke       a few seconds: proves that everything runs; its figures mean nothing
-  --rounds N    how many rounds, from 1 to 100 (default: 15; quick 5, smoke 1)
-  --out FOLDER  where the results go (default: bench/results)`;
+export const USAGE = `npm run bench -- [--quick | --smoke] [options]
 
-// many short turns: what else the machine does then falls on both contenders alike
-const FULL = { rounds: 15, sliceMs: 100, slices: 8, warmUpMs: 2_000, leases: 10_000, isSmoke: false };
-const QUICK = { ...FULL, rounds: 5, slices: 5, warmUpMs: 1_000 };
-const SMOKE = { rounds: 1, sliceMs: 40, slices: 1, warmUpMs: 40, leases: 200, isSmoke: true };
+  --quick              about a minute: fewer rounds, and not all contenders
+  --smoke              proves that everything runs; its figures mean nothing
+  --only A,B           only these scenarios: ${list(SCENARIOS)}
+  --contenders A,B     only these: ${list(NAMES)}
+  --rounds N           how many rounds, from 1 to 100 (default: ${PLANS.full.rounds}; quick ${PLANS.quick.rounds}, smoke ${PLANS.smoke.rounds})
+  --out FOLDER         where the results go (default: bench/results)
+  --from FILE          measures nothing: reports the results.json of an earlier run
+  --publish            writes the tables into docs/BENCHMARKS.md and the charts into docs/figures/`;
 
 /** @returns undefined where help was asked for. @throws Error that says what is wrong with the arguments */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
@@ -34,17 +36,64 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     options: {
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      contenders: { type: 'string' },
       rounds: { type: 'string' },
       out: { type: 'string', default: 'bench/results' },
+      from: { type: 'string' },
+      publish: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return undefined;
   if (values.quick && values.smoke) throw new Error('--quick and --smoke exclude each other');
-  const base = values.smoke ? SMOKE : values.quick ? QUICK : FULL;
-  const rounds = values.rounds === undefined ? base.rounds : Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) {
-    throw new Error(`--rounds must be a whole number from 1 to 100; got ${JSON.stringify(values.rounds)}`);
+  if (values.publish && (values.smoke || values.only !== undefined || values.contenders !== undefined)) {
+    throw new Error('--publish needs a whole run: not with --smoke, --only or --contenders');
   }
-  return { ...base, rounds, out: values.out };
+  const mode = values.smoke ? 'smoke' : values.quick ? 'quick' : 'full';
+  return {
+    mode,
+    plan: planOf(mode, values.rounds),
+    scenarios: select('--only', values.only, SCENARIOS) ?? SCENARIOS,
+    contenders: select('--contenders', values.contenders, NAMES) ?? contendersOf(mode),
+    out: values.out,
+    publish: values.publish,
+    from: values.from,
+  };
+}
+
+function contendersOf(mode: Mode): readonly ContenderName[] {
+  return mode === 'quick' ? NAMES.filter((name) => entryOf(name).isQuick) : NAMES;
+}
+
+function planOf(mode: Mode, asked: string | undefined): Plan {
+  const plan = PLANS[mode];
+  if (asked === undefined) return plan;
+  const rounds = Number(asked);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) {
+    throw new Error(`--rounds must be a whole number from 1 to 100; got ${JSON.stringify(asked)}`);
+  }
+  const most = (own: number): number => Math.min(own, rounds);
+  return {
+    ...plan,
+    rounds,
+    faultRounds: most(plan.faultRounds),
+    contentionRounds: most(plan.contentionRounds),
+  };
+}
+
+/** Those of `names` that were asked for, in the order of `names`. */
+function select<Name extends string>(
+  option: string,
+  asked: string | undefined,
+  names: readonly Name[],
+): readonly Name[] | undefined {
+  if (asked === undefined) return undefined;
+  const wanted = asked.split(',').map((name) => name.trim());
+  for (const name of wanted) {
+    if (!(names as readonly string[]).includes(name)) {
+      throw new Error(`${option} takes ${list(names)}; got ${JSON.stringify(name)}`);
+    }
+  }
+  return names.filter((name) => wanted.includes(name));
 }

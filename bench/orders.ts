@@ -1,22 +1,42 @@
 /** What the bench asks of its worker processes, and what they answer. All of it is plain JSON. */
-import type { Figures } from './statistics.js';
 import type { HoldKind } from './contenders/contender.js';
+import type { Figures } from './statistics.js';
 
 export type Order =
   /** Opens the contender over these masters; later orders name the session. */
   | { readonly kind: 'open'; readonly session: string; readonly urls: readonly string[] }
-  | { readonly kind: 'run'; readonly session: string; readonly durationMs: number }
+  /** Pairs on different keys, so many in flight at a time. */
+  | { readonly kind: 'run'; readonly session: string; readonly durationMs: number; readonly inFlight: number }
+  /** What was counted since the last time. */
   | { readonly kind: 'take'; readonly session: string }
   | { readonly kind: 'settle'; readonly session: string }
+  | { readonly kind: 'sent'; readonly session: string }
   | { readonly kind: 'refusal'; readonly session: string; readonly waitMs: number }
   | { readonly kind: 'kinds' }
   | { readonly kind: 'memory'; readonly session: string; readonly leases: number; readonly hold: HoldKind }
+  | ({ readonly kind: 'renewal'; readonly session: string } & RenewalAsked)
+  | { readonly kind: 'gather'; readonly urls: readonly string[]; readonly clients: number }
+  | ({ readonly kind: 'contend' } & ContentionAsked)
   | { readonly kind: 'close'; readonly session: string };
+
+export interface RenewalAsked {
+  readonly leases: number;
+  readonly ttlMs: number;
+  readonly durationMs: number;
+}
+
+export interface ContentionAsked {
+  readonly resource: string;
+  readonly holdMs: number;
+  /** The window that is counted, on the machine's monotonic clock; clients begin at once and end after it. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
 
 /** How an acquisition ended that could not succeed. */
 export interface Refusal {
   readonly elapsedMs: number;
-  /** The error's code; its text where it has none; undefined when it succeeded after all. */
+  /** The error's code; its name where it has none; undefined when it succeeded after all. */
   readonly code: string | undefined;
 }
 
@@ -25,14 +45,45 @@ export interface Memory {
   readonly bytesPerLease: number;
 }
 
+export interface Renewal extends Memory {
+  /** CPU time of the client over wall time, in percent of one core. */
+  readonly corePercent: number;
+  /** Commands to all masters together, for each lease and each ttl that passed. */
+  readonly requestsPerTtl: number;
+  /** Leases that were lost by the end. */
+  readonly lost: number;
+}
+
+/** One client's hold of the contended lock; instants of the machine's monotonic clock. */
+export interface Turn {
+  /** Counted within one process. */
+  readonly client: number;
+  readonly grantedMs: number;
+  /** When `release` was called. */
+  readonly releasedMs: number;
+}
+
+export interface Contention {
+  readonly turns: readonly Turn[];
+  /** Commands that all clients of this process sent within the window. */
+  readonly requests: number;
+  /** Acquisitions that gave up, and what the first said. */
+  readonly failures: number;
+  readonly failure: string | undefined;
+}
+
 export interface Answers {
   readonly open: undefined;
   readonly run: undefined;
   readonly take: Figures;
   readonly settle: undefined;
+  readonly sent: number;
   readonly refusal: Refusal;
   readonly kinds: readonly HoldKind[];
   readonly memory: Memory;
+  readonly renewal: Renewal;
+  readonly gather: undefined;
+  readonly contend: Contention;
   readonly close: undefined;
 }
 
@@ -42,4 +93,12 @@ export interface Envelope {
 }
 
 export type Reply =
-  { readonly id: number; readonly answer: unknown } | { readonly id: number; readonly error: string };
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly error: string }
+  /** A rejection or an exception that nobody caught: in a program of its own it would have ended the process. */
+  | { readonly uncaught: string };
+
+/** The clock that all processes of a machine share. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

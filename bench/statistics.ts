@@ -17,6 +17,23 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
+/** @param share from 0 to 1. @returns the smallest value that so many are not above; NaN of nothing */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
+}
+
+/**
+ * Jain's index of fairness: 1 when all have the same, 1/n when one has everything.
+ *
+ * R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness, DEC TR-301, 1984
+ */
+export function jain(shares: readonly number[]): number {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  const squares = shares.reduce((total, share) => total + share * share, 0);
+  return squares === 0 ? NaN : (sum * sum) / (shares.length * squares);
+}
+
 export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
 }

@@ -5,25 +5,33 @@
  * a closure of the adapter is not charged to the library.
  */
 export interface Contender<Held = unknown> {
-  readonly name: string;
-  /** One line for the report. */
-  readonly about: string;
-  /** The kinds of lease whose memory is measured. */
+  /** The kinds of lease whose memory is measured; none where holding costs nothing that the library knows of. */
   readonly kinds: readonly HoldKind[];
   /** Opens it over these masters, on connections of its own; resolves when all of them are ready. */
   open(urls: readonly string[]): Promise<Session<Held>>;
 }
 
-/** One opened contender. */
+/** One opened contender: one instance, one connection to each master. */
 export interface Session<Held = unknown> {
   /** Resolves with what is held. Without `asked` it is called as a user with no wishes would call it. */
   acquire(resource: string, asked?: Asked): Promise<Held>;
   release(held: Held): Promise<unknown>;
   /** Reads the signal by which a holder hears of loss, where there is one. */
   watch?(held: Held): void;
+  /** Takes a lease that the library renews by itself until it is let go; absent where it has no renewal. */
+  keep?(resource: string, ttlMs: number): Promise<Kept>;
   /** Resolves when every master is connected and has answered all that it was sent. */
   settled(): Promise<void>;
+  /** Commands that were sent to the masters so far. Counting begins with the first call. */
+  sent(): number;
   close(): Promise<void>;
+}
+
+/** A lease that the library renews. */
+export interface Kept {
+  /** Whether the library believes that it is held. */
+  isHeld(): boolean;
+  letGo(): Promise<unknown>;
 }
 
 /** What a scenario may ask for. A contender that has no such thing ignores it. */
@@ -38,3 +46,8 @@ export interface HoldKind {
   readonly renew: boolean;
   readonly isWatched: boolean;
 }
+
+/** The ttl of all contenders where a scenario asks for no other. */
+export const TTL_MS = 30_000;
+
+export const PLAIN_HOLD: HoldKind = { label: 'held', renew: false, isWatched: false };

@@ -1,50 +1,54 @@
 /**
- * The floor: what the commands of a quorum lock cost on their own, in plain ioredis, written as lean as a good engineer
- * would. Both steps are sent to all masters and return at the quorum.
+ * The floors: what the commands of a quorum lock cost on their own, in plain ioredis, written as lean as a good engineer
+ * would. Both steps go to all masters.
  *
- * It is no lock to use: it has no validity, no timeouts, no undo and no retry, and it trusts every client to be connected.
+ * They are no locks to use: no validity, no timeouts, no undo and no retry, and they trust every client to be connected.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { DEFAULTS } from '../../lib/index.js';
 import { quorumOf } from '../../lib/quorum.js';
 import { RELEASE } from '../../lib/scripts.js';
-import type { Contender, Session } from './contender.js';
-import { closeClients, openClients, settleClients } from './clients.js';
+import { type ClientOptions, ClientSession, openClients } from './clients.js';
+import { type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 
 interface FloorHeld {
   readonly resource: string;
   readonly token: string;
 }
 
-const DIGEST = createHash('sha1').update(RELEASE.source).digest('hex');
+/** @param votesOf how many of N answers a step waits for */
+export function floorOf(
+  votesOf: (nodes: number) => number,
+  options: ClientOptions = {},
+): Contender<FloorHeld> {
+  return {
+    kinds: [PLAIN_HOLD],
+    async open(urls) {
+      const clients = await openClients(urls, options);
+      // a master that comes back without its data has lost its scripts too
+      for (const client of clients) client.on('ready', () => void loadScript(client).catch(() => undefined));
+      await Promise.all(clients.map(loadScript));
+      return new FloorSession(clients, votesOf(urls.length));
+    },
+  };
+}
 
-export const floor: Contender<FloorHeld> = {
-  name: 'floor',
-  about: 'plain ioredis: the same commands to all masters, returns at the quorum, checks nothing',
-  kinds: [{ label: 'resource and token', renew: false, isWatched: false }],
-  async open(urls) {
-    const clients = await openClients(urls);
-    // a master that comes back without its data has lost its scripts too
-    for (const client of clients) client.on('ready', () => void loadScript(client).catch(() => undefined));
-    await Promise.all(clients.map(loadScript));
-    return new FloorSession(clients);
-  },
-};
+export { quorumOf };
+
+const DIGEST = createHash('sha1').update(RELEASE.source).digest('hex');
 
 function loadScript(client: Redis): Promise<unknown> {
   return client.script('LOAD', RELEASE.source);
 }
 
-class FloorSession implements Session<FloorHeld> {
-  readonly #clients: readonly Redis[];
-  readonly #quorum: number;
+class FloorSession extends ClientSession implements Session<FloorHeld> {
+  readonly #votes: number;
   readonly #spare: number;
 
-  constructor(clients: readonly Redis[]) {
-    this.#clients = clients;
-    this.#quorum = quorumOf(clients.length);
-    this.#spare = clients.length - this.#quorum;
+  constructor(clients: readonly Redis[], votes: number) {
+    super(clients);
+    this.#votes = votes;
+    this.#spare = clients.length - votes;
   }
 
   acquire(resource: string): Promise<FloorHeld> {
@@ -57,10 +61,10 @@ class FloorSession implements Session<FloorHeld> {
       };
       const onReply = (reply: 'OK' | null): void => {
         if (reply !== 'OK') onFailure();
-        else if (++granted === this.#quorum) resolve({ resource, token });
+        else if (++granted === this.#votes) resolve({ resource, token });
       };
-      for (const client of this.#clients) {
-        client.set(resource, token, 'PX', DEFAULTS.ttlMs, 'NX').then(onReply, onFailure);
+      for (const client of this.clients) {
+        client.set(resource, token, 'PX', TTL_MS, 'NX').then(onReply, onFailure);
       }
     });
   }
@@ -73,20 +77,11 @@ class FloorSession implements Session<FloorHeld> {
         if (++failed > this.#spare) reject(new Error('no quorum'));
       };
       const onReply = (): void => {
-        if (++confirmed === this.#quorum) resolve();
+        if (++confirmed === this.#votes) resolve();
       };
-      for (const client of this.#clients) {
+      for (const client of this.clients) {
         client.evalsha(DIGEST, 1, resource, token).then(onReply, onFailure);
       }
     });
-  }
-
-  settled(): Promise<void> {
-    return settleClients(this.#clients);
-  }
-
-  close(): Promise<void> {
-    closeClients(this.#clients);
-    return Promise.resolve();
   }
 }

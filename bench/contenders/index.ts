@@ -1,10 +1,123 @@
-/** All contenders, by name. Each is loaded only by the process that runs it. */
+/**
+ * All contenders, in the order of the report. Each is loaded only by the process that runs it. A further algorithm is
+ * one more file and one more entry.
+ */
 import type { Contender } from './contender.js';
 
+export interface Entry {
+  /** How the report calls it. */
+  readonly label: string;
+  readonly kind: 'own' | 'floor' | 'peer';
+  /** What was set, or how it differs; one line for the report. */
+  readonly about: string;
+  /** Whether it waits for a lock that is held: what does not is no contender for one key. */
+  readonly waits: boolean;
+  /** Renews by itself. */
+  readonly renews: boolean;
+  /** Takes part in a quick run, too. */
+  readonly isQuick: boolean;
+  /** Its name in bench/package.json. */
+  readonly module?: string;
+  load(): Promise<{ readonly contender: Contender }>;
+}
+
+const own = { kind: 'own', waits: true, renews: true, isQuick: true } as const;
+const floor = { kind: 'floor', waits: false, renews: false } as const;
+const peer = { kind: 'peer', waits: true, renews: true } as const;
+
 export const CONTENDERS = {
-  floor: async (): Promise<Contender> => (await import('./floor.js')).floor,
-  quorate: async (): Promise<Contender> => (await import('./quorate.js')).quorate,
-  plain: async (): Promise<Contender> => (await import('./quorate.js')).plain,
-} as const;
+  quorate: {
+    ...own,
+    label: 'quorate',
+    about: 'this library as it comes: fencing tokens',
+    load: () => import('./quorate.js'),
+  },
+  'quorate-unfenced': {
+    ...own,
+    isQuick: false,
+    label: 'quorate, no fencing',
+    about: '`fencing: false`',
+    load: () => import('./quorate-unfenced.js'),
+  },
+  'quorate-plain': {
+    ...own,
+    label: 'quorate, plain',
+    about:
+      'fencing, guard and (once there is such a thing) fair waiting off; today the same as without fencing',
+    load: () => import('./quorate-plain.js'),
+  },
+  'floor-quorum': {
+    ...floor,
+    isQuick: true,
+    label: 'plain ioredis, quorum',
+    about: 'the floor of all ratios: the same commands, returns at the quorum, checks nothing',
+    load: () => import('./floor-quorum.js'),
+  },
+  'floor-all': {
+    ...floor,
+    isQuick: false,
+    label: 'plain ioredis, all',
+    about: 'the same, waits for all masters',
+    load: () => import('./floor-all.js'),
+  },
+  'floor-pipelining': {
+    ...floor,
+    isQuick: true,
+    label: 'plain ioredis, pipelining',
+    about: 'returns at the quorum, `enableAutoPipelining: true`',
+    load: () => import('./floor-pipelining.js'),
+  },
+  redlock4: {
+    ...peer,
+    renews: false,
+    isQuick: false,
+    label: 'redlock 4',
+    about: 'defaults: 10 retries, 200 ± 100 ms apart; no renewal',
+    module: 'redlock4',
+    load: () => import('./redlock4.js'),
+  },
+  redlock5: {
+    ...peer,
+    isQuick: true,
+    label: 'redlock 5 beta',
+    about: 'defaults: 10 retries, 200 ± 100 ms apart; `using` extends 500 ms before the end',
+    module: 'redlock5',
+    load: () => import('./redlock5.js'),
+  },
+  sesamecare: {
+    ...peer,
+    isQuick: false,
+    label: '@sesamecare-oss/redlock',
+    about: 'a fork of redlock 5; the same defaults',
+    module: '@sesamecare-oss/redlock',
+    load: () => import('./sesamecare.js'),
+  },
+  'redlock-universal': {
+    ...peer,
+    isQuick: false,
+    label: 'redlock-universal',
+    about: 'defaults: 3 retries, 200 ms apart; with one master `createLock`: 100 ms apart',
+    module: 'redlock-universal',
+    load: () => import('./redlock-universal.js'),
+  },
+  'redis-semaphore': {
+    ...peer,
+    isQuick: true,
+    label: 'redis-semaphore',
+    about:
+      'defaults: `RedlockMutex`, with one master `Mutex`; tries every 10 ms for 10 s; every lock is renewed',
+    module: 'redis-semaphore',
+    load: () => import('./redis-semaphore.js'),
+  },
+} as const satisfies Record<string, Entry>;
 
 export type ContenderName = keyof typeof CONTENDERS;
+
+/** What all ratios are taken against. */
+export const FLOOR = 'floor-quorum' satisfies ContenderName;
+
+export const NAMES = Object.keys(CONTENDERS) as readonly ContenderName[];
+
+export function entryOf(name: ContenderName): Entry {
+  return CONTENDERS[name];
+}

@@ -1,23 +1,48 @@
 import { expect } from 'chai';
+import { NAMES } from '../../bench/contenders/index.js';
 import { parseOptions, USAGE } from '../../bench/options.js';
+import { PLANS, SCENARIOS } from '../../bench/plan.js';
 
 describe('bench: the command line', () => {
-  it('without arguments: a full run into bench/results', () => {
+  it('without arguments: a full run of everything into bench/results, and nothing is published', () => {
     const options = parseOptions([]);
-    expect(options).to.include({ isSmoke: false, out: 'bench/results', leases: 10_000 });
+    expect(options).to.include({ mode: 'full', out: 'bench/results', publish: false, from: undefined });
+    expect(options?.plan).to.deep.equal(PLANS.full);
+    expect(options?.scenarios).to.deep.equal(SCENARIOS);
+    expect(options?.contenders).to.deep.equal(NAMES);
   });
 
-  it('--quick and --smoke do less, and only --smoke says that its figures mean nothing', () => {
-    const [full, quick, smoke] = [[], ['--quick'], ['--smoke']].map((args) => parseOptions(args));
-    const work = (options = full): number =>
-      options === undefined ? NaN : options.rounds * options.slices * options.sliceMs;
-    expect(work(quick)).to.be.lessThan(work(full));
-    expect(work(smoke)).to.be.lessThan(work(quick));
-    expect([full, quick, smoke].map((options) => options?.isSmoke)).to.deep.equal([false, false, true]);
+  it('--quick and --smoke do less', () => {
+    const [full = NaN, quick = NaN, smoke = NaN] = [[], ['--quick'], ['--smoke']].map((args) => {
+      const { rounds, slices, sliceMs } = parseOptions(args)?.plan ?? PLANS.full;
+      return rounds * slices * sliceMs;
+    });
+    expect(quick).to.be.lessThan(full);
+    expect(smoke).to.be.lessThan(quick);
+  });
+
+  it('--quick leaves contenders out, but neither ours nor the floor of the ratios', () => {
+    const { contenders = [] } = parseOptions(['--quick']) ?? {};
+    expect(contenders.length).to.be.lessThan(NAMES.length);
+    expect(contenders).to.include.members(['quorate', 'quorate-plain', 'floor-quorum']);
   });
 
   it('--rounds and --out go before what the mode says', () => {
-    expect(parseOptions(['--quick', '--rounds', '2', '--out', 'x'])).to.include({ rounds: 2, out: 'x' });
+    const options = parseOptions(['--quick', '--rounds', '2', '--out', 'x']);
+    expect(options?.out).to.equal('x');
+    expect(options?.plan.rounds).to.equal(2);
+  });
+
+  it('--rounds never adds rounds to the scenarios that take long', () => {
+    expect(parseOptions(['--rounds', '2'])?.plan).to.include({ faultRounds: 2, contentionRounds: 2 });
+    const { faultRounds, contentionRounds } = PLANS.full;
+    expect(parseOptions(['--rounds', '100'])?.plan).to.include({ faultRounds, contentionRounds });
+  });
+
+  it('--only and --contenders choose, in the order of the report', () => {
+    const options = parseOptions(['--only', 'memory, sequential', '--contenders', 'redlock5,quorate']);
+    expect(options?.scenarios).to.deep.equal(['sequential', 'memory']);
+    expect(options?.contenders).to.deep.equal(['quorate', 'redlock5']);
   });
 
   it('--help gives nothing to run', () => {
@@ -34,13 +59,29 @@ describe('bench: the command line', () => {
     [['--fast'], /--fast/],
     [['quick'], /quick/],
     [['--quick', '--smoke'], /--quick and --smoke/],
+    [['--only', 'sequential,speed'], /--only.*sequential.*"speed"/],
+    [['--only', ''], /--only.*""/],
+    [['--contenders', 'redlock6'], /--contenders.*redlock5.*"redlock6"/],
+    [['--publish', '--smoke'], /--publish.*--smoke/],
+    [['--publish', '--only', 'memory'], /--publish.*--only/],
+    [['--publish', '--contenders', 'quorate'], /--publish.*--contenders/],
   ] as const) {
     it(`${args.join(' ')} is refused, by name`, () => {
       expect(() => parseOptions(args)).to.throw(message);
     });
   }
 
-  it('the usage names every option', () => {
-    for (const name of ['--quick', '--smoke', '--rounds', '--out']) expect(USAGE).to.include(name);
+  it('the usage names every option, every scenario and every contender', () => {
+    const options = [
+      '--quick',
+      '--smoke',
+      '--only',
+      '--contenders',
+      '--rounds',
+      '--out',
+      '--from',
+      '--publish',
+    ];
+    for (const name of [...options, ...SCENARIOS, ...NAMES]) expect(USAGE).to.include(name);
   });
 });

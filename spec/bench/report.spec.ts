@@ -1,38 +1,8 @@
 import { expect } from 'chai';
-import { markdownTable, type Results, textTable, toChart, toMarkdown, toText } from '../../bench/report.js';
-import type { Figures } from '../../bench/statistics.js';
-
-const LATENCY = { p50Us: 111.4, p95Us: 222.5, p99Us: 333, meanUs: 120 };
-const FIGURES: Figures = {
-  pairs: 1_000,
-  failures: 0,
-  failure: undefined,
-  pairsPerSecond: 4_321.4,
-  cpuPerPairUs: 99.6,
-  acquire: LATENCY,
-  release: LATENCY,
-  pair: LATENCY,
-};
-const RATIO = { median: 0.976, min: 0.91, max: 1.04 };
-
-function results(over: Partial<Results> = {}): Results {
-  return {
-    command: 'npm run bench -- --quick',
-    isSmoke: false,
-    surroundings: { Node: 'v20.0.0', CPU: '2 × x' },
-    rounds: 5,
-    healthy: [1, 3].map((nodes) => ({
-      nodes,
-      floor: FIGURES,
-      quorate: { figures: FIGURES, ratio: RATIO, cpuRatio: RATIO },
-      plain: { figures: FIGURES, ratio: RATIO, cpuRatio: RATIO },
-    })),
-    faults: [{ nodes: 5, fault: 'one frozen', figures: { ...FIGURES, failures: 7 }, ratio: RATIO }],
-    refusals: [{ fault: '3 of 5 dead', code: 'NO_QUORUM', elapsedMs: { median: 501, min: 500, max: 502 } }],
-    memory: [{ contender: 'quorate', kind: 'plain', bytesPerLease: 447 }],
-    ...over,
-  };
-}
+import { markdownTable, textTable } from '../../bench/report/table.js';
+import { toMarkdown, toText } from '../../bench/report/text.js';
+import { BEGIN, between, END, picturesOf } from '../../bench/report/publish.js';
+import { FIGURES, results } from './report-results.js';
 
 describe('bench: tables', () => {
   it('as text: columns are as wide as their widest cell, numbers to the right', () => {
@@ -47,48 +17,90 @@ describe('bench: tables', () => {
     ).to.deep.equal(['name           n', '---------  -----', 'a              1', 'long name  1,000']);
   });
 
-  it('as Markdown: numbers to the right', () => {
-    expect(markdownTable(['name', 'n'], [['a', '1']]).split('\n')).to.deep.equal([
+  it('as Markdown: numbers to the right, and a bar in a cell does not end it', () => {
+    expect(markdownTable(['name', 'n'], [['a|b', '1']]).split('\n')).to.deep.equal([
       '| name | n |',
       '| --- | ---: |',
-      '| a | 1 |',
+      '| a\\|b | 1 |',
     ]);
   });
 
-  it('as text and as Markdown: rates, ratios with their range, errors with their code, and where it was measured', () => {
+  it('as text and as Markdown: every figure of every scenario, with its range, and where it was measured', () => {
+    const figures = ['4,321', '0.98 (0.91–1.04)', '111 / 223 / 333', '99.6'];
+    const held = ['1.87', '15.2', '905', '447', '21.0 (20.0–22.0)', '1,740'];
+    const contended = ['346 (300–400)', '1.23', '45.6', '11.5', '0.88', '1,234'];
+    const cost = ['10.0', '4.00', '62.1', '742'];
     for (const text of [toText(results()), toMarkdown(results())]) {
-      for (const part of [
-        '4,321',
-        '0.98',
-        '0.91–1.04',
-        '111 / 223 / 333',
-        'NO_QUORUM',
-        '501',
-        '447',
-        'v20.0.0',
-      ]) {
+      for (const part of [...figures, ...held, ...contended, ...cost, '501 (500–502) NO_QUORUM', 'v20.0.0']) {
         expect(text).to.include(part);
       }
-      expect(text).to.match(/one frozen.*\b7\b/); // steps that failed are shown
-      expect(text).to.not.match(/NaN|undefined|Infinity/);
+      expect(text).to.not.match(/NaN|undefined|Infinity|\[object/);
     }
   });
 
-  it('the Markdown ends with the command that makes it', () => {
-    expect(toMarkdown(results()).endsWith('`npm run bench -- --quick`')).to.equal(true);
+  it('a peer that hangs is a row with its cap; failed steps and errors that nobody caught are told', () => {
+    for (const text of [toText(results()), toMarkdown(results())]) {
+      expect(text).to.match(/redlock 4 .*hangs \(> 5 s\)/);
+      expect(text).to.match(/redis-semaphore .*4,321.*hangs \(> 5 s\)/);
+      expect(text).to.match(/quorate .*0\.98 \(0\.91–1\.04\), 7 failed/);
+      expect(text).to.match(/redlock 5 beta, faults: 3 × .*unhandled rejection: Error: x/);
+    }
   });
 
-  it('a smoke run says that its figures mean nothing', () => {
-    expect(toText(results({ isSmoke: true }))).to.include('figures mean nothing');
-    expect(toText(results())).to.not.include('mean nothing');
+  it('a contender that was left out is told, with why', () => {
+    expect(toText(results({ leftOut: ['redlock5: no registry'] }))).to.include(
+      'Left out: redlock5: no registry',
+    );
+  });
+
+  it('the Markdown says what was set for each contender that took part, and ends with the command', () => {
+    const text = toMarkdown(results());
+    expect(text).to.match(/\| redlock 4 \| defaults: 10 retries/);
+    expect(text).to.not.include('| @sesamecare-oss/redlock |');
+    expect(text.endsWith('`npm run bench`')).to.equal(true);
+  });
+
+  it('a smoke run says that its figures mean nothing, a quick one that it is a look', () => {
+    expect(toText(results({ mode: 'smoke' }))).to.include('figures mean nothing');
+    expect(toText(results({ mode: 'quick' }))).to.include('a look');
+    expect(toText(results())).to.not.match(/mean nothing|a look/);
+  });
+
+  it('scenarios that were not run leave no empty table', () => {
+    const text = toText(results({ loads: [], contention: [], memory: [] }));
+    expect(text).to.not.match(/In sequence|One key|Heap per held/);
+    expect(text).to.include('The package');
   });
 });
 
-describe('bench: the chart', () => {
-  it('is an SVG with both contenders and the faults, and nothing in it moves', () => {
-    const svg = toChart(results());
-    expect(svg.startsWith('<svg')).to.equal(true);
-    for (const text of ['plain ioredis', 'quorate', 'one frozen', '0.98']) expect(svg).to.include(text);
-    expect(svg).to.not.match(/<animate|@keyframes/);
+describe('bench: the published page', () => {
+  const page = `# a\n\n${BEGIN}\n\nold\n\n${END}\n\nb\n`;
+
+  it('what stands between the markers is replaced, and nothing else', () => {
+    expect(between(page, 'new')).to.equal(`# a\n\n${BEGIN}\n\nnew\n\n${END}\n\nb\n`);
+  });
+
+  for (const [what, text] of [
+    ['none', '# a'],
+    ['one', `# a\n${BEGIN}\n`],
+    ['the wrong order', `${END}\n${BEGIN}`],
+    ['two beginnings', `${BEGIN}\n${BEGIN}\n${END}`],
+    ['two ends', `${BEGIN}\n${END}\n${END}`],
+  ] as const) {
+    it(`markers: ${what}: refused, and nothing is written over`, () => {
+      expect(() => between(text, 'new')).to.throw(/markers|needs/);
+    });
+  }
+
+  it('each picture stands once, before the first table of its subject, for light and dark pages', () => {
+    const seven = { nodes: 7, inFlight: 1, contender: 'quorate', figures: FIGURES } as const;
+    const run = results({ loads: [...results().loads, seven] }); // two tables of one subject
+    const text = toMarkdown(run, picturesOf(run, 'figures'));
+    for (const name of ['sequential', 'parallel', 'faults', 'contention', 'footprint']) {
+      expect(text.split(`figures/bench-${name}-light.svg`), name).to.have.length(2);
+      expect(text.split(`figures/bench-${name}-dark.svg`), name).to.have.length(2);
+    }
+    expect(text.indexOf('bench-faults-light.svg')).to.be.lessThan(text.indexOf('**N = 5 under faults'));
+    expect(text.indexOf('bench-faults-light.svg')).to.be.greaterThan(text.indexOf('**Different keys'));
   });
 });

@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import { createHistogram } from 'node:perf_hooks';
-import { type Figures, latencyOf, median, medianFigures, ratios, spread } from '../../bench/statistics.js';
+import {
+  type Figures,
+  jain,
+  latencyOf,
+  median,
+  medianFigures,
+  percentile,
+  ratios,
+  spread,
+} from '../../bench/statistics.js';
 
 const LATENCY = { p50Us: 1, p95Us: 2, p99Us: 3, meanUs: 1 };
 
@@ -44,6 +53,24 @@ describe('bench: medians and ratios', () => {
 
   it('refuses ratios of lists of different lengths: a round is missing', () => {
     expect(() => ratios([1, 2], [1])).to.throw(RangeError);
+  });
+});
+
+describe('bench: percentiles and fairness', () => {
+  it('a percentile is a value of the list, in whatever order', () => {
+    const values = [50, 10, 40, 20, 30, 100, 60, 90, 70, 80];
+    expect(percentile(values, 0.5)).to.equal(50);
+    expect(percentile(values, 0.99)).to.equal(100);
+    expect(percentile(values, 0.01)).to.equal(10);
+    expect(percentile([7], 0.5)).to.equal(7);
+    expect(percentile([], 0.5)).to.be.NaN;
+  });
+
+  it("Jain's index: 1 when all have the same, 1/n when one has all, and in between", () => {
+    expect(jain([3, 3, 3, 3])).to.equal(1);
+    expect(jain([8, 0, 0, 0])).to.equal(0.25);
+    expect(jain([1, 3])).to.equal(16 / 20);
+    expect(jain([0, 0])).to.be.NaN;
   });
 });
 

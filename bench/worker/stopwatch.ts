@@ -1,7 +1,7 @@
-/** Runs one contender, one pair after another, and counts. Lives in the worker process. */
+/** Runs one contender, so many pairs at a time, and counts. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Session } from './contenders/contender.js';
-import { type Figures, latencyOf } from './statistics.js';
+import type { Session } from '../contenders/contender.js';
+import { type Figures, latencyOf } from '../statistics.js';
 
 /** Names are used again: what is measured is the lock, not the growth of a set of strings. */
 const RESOURCES = 1_024;
@@ -9,7 +9,6 @@ const RESOURCES = 1_024;
 export class Stopwatch {
   readonly #session: Session;
   readonly #resources: readonly string[];
-  #next = 0;
   #pairs = 0;
   #failures = 0;
   #failure: string | undefined;
@@ -24,14 +23,14 @@ export class Stopwatch {
     this.#resources = Array.from({ length: RESOURCES }, (_, i) => `${prefix}:${i}`);
   }
 
-  /** Pairs in sequence for that long; adds to what was counted. */
-  async run(durationMs: number): Promise<void> {
+  /** Pairs for that long, `inFlight` at a time, each on names of its own; adds to what was counted. */
+  async run(durationMs: number, inFlight: number): Promise<void> {
     const cpu = process.cpuUsage();
     const startMs = performance.now();
     const endMs = startMs + durationMs;
-    let nowMs = startMs;
-    while (nowMs < endMs) nowMs = await this.#once(nowMs);
-    this.#wallMs += nowMs - startMs;
+    const lanes = Array.from({ length: inFlight }, (_, lane) => this.#lane(lane, inFlight, startMs, endMs));
+    await Promise.all(lanes);
+    this.#wallMs += performance.now() - startMs;
     const { user, system } = process.cpuUsage(cpu);
     this.#cpuUs += user + system;
   }
@@ -43,8 +42,8 @@ export class Stopwatch {
       pairs,
       failures: this.#failures,
       failure: this.#failure,
-      pairsPerSecond: (pairs * 1_000) / this.#wallMs,
-      cpuPerPairUs: this.#cpuUs / pairs,
+      pairsPerSecond: this.#wallMs === 0 ? 0 : (pairs * 1_000) / this.#wallMs,
+      cpuPerPairUs: this.#cpuUs / Math.max(1, pairs),
       acquire: latencyOf(this.#acquire),
       release: latencyOf(this.#release),
       pair: latencyOf(this.#pair),
@@ -55,9 +54,15 @@ export class Stopwatch {
     return figures;
   }
 
+  async #lane(lane: number, lanes: number, startMs: number, endMs: number): Promise<void> {
+    let nowMs = startMs;
+    for (let next = lane; nowMs < endMs; next = (next + lanes) % RESOURCES) {
+      nowMs = await this.#once(this.#resources[next] ?? '', nowMs);
+    }
+  }
+
   /** @returns the instant at which the pair ended, which is where the next one begins */
-  async #once(startMs: number): Promise<number> {
-    const resource = this.#resources[this.#next++ % RESOURCES] ?? '';
+  async #once(resource: string, startMs: number): Promise<number> {
     try {
       const held = await this.#session.acquire(resource);
       const heldMs = performance.now();
@@ -71,6 +76,7 @@ export class Stopwatch {
     } catch (error) {
       this.#failures++;
       this.#failure ??= String(error);
+      await new Promise(setImmediate); // what fails at once must not keep the timers and replies from running
       return performance.now();
     }
   }

@@ -1,0 +1,138 @@
+/** What is measured, how often and for how long. */
+
+export const SCENARIOS = [
+  'sequential',
+  'parallel',
+  'faults',
+  'refusals',
+  'contention',
+  'cost',
+  'renewal',
+  'memory',
+  'package',
+] as const;
+
+export type ScenarioName = (typeof SCENARIOS)[number];
+export type Mode = 'full' | 'quick' | 'smoke';
+
+/** So many masters, and so many pairs in flight. */
+export interface Load {
+  readonly nodes: number;
+  readonly inFlight: number;
+}
+
+export const LOADS: Readonly<Record<'sequential' | 'parallel', readonly Load[]>> = {
+  sequential: [1, 3, 5, 7].map((nodes) => ({ nodes, inFlight: 1 })),
+  parallel: [
+    { nodes: 5, inFlight: 64 },
+    { nodes: 5, inFlight: 512 },
+    { nodes: 1, inFlight: 64 },
+  ],
+};
+
+export const MOST_MASTERS = 7;
+/** The quorum of all scenarios but the first two. */
+export const QUORUM_OF = 5;
+/** How long `acquire` may wait when a majority is gone, where it can be told. */
+export const WAIT_MS = 500;
+export const HOLD_MS = 1;
+
+export interface Plan {
+  readonly rounds: number;
+  /** How long one contender runs before it is the next one's turn, in ms. */
+  readonly sliceMs: number;
+  /** So many turns each, in one round. */
+  readonly slices: number;
+  /** How long each contender runs under each load before anything is measured. */
+  readonly warmUpMs: number;
+  readonly faultRounds: number;
+  readonly faultMs: number;
+  readonly refusalRounds: number;
+  readonly contentionRounds: number;
+  readonly contentionMs: number;
+  /** Runs before that which are not counted. */
+  readonly contentionWarmUpMs: number;
+  readonly crowds: readonly number[];
+  readonly costMs: number;
+  readonly renewed: number;
+  readonly renewedTtlMs: number;
+  /** At least one ttl: a library may renew as late as shortly before its end. */
+  readonly renewalMs: number;
+  readonly leases: number;
+  readonly imports: number;
+  /** What answers so much later than it should, hangs. */
+  readonly capMs: number;
+  /** The same under a fault, where hanging is what some do. */
+  readonly faultCapMs: number;
+  /** How long an acquisition may take to fail when a majority is gone. */
+  readonly refusalCapMs: number;
+}
+
+// many short turns: what else the machine does then falls on all contenders alike
+const FULL: Plan = {
+  rounds: 9,
+  sliceMs: 100,
+  slices: 3,
+  warmUpMs: 800,
+  faultRounds: 4,
+  faultMs: 400,
+  refusalRounds: 3,
+  contentionRounds: 3,
+  contentionMs: 2_000,
+  contentionWarmUpMs: 500,
+  crowds: [2, 10, 50],
+  costMs: 1_000,
+  renewed: 10_000,
+  renewedTtlMs: 10_000,
+  renewalMs: 20_000,
+  leases: 10_000,
+  imports: 9,
+  capMs: 10_000,
+  faultCapMs: 5_000,
+  refusalCapMs: 20_000,
+};
+
+const QUICK: Plan = {
+  ...FULL,
+  rounds: 3,
+  slices: 2,
+  warmUpMs: 300,
+  faultRounds: 1,
+  faultMs: 200,
+  refusalRounds: 1,
+  contentionRounds: 1,
+  contentionMs: 1_500,
+  crowds: [10],
+  costMs: 300,
+  renewed: 2_000,
+  renewedTtlMs: 5_000,
+  renewalMs: 5_000,
+  leases: 2_000,
+  imports: 3,
+  faultCapMs: 1_000,
+  refusalCapMs: 3_000,
+};
+
+const SMOKE: Plan = {
+  ...QUICK,
+  rounds: 1,
+  sliceMs: 30,
+  slices: 1,
+  warmUpMs: 30,
+  faultMs: 30,
+  contentionMs: 300,
+  contentionWarmUpMs: 100,
+  crowds: [4],
+  costMs: 50,
+  renewed: 100,
+  renewalMs: 200,
+  leases: 200,
+  imports: 1,
+  refusalCapMs: 1_500,
+};
+
+export const PLANS: Readonly<Record<Mode, Plan>> = { full: FULL, quick: QUICK, smoke: SMOKE };
+
+export function describeLoad({ nodes, inFlight }: Load): string {
+  return inFlight === 1 ? `N = ${nodes}` : `N = ${nodes}, ${inFlight} in flight`;
+}

@@ -1,0 +1,41 @@
+/** Numbers as the report writes them. */
+import { type ContenderName, entryOf } from '../contenders/index.js';
+import type { Latency, Spread } from '../statistics.js';
+
+/** Stands where there is no figure. */
+export const NONE = '–';
+
+export function whole(value: number | undefined): string {
+  return value === undefined || !Number.isFinite(value) ? NONE : Math.round(value).toLocaleString('en-US');
+}
+
+/** Three digits that count, as far as they stand before or close behind the point. */
+export function short(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return NONE;
+  const size = Math.abs(value);
+  return size >= 100 ? whole(value) : value.toFixed(size >= 10 ? 1 : 2);
+}
+
+export function withRange(spread: Spread | undefined, write = two): string {
+  if (spread === undefined) return NONE;
+  return `${write(spread.median)} (${write(spread.min)}–${write(spread.max)})`;
+}
+
+export function two(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(2) : NONE;
+}
+
+/** In µs: p50 / p95 / p99. */
+export function latency({ p50Us, p95Us, p99Us }: Latency): string {
+  return [p50Us, p95Us, p99Us].map(whole).join(' / ');
+}
+
+export function labelOf(name: ContenderName): string {
+  return entryOf(name).label;
+}
+
+/** Long enough to tell what went wrong; the whole text is in the JSON. */
+export function brief(trouble: string): string {
+  const [line = ''] = trouble.split('\n');
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}

@@ -1,0 +1,78 @@
+/** The tables and pictures within docs/BENCHMARKS.md. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import type { Results } from '../results.js';
+import { type Chart, drawChart } from './chart.js';
+import { charts } from './charts.js';
+import { toMarkdown } from './text.js';
+
+const DOCUMENT = fileURLToPath(new URL('../../docs/BENCHMARKS.md', import.meta.url));
+export const BEGIN = '<!-- bench: begin; written by npm run bench -- --publish -->';
+export const END = '<!-- bench: end -->';
+
+/** Each picture stands before the first table of its subject. */
+const PLACES: readonly (readonly [RegExp, string])[] = [
+  [/^In sequence/, 'sequential'],
+  [/^Different keys/, 'parallel'],
+  [/^N = 5 under faults/, 'faults'],
+  [/^One key/, 'contention'],
+  [/renewed by the library/, 'footprint'],
+];
+
+/** @returns the files that were written */
+export async function publish(results: Results): Promise<readonly string[]> {
+  const figures = await writeCharts(results, join(dirname(DOCUMENT), 'figures'));
+  const text = await readFile(DOCUMENT, 'utf8');
+  const options = await resolveConfig(DOCUMENT);
+  const filled = between(text, toMarkdown(results, picturesOf(results, 'figures')));
+  await writeFile(DOCUMENT, await format(filled, { ...options, parser: 'markdown' }));
+  return [DOCUMENT, ...figures];
+}
+
+/** @returns the files that were written: two for each picture, since a page may be light or dark */
+export async function writeCharts(results: Results, folder: string): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true });
+  const files: string[] = [];
+  for (const chart of charts(results)) {
+    for (const theme of ['light', 'dark'] as const) {
+      const file = join(folder, `bench-${chart.name}-${theme}.svg`);
+      await writeFile(file, drawChart(chart, theme));
+      files.push(file);
+    }
+  }
+  return files;
+}
+
+/** @throws Error when the document has not both markers, in this order, once each */
+export function between(text: string, content: string): string {
+  const from = text.indexOf(BEGIN);
+  const to = text.indexOf(END);
+  if (from < 0 || to < from || text.includes(BEGIN, from + 1) || text.includes(END, to + 1)) {
+    throw new Error(`the document needs ${BEGIN} and ${END}, once each`);
+  }
+  return `${text.slice(0, from + BEGIN.length)}\n\n${content}\n\n${text.slice(to)}`;
+}
+
+/** @returns for a table's title, the picture that goes before it; each picture once */
+export function picturesOf(results: Results, folder: string): (title: string) => string | undefined {
+  const left = new Map(charts(results).map((chart) => [chart.name, chart]));
+  return (title) => {
+    const name = PLACES.find(([pattern]) => pattern.test(title))?.[1];
+    const chart = name === undefined ? undefined : left.get(name);
+    if (name === undefined || chart === undefined) return undefined;
+    left.delete(name);
+    return picture(chart, folder);
+  };
+}
+
+function picture({ name, title }: Chart, folder: string): string {
+  const file = (theme: string): string => `${folder}/bench-${name}-${theme}.svg`;
+  return [
+    '<picture>',
+    `  <source media="(prefers-color-scheme: dark)" srcset="${file('dark')}">`,
+    `  <img alt="${title}" src="${file('light')}">`,
+    '</picture>',
+  ].join('\n');
+}

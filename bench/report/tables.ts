@@ -1,0 +1,183 @@
+/** The tables of a run. Pure: nothing is measured here. */
+import { describeLoad } from '../plan.js';
+import type { ContentionRow, FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
+import { brief, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
+import type { Row, Table } from './table.js';
+
+export function tables(results: Results): readonly Table[] {
+  return [
+    ...loadTables(results.loads),
+    faultTable(results.faults),
+    refusalTable(results.refusals),
+    ...contentionTables(results.contention),
+    ...costTables(results),
+    ...heldTables(results),
+    packageTable(results),
+  ].filter(({ rows }) => rows.length > 0);
+}
+
+/** One group of rows for each value, in the order in which they come. */
+export function groupBy<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly (readonly [string, readonly Item[]])[] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item)) ?? [];
+    groups.set(keyOf(item), group);
+    group.push(item);
+  }
+  return [...groups];
+}
+
+function loadTables(loads: readonly LoadRow[]): readonly Table[] {
+  return groupBy(loads, describeLoad).map(([load, rows]) => {
+    const isSequential = rows[0]?.inFlight === 1;
+    const first = isSequential ? ['acquire, µs', 'release, µs'] : [];
+    return {
+      title: isSequential
+        ? `In sequence, ${load}: latency p50 / p95 / p99`
+        : `Different keys, ${load}: latency p50 / p95 / p99`,
+      head: ['', ...first, 'both, µs', 'pairs/s', 'to the floor (range)', 'CPU/pair, µs', 'to the floor'],
+      rows: rows.map(({ contender, trouble, figures, ratio, cpuRatio }): Row => {
+        if (figures === undefined) return failed(contender, trouble, 5 + first.length);
+        const { acquire, release, pair, pairsPerSecond, cpuPerPairUs, failures, failure } = figures;
+        return [
+          labelOf(contender) + (failures > 0 ? ` (${failures} failed: ${brief(failure ?? '')})` : ''),
+          ...(isSequential ? [latency(acquire), latency(release)] : []),
+          latency(pair),
+          whole(pairsPerSecond),
+          withRange(ratio),
+          short(cpuPerPairUs),
+          cpuRatio === undefined ? NONE : two(cpuRatio.median),
+        ];
+      }),
+    };
+  });
+}
+
+/** What went wrong stands in the first cell of figures. */
+function failed(contender: LoadRow['contender'], trouble: string | undefined, cells: number): Row {
+  return [labelOf(contender), brief(trouble ?? NONE), ...new Array<string>(cells - 1).fill('')];
+}
+
+function faultTable(faults: readonly FaultRow[]): Table {
+  const names = groupBy(faults, ({ fault }) => fault).map(([name]) => name);
+  return {
+    title: 'N = 5 under faults, in sequence: rate over the healthy rate of the same round (range)',
+    head: ['', 'healthy, pairs/s', ...names.slice(1)],
+    rows: groupBy(faults, ({ contender }) => contender).map(([, rows]) => {
+      const [healthy, ...others] = rows;
+      if (healthy === undefined) return [];
+      return [
+        labelOf(healthy.contender),
+        healthy.figures === undefined
+          ? brief(healthy.trouble ?? NONE)
+          : whole(healthy.figures.pairsPerSecond),
+        ...others.map(({ trouble, figures, ratio }) => {
+          if (figures === undefined) return brief(trouble ?? NONE);
+          return withRange(ratio) + (figures.failures > 0 ? `, ${figures.failures} failed` : '');
+        }),
+      ];
+    }),
+  };
+}
+
+function refusalTable(refusals: readonly RefusalRow[]): Table {
+  const names = groupBy(refusals, ({ fault }) => fault).map(([name]) => name);
+  return {
+    title: 'A majority of five gone: ms until the caller has the error (range), and the error',
+    head: ['', ...names],
+    rows: groupBy(refusals, ({ contender }) => contender).map(([, rows]) => [
+      ...rows.slice(0, 1).map(({ contender }) => labelOf(contender)),
+      ...rows.map(({ trouble, elapsedMs, code }) =>
+        trouble === undefined ? `${withRange(elapsedMs, whole)} ${code ?? ''}` : brief(trouble),
+      ),
+    ]),
+  };
+}
+
+function contentionTables(contention: readonly ContentionRow[]): readonly Table[] {
+  return groupBy(contention, ({ clients }) => String(clients)).map(([clients, rows]) => ({
+    title: `One key, N = 5, ${clients} clients in two processes, each holds it for 1 ms`,
+    head: [
+      '',
+      'grants/s (range)',
+      'hand-off p50, ms',
+      'p99, ms',
+      'requests/grant',
+      "Jain's index",
+      'longest gap, ms',
+      'gave up',
+      'overlaps',
+    ],
+    rows: rows.map(({ contender, trouble, figures }): Row => {
+      if (figures === undefined) return failed(contender, trouble, 8);
+      return [
+        labelOf(contender),
+        withRange(figures.grantsPerSecond, short),
+        short(figures.handOffP50Ms),
+        short(figures.handOffP99Ms),
+        short(figures.requestsPerGrant),
+        two(figures.jain),
+        whole(figures.longestGapMs),
+        whole(figures.gaveUp),
+        whole(figures.overlaps),
+      ];
+    }),
+  }));
+}
+
+function costTables({ cost }: Results): readonly Table[] {
+  return groupBy(cost, describeLoad).map(([load, rows]) => ({
+    title: `What one pair costs, ${load}`,
+    head: [
+      '',
+      'requests, all masters',
+      'commands per master',
+      'CPU of one master, µs',
+      'CPU of the client, µs',
+    ],
+    rows: rows.map(({ contender, trouble, figures }): Row => {
+      if (figures === undefined) return failed(contender, trouble, 4);
+      const { requests, commandsPerMaster, masterCpuUs, clientCpuUs } = figures;
+      return [labelOf(contender), ...[requests, commandsPerMaster, masterCpuUs, clientCpuUs].map(short)];
+    }),
+  }));
+}
+
+function heldTables({ renewal, memory, renewed, renewedTtlMs, leases }: Results): readonly Table[] {
+  return [
+    {
+      title: `${whole(renewed)} leases renewed by the library, N = 5, ttl ${renewedTtlMs / 1_000} s`,
+      head: ['', 'of a core, %', 'requests per lease and ttl', 'heap per lease, bytes', 'lost'],
+      rows: renewal.map(({ contender, trouble, corePercent, requestsPerTtl, bytesPerLease, lost }) =>
+        trouble === undefined
+          ? [labelOf(contender), short(corePercent), short(requestsPerTtl), whole(bytesPerLease), whole(lost)]
+          : failed(contender, trouble, 4),
+      ),
+    },
+    {
+      title: `Heap per held lease, ${whole(leases)} at once, N = 5, the name of its resource included`,
+      head: ['', 'bytes'],
+      rows: memory.map(({ contender, hold, trouble, bytesPerLease }) => [
+        `${labelOf(contender)}: ${hold}`,
+        trouble === undefined ? whole(bytesPerLease) : brief(trouble),
+      ]),
+    },
+  ];
+}
+
+function packageTable({ packages }: Results): Table {
+  return {
+    title: 'The package, with what it depends on, without ioredis',
+    head: ['', 'version', 'import, ms (range)', 'install, kB', 'packages'],
+    rows: packages.map((row) => [
+      labelOf(row.contender),
+      row.version ?? NONE,
+      row.trouble === undefined ? withRange(row.importMs, short) : brief(row.trouble),
+      row.installBytes === undefined ? NONE : whole(row.installBytes / 1_000),
+      whole(row.packages),
+    ]),
+  };
+}

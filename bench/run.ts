@@ -1,0 +1,159 @@
+/** One run: the scenarios in turn, each with processes of its own. */
+import { startMasters } from '../scripts/masters.js';
+import { type ContenderName, entryOf } from './contenders/index.js';
+import { compileWorker, Team } from './crew.js';
+import type { BenchOptions } from './options.js';
+import { installPeers } from './peers.js';
+import { LOADS, type Mode, type Plan, type ScenarioName } from './plan.js';
+import { Progress } from './progress.js';
+import type { Results, UncaughtRow } from './results.js';
+import { measureContention } from './scenarios/contention.js';
+import { measureCost } from './scenarios/cost.js';
+import { measureFaults, measureRefusals } from './scenarios/faults.js';
+import { measureMemory, measureRenewal } from './scenarios/held.js';
+import { measureLoads } from './scenarios/loads.js';
+import { measurePackages } from './scenarios/packages.js';
+import type { Scene } from './scenarios/scene.js';
+import { describeSurroundings } from './surroundings.js';
+
+type Found = Pick<
+  Results,
+  'loads' | 'faults' | 'refusals' | 'contention' | 'cost' | 'renewal' | 'memory' | 'packages'
+>;
+
+const NOTHING: Found = {
+  loads: [],
+  faults: [],
+  refusals: [],
+  contention: [],
+  cost: [],
+  renewal: [],
+  memory: [],
+  packages: [],
+};
+
+const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Found>>>> = {
+  sequential: async (scene) => ({ loads: await measureLoads(scene, LOADS.sequential) }),
+  parallel: async (scene) => ({ loads: await measureLoads(scene, LOADS.parallel) }),
+  faults: async (scene) => ({ faults: await measureFaults(scene) }),
+  refusals: async (scene) => ({ refusals: await measureRefusals(scene) }),
+  contention: async (scene) => ({ contention: await measureContention(scene) }),
+  cost: async (scene) => ({ cost: await measureCost(scene) }),
+  renewal: async (scene) => ({ renewal: await measureRenewal(scene) }),
+  memory: async (scene) => ({ memory: await measureMemory(scene) }),
+  package: async (scene) => ({ packages: await measurePackages(scene) }),
+};
+
+/** Where the registry does not answer soon, a smoke run goes without the peers. */
+const INSTALL_MS = { full: 300_000, quick: 60_000, smoke: 20_000 } as const;
+/** Where a smoke run lets all take part; contention takes long, so a few stand for all, and elsewhere a few of ours. */
+function takingPart(
+  mode: Mode,
+  scenario: ScenarioName,
+  all: readonly ContenderName[],
+): readonly ContenderName[] {
+  const those = scenario === 'renewal' ? all.filter((name) => entryOf(name).renews) : all;
+  if (mode !== 'smoke' || scenario === 'sequential' || scenario === 'parallel') return those;
+  const few = those.filter((name) => entryOf(name).isQuick);
+  return scenario === 'contention' ? few : few.filter(isNoPeer);
+}
+
+export async function measureAll(options: BenchOptions, most: number): Promise<Results> {
+  const startMs = performance.now();
+  const { mode, plan, scenarios } = options;
+  const surroundings = describeSurroundings();
+  const { contenders, leftOut } = await present(options);
+  const steps = scenarios.map((name) => ({ name, estimateMs: estimate(name, plan, contenders.length) }));
+  const progress = new Progress(steps, write, process.stderr.isTTY ? 100 : undefined);
+  await using masters = await startMasters(most);
+  const file = await compileWorker();
+  let found = NOTHING;
+  const uncaught: UncaughtRow[] = [];
+  for (const scenario of scenarios) {
+    progress.next();
+    const team = new Team(file, (contender, first) => note(uncaught, scenario, contender, first));
+    try {
+      const tell = progress.tell.bind(progress);
+      const part = await WORK[scenario]({
+        team,
+        masters: masters.list,
+        plan,
+        contenders: takingPart(mode, scenario, contenders),
+        tell,
+      });
+      found = { ...found, ...part, loads: [...found.loads, ...(part.loads ?? [])] };
+    } finally {
+      await team.stop();
+    }
+  }
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  return {
+    command: ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -'),
+    mode,
+    surroundings,
+    rounds: plan.rounds,
+    tookMs: performance.now() - startMs,
+    leases: plan.leases,
+    renewed: plan.renewed,
+    renewedTtlMs: plan.renewedTtlMs,
+    leftOut,
+    uncaught,
+    ...found,
+  };
+}
+
+async function present({ mode, contenders }: BenchOptions): Promise<{
+  contenders: readonly ContenderName[];
+  leftOut: readonly string[];
+}> {
+  if (contenders.every(isNoPeer)) return { contenders, leftOut: [] };
+  const trouble = await installPeers(INSTALL_MS[mode]);
+  if (trouble === undefined) return { contenders, leftOut: [] };
+  if (mode !== 'smoke') throw new Error(`${trouble}; or choose others with --contenders`);
+  const missing = contenders.filter((name) => !isNoPeer(name));
+  return { contenders: contenders.filter(isNoPeer), leftOut: missing.map((name) => `${name}: ${trouble}`) };
+}
+
+function isNoPeer(name: ContenderName): boolean {
+  return entryOf(name).kind !== 'peer';
+}
+
+function note(rows: UncaughtRow[], scenario: string, contender: ContenderName, first: string): void {
+  const at = rows.findIndex((row) => row.scenario === scenario && row.contender === contender);
+  const row = rows[at];
+  if (row === undefined) rows.push({ scenario, contender, count: 1, first });
+  else rows[at] = { ...row, count: row.count + 1 };
+}
+
+/** Rough: what is shown as time left is corrected as the run goes. */
+function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
+  const loads = (count: number): number =>
+    count * contenders * (plan.warmUpMs + plan.rounds * plan.slices * plan.sliceMs * 1.1);
+  switch (name) {
+    case 'sequential':
+      return loads(LOADS.sequential.length);
+    case 'parallel':
+      return loads(LOADS.parallel.length);
+    case 'faults':
+      return (
+        contenders * (plan.warmUpMs + plan.faultRounds * 5 * plan.faultMs + plan.faultCapMs * 2) +
+        plan.faultRounds * 5_000
+      );
+    case 'refusals':
+      return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
+    case 'contention':
+      return contenders * 0.7 * plan.crowds.length * plan.contentionRounds * (plan.contentionMs + 2_000);
+    case 'cost':
+      return contenders * 2 * (plan.costMs * 1.25 + 300);
+    case 'renewal':
+      return contenders * 0.6 * (plan.renewalMs + plan.renewed * 0.8);
+    case 'memory':
+      return contenders * 1.6 * (1_500 + plan.leases * 0.4);
+    case 'package':
+      return 8_000 + plan.imports * contenders * 150;
+  }
+}
+
+function write(line: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
+}

@@ -1,0 +1,100 @@
+/**
+ * One contender in a process of its own, so that the garbage, the compiled code and the CPU time of one are not charged
+ * to another. Carries out orders one after another; ends with its parent.
+ */
+import type { Session } from '../contenders/contender.js';
+import { type ContenderName, entryOf } from '../contenders/index.js';
+import type { Envelope, Order, Refusal, Reply } from '../orders.js';
+import { contend, gather } from './contention.js';
+import { measureMemory, measureRenewal } from './memory.js';
+import { Stopwatch } from './stopwatch.js';
+
+interface Opened {
+  readonly session: Session;
+  readonly stopwatch: Stopwatch;
+}
+
+function tell(reply: Reply): void {
+  process.send?.(reply);
+}
+
+// a contender's loose end is a line of the report, not the end of the run
+process.on('unhandledRejection', (error) => tell({ uncaught: `unhandled rejection: ${String(error)}` }));
+process.on('uncaughtException', (error) => tell({ uncaught: `uncaught exception: ${String(error)}` }));
+process.on('message', (envelope: Envelope) => void answer(envelope));
+process.on('disconnect', () => process.exit());
+
+const name = process.argv[2] as ContenderName; // the crew starts it
+const { contender } = await entryOf(name).load();
+const sessions = new Map<string, Opened>();
+let crowd: Session[] = [];
+
+async function carryOut(order: Order): Promise<unknown> {
+  switch (order.kind) {
+    case 'kinds':
+      return contender.kinds;
+    case 'open': {
+      const session = await contender.open(order.urls);
+      sessions.set(order.session, { session, stopwatch: new Stopwatch(session, `bench:${name}`) });
+      return undefined;
+    }
+    case 'gather':
+      crowd = await gather(contender, order.urls, order.clients);
+      return undefined;
+    case 'contend':
+      return contend(crowd, order);
+    default: {
+      const opened = sessions.get(order.session);
+      if (opened === undefined) throw new Error(`${name} has no session ${order.session}`);
+      return carryOutIn(opened, order);
+    }
+  }
+}
+
+type SessionOrder = Exclude<Order, { kind: 'kinds' | 'open' | 'gather' | 'contend' }>;
+
+function carryOutIn({ session, stopwatch }: Opened, order: SessionOrder): unknown {
+  switch (order.kind) {
+    case 'run':
+      return stopwatch.run(order.durationMs, order.inFlight);
+    case 'take':
+      return stopwatch.take();
+    case 'settle':
+      return session.settled();
+    case 'sent':
+      return session.sent();
+    case 'refusal':
+      return refusal(session, order.waitMs);
+    case 'memory':
+      return measureMemory(session, order.hold, order.leases);
+    case 'renewal':
+      return measureRenewal(session, order);
+    case 'close':
+      sessions.delete(order.session);
+      return session.close();
+  }
+}
+
+async function refusal(session: Session, waitMs: number): Promise<Refusal> {
+  const startMs = performance.now();
+  try {
+    const held = await session.acquire('bench:no-quorum', { waitMs });
+    const elapsedMs = performance.now() - startMs;
+    void Promise.resolve(session.release(held)).catch(() => undefined);
+    return { elapsedMs, code: undefined };
+  } catch (error) {
+    const elapsedMs = performance.now() - startMs;
+    const { code, name: kind } = error as { code?: string; name?: string };
+    return { elapsedMs, code: code ?? kind ?? String(error) };
+  }
+}
+
+async function answer({ id, order }: Envelope): Promise<void> {
+  try {
+    tell({ id, answer: await carryOut(order) });
+  } catch (error) {
+    tell({ id, error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+tell({ id: 0, answer: undefined });

@@ -1,0 +1,96 @@
+/** What a run could have found: a few rows of each kind. */
+import type { Results } from '../../bench/results.js';
+import type { Figures } from '../../bench/statistics.js';
+
+const LATENCY = { p50Us: 111.4, p95Us: 222.5, p99Us: 333, meanUs: 120 };
+export const FIGURES: Figures = {
+  pairs: 1_000,
+  failures: 0,
+  failure: undefined,
+  pairsPerSecond: 4_321.4,
+  cpuPerPairUs: 99.6,
+  acquire: LATENCY,
+  release: LATENCY,
+  pair: LATENCY,
+};
+export const RATIO = { median: 0.976, min: 0.91, max: 1.04 };
+
+const HANGS = { trouble: 'hangs (> 5 s)' };
+
+export function results(over: Partial<Results> = {}): Results {
+  return {
+    command: 'npm run bench',
+    mode: 'full',
+    surroundings: { Node: 'v20.0.0', CPU: '2 × x' },
+    rounds: 9,
+    tookMs: 600_000,
+    leases: 10_000,
+    renewed: 10_000,
+    renewedTtlMs: 10_000,
+    leftOut: [],
+    uncaught: [
+      { scenario: 'faults', contender: 'redlock5', count: 3, first: 'unhandled rejection: Error: x' },
+    ],
+    loads: [1, 64].flatMap((inFlight) => [
+      { nodes: 5, inFlight, contender: 'quorate' as const, figures: FIGURES, ratio: RATIO, cpuRatio: RATIO },
+      { nodes: 5, inFlight, contender: 'redlock4' as const, ...HANGS },
+    ]),
+    faults: [
+      { contender: 'quorate', fault: 'healthy', figures: FIGURES, ratio: RATIO },
+      { contender: 'redis-semaphore', fault: 'healthy', figures: FIGURES, ratio: RATIO },
+      { contender: 'quorate', fault: 'one frozen', figures: { ...FIGURES, failures: 7 }, ratio: RATIO },
+      { contender: 'redis-semaphore', fault: 'one frozen', ...HANGS },
+    ],
+    refusals: [
+      {
+        contender: 'quorate',
+        fault: 'three dead',
+        code: 'NO_QUORUM',
+        elapsedMs: { median: 501, min: 500, max: 502 },
+      },
+      { contender: 'redlock5', fault: 'three dead', ...HANGS },
+    ],
+    contention: [
+      {
+        contender: 'quorate',
+        clients: 50,
+        figures: {
+          grantsPerSecond: { median: 345.6, min: 300, max: 400 },
+          handOffP50Ms: 1.23,
+          handOffP99Ms: 45.6,
+          requestsPerGrant: 11.5,
+          jain: 0.876,
+          longestGapMs: 1_234,
+          gaveUp: 8,
+          overlaps: 0,
+        },
+      },
+    ],
+    cost: [
+      {
+        contender: 'quorate',
+        nodes: 5,
+        inFlight: 1,
+        figures: {
+          requests: 10.02,
+          commandsPerMaster: 4,
+          masterCpuUs: 62.1,
+          clientCpuUs: 742,
+          pairsPerSecond: 800,
+        },
+      },
+    ],
+    renewal: [{ contender: 'quorate', corePercent: 1.87, requestsPerTtl: 15.2, bytesPerLease: 905, lost: 6 }],
+    memory: [{ contender: 'quorate', hold: 'held', bytesPerLease: 447 }],
+    packages: [
+      {
+        contender: 'quorate',
+        version: '0.1.0',
+        importMs: { median: 21, min: 20, max: 22 },
+        installBytes: 1_740_000,
+        packages: 3,
+      },
+    ],
+    ...over,
+  };
+}
