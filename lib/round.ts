@@ -3,6 +3,7 @@
  * time is up; votes that come later go to the callback that it was given. It sets no timer: who waits has one deadline
  * for all.
  */
+import { atEndOfTurn } from './clock.js';
 import type { Node, Sink } from './node.js';
 import { isMisconfigured } from './server-errors.js';
 import { type Counts, decideClaim, type Decision, type Outcome, quorumOf, verdict } from './quorum.js';
@@ -45,7 +46,7 @@ export class Round implements Sink, Counts {
   fence = 0;
   /** Called when a quorum granted, but with different fences: somebody has to bring about an agreement. */
   onSplit: (() => void) | undefined;
-  /** Every request went out at once: none had to wait for a connection or for room. */
+  /** Every request went out in the turn in which it was asked: none had to wait for a connection or for room. */
   isPrompt = true;
   /** What came of it, once it is over. */
   grant: Outgrowth | undefined;
@@ -134,7 +135,9 @@ export class Round implements Sink, Counts {
       if (this.#isOver) break;
       node.send(this.request, this);
     }
-    this.#isAsking = false;
+    if (this.#sent < this.#asked && this.request.isFenced)
+      atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own
+    else this.#isAsking = false;
     return settled;
   }
 
