@@ -6,16 +6,14 @@
  * - commands sent while it is offline wait in a queue and run later: `state` is looked at before each send;
  * - commands in flight when the connection breaks are sent again on the next one: the undo follows them there;
  * - `commandTimeout` cancels nothing: such an answer is unknown, and the command still counts as unanswered;
- * - autopipelining is a hidden offline queue: built-in commands made by `createBuiltinCommand` go past it.
+ * - autopipelining is a hidden offline queue: built-in commands made by `createBuiltinCommand` go past it, and so does
+ *   `sendCommand`.
  */
 import { createHash } from 'node:crypto';
+import { type Command, type CommandSender, sharedSender } from './encoding.js';
 import { invalidArgument } from './errors.js';
 
-/** One command as it goes out; built once for all masters. */
-export interface Command {
-  readonly name: 'set' | 'evalsha' | 'eval';
-  readonly args: readonly string[];
-}
+export type { Command };
 
 /**
  * `opening`: the client was never connected and is on its way; it gets up to the node timeout.
@@ -56,6 +54,7 @@ type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** What is read of a client where it is there. */
 interface ClientDetails {
+  readonly sendCommand?: CommandSender['sendCommand'];
   readonly isCluster?: boolean;
   readonly startupNodes?: readonly unknown[];
   readonly options?: {
@@ -79,6 +78,8 @@ export class RedisTransport implements Transport {
   readonly keyPrefix: string;
   readonly #client: RedisClient & ClientDetails;
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
+  /** For long commands, where the client can. */
+  readonly #sendShared: ReturnType<typeof sharedSender>;
   /** No connection was made or lost since this transport looked on. */
   #isFresh = true;
   #isListening = false;
@@ -89,6 +90,7 @@ export class RedisTransport implements Transport {
     this.name = clientName(client);
     this.isCluster = this.#client.isCluster === true;
     this.keyPrefix = prefixText(this.#client.options?.keyPrefix);
+    this.#sendShared = this.isCluster ? undefined : sharedSender(this.#client, this.keyPrefix);
     // ioredis types it as a function of the client that it is called on
     const builtin = (name: string): Builtin => client.createBuiltinCommand(name).string as Builtin;
     this.#builtins = { set: builtin('set'), evalsha: builtin('evalsha'), eval: builtin('eval') };
@@ -129,7 +131,7 @@ export class RedisTransport implements Transport {
       case 5: // a plain claim
         return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4]);
       default:
-        return builtin.apply(this.#client, [...args]);
+        return this.#sendShared?.(command) ?? builtin.apply(this.#client, [...args]);
     }
   }
 

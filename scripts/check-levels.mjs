@@ -23,6 +23,7 @@ const LEVELS = [
     'options',
     'slots',
     'keys',
+    'encoding',
     'transport',
     'connect',
     'fence/refusal',

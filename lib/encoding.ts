@@ -1,0 +1,104 @@
+/**
+ * One encoding for N masters. A client writes a command out for its own socket, and for a batch that is most of what it
+ * costs; where the client lets us (ioredis 5 and 6 do, by their commands' `toWritable` and by `sendCommand`), the bytes are made
+ * once and given to all of them. Anywhere else, each client writes for itself, as it does for all other commands.
+ */
+
+/** A command as it goes out, one object for all masters. */
+export interface Command {
+  readonly name: 'set' | 'evalsha' | 'eval';
+  readonly args: readonly string[];
+}
+
+/** What is needed of an ioredis command. */
+interface WritableCommand {
+  toWritable(socket: unknown): string | Buffer;
+}
+
+type CommandClass = new (
+  name: string,
+  args: readonly string[],
+  options: { readonly replyEncoding: 'utf8' },
+) => WritableCommand;
+
+export interface CommandSender {
+  readonly createBuiltinCommand?: ((name: string) => { string: unknown }) | undefined;
+  readonly sendCommand?: ((command: WritableCommand) => Promise<unknown>) | undefined;
+}
+
+/** Below this, the client's own way is as cheap. */
+const MANY_ARGS = 16;
+
+/** The bytes of commands under way. */
+const bytesOf = new WeakMap<Command, Buffer>();
+
+const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
+
+/** The same command class, with bytes that are made once. */
+function sharing(Base: CommandClass): new (command: Command) => WritableCommand {
+  let Shared = classes.get(Base);
+  if (Shared === undefined) {
+    Shared = class extends Base {
+      readonly #command: Command;
+
+      constructor(command: Command) {
+        super(command.name, command.args, { replyEncoding: 'utf8' });
+        this.#command = command;
+      }
+
+      override toWritable(socket: unknown): string | Buffer {
+        let bytes = bytesOf.get(this.#command);
+        if (bytes === undefined) {
+          bytes = Buffer.from(super.toWritable(socket));
+          bytesOf.set(this.#command, bytes);
+        }
+        return bytes;
+      }
+    };
+    classes.set(Base, Shared);
+  }
+  return Shared;
+}
+
+/**
+ * The class of commands of that very copy of the client library. Clients do not name it (their `constructor` is that of a
+ * mixin), so one command is made for a stand-in, which looks at it and sends nothing.
+ */
+function commandClassOf(client: CommandSender): CommandClass | undefined {
+  let Base: unknown;
+  const standIn = {
+    options: {},
+    sendCommand(command: object): Promise<unknown> {
+      Base = command.constructor;
+      return Promise.resolve();
+    },
+  };
+  try {
+    const builtin = client.createBuiltinCommand?.('evalsha').string as (
+      this: object,
+      ...args: string[]
+    ) => unknown;
+    builtin.call(standIn, 'digest', '0');
+  } catch {
+    return undefined; // another client than those that are known: it writes for itself
+  }
+  const isOne =
+    typeof Base === 'function' && typeof (Base.prototype as WritableCommand).toWritable === 'function';
+  return isOne ? (Base as CommandClass) : undefined;
+}
+
+/**
+ * Sends long commands with shared bytes. Undefined for a client that cannot, and for one that puts a prefix before keys:
+ * its bytes are others.
+ */
+export function sharedSender(
+  client: CommandSender,
+  keyPrefix: string,
+): ((command: Command) => Promise<unknown> | undefined) | undefined {
+  if (keyPrefix !== '' || typeof client.sendCommand !== 'function') return undefined;
+  const Base = commandClassOf(client);
+  if (Base === undefined) return undefined;
+  const Shared = sharing(Base);
+  return (command) =>
+    command.args.length < MANY_ARGS ? undefined : client.sendCommand?.(new Shared(command));
+}

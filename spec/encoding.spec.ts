@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
+import { type Command, sharedSender } from '../lib/encoding.js';
+
+interface Sent {
+  toWritable(socket: unknown): string | Buffer;
+}
+
+/** A client that is never connected, and what it was told to send. */
+function clientOf(client: Redis | Redis5) {
+  const sent: Sent[] = [];
+  const stub = Object.assign(client, {
+    sendCommand(command: Sent): Promise<unknown> {
+      sent.push(command);
+      return Promise.resolve('reply');
+    },
+  });
+  return { client: stub, sent };
+}
+
+const LONG: Command = {
+  name: 'evalsha',
+  args: ['digest', '15', ...Array.from({ length: 15 }, (_, i) => `ключ-${i}`)],
+};
+
+describe('encoding: one for N masters', () => {
+  const KINDS = {
+    'ioredis 6': () => new Redis({ lazyConnect: true }),
+    'ioredis 5': () => new Redis5({ lazyConnect: true }),
+  };
+  const COMMANDS = { 'ioredis 6': Redis.Command, 'ioredis 5': Redis5.Command };
+  for (const name of ['ioredis 6', 'ioredis 5'] as const) {
+    const open = KINDS[name];
+    it(`${name}: the bytes that the client would have written, made once for all`, async () => {
+      const clients = [clientOf(open()), clientOf(open()), clientOf(open())];
+      for (const { client } of clients) {
+        expect(await sharedSender(client, '')?.(LONG)).to.equal('reply');
+      }
+      const written = clients.map(({ sent }) => sent[0]?.toWritable(undefined));
+      expect(written[1]).to.equal(written[0]).and.to.equal(written[2]);
+      const own = new COMMANDS[name](LONG.name, [...LONG.args], { replyEncoding: 'utf8' }).toWritable(
+        undefined as never,
+      );
+      expect(String(written[0])).to.equal(String(own));
+      expect(own).to.contain('$10\r\nключ-3\r\n'); // bytes, not characters
+    });
+
+    it(`${name}: short commands go the client's own way`, () => {
+      const { client, sent } = clientOf(open());
+      expect(sharedSender(client, '')?.({ name: 'set', args: ['k', 'v', 'PX', '1', 'NX'] })).to.equal(
+        undefined,
+      );
+      expect(sent).to.deep.equal([]);
+    });
+
+    it(`${name}: a client with a prefix of its own writes other bytes`, () => {
+      expect(sharedSender(clientOf(open()).client, 'app:')).to.equal(undefined);
+    });
+  }
+
+  it('anything that has no commands to share is left alone', () => {
+    expect(sharedSender({}, '')).to.equal(undefined);
+    const sendCommand = (): Promise<void> => Promise.resolve();
+    expect(sharedSender({ sendCommand }, '')).to.equal(undefined);
+    const createBuiltinCommand = () => ({ string: () => 'nothing' });
+    expect(sharedSender({ sendCommand, createBuiltinCommand }, '')).to.equal(undefined);
+  });
+});
