@@ -1,17 +1,15 @@
+import { startChaosMasters } from '../chaos/kit/masters.js';
 import { contract } from '../support/contract.js';
 import { CLIENT_KINDS } from '../support/real.js';
 import { realBackend } from '../support/real-backend.js';
-import { sweep } from './support/docker.js';
-import { ContainedMaster } from './support/five-masters.js';
 
 for (const kind of CLIENT_KINDS) {
   contract(`containers, ${kind.name}`, [5], async (nodes) => {
-    await sweep();
-    const masters = await Promise.all(Array.from({ length: nodes }, () => ContainedMaster.start()));
+    const masters = await startChaosMasters(nodes, { backend: 'container' });
     return realBackend({
-      ports: masters.map(({ port }) => port),
+      ports: masters.list.map(({ directPort }) => directPort),
       connect: (port) => kind.open(port),
-      stop: sweep,
+      stop: () => masters.stop(),
     });
   });
 }

@@ -1,0 +1,209 @@
+/**
+ * The judge: reads what the clients noted and names everything that the library must not let happen. It shares no code
+ * with the lock. Each violation names the lines that prove it.
+ */
+import type { LeaseSpan, Call, Life, RunModel, Violation } from './model.js';
+import { Weather } from './weather.js';
+
+/** A busy machine runs a timer, and a process, late by so much at most. */
+const SLACK_MS = 2_500;
+const EXPECTED = new Set(['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED', 'VALIDITY_EXPIRED', 'LOCK_LOST']);
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  /** How much was looked at. */
+  readonly judged: Readonly<Record<'pairs' | 'fences' | 'calls' | 'losses' | 'heals', number>>;
+}
+
+/** When its holder stopped believing in it. */
+export function believedEnd({ until, overT }: LeaseSpan): number {
+  return Math.min(until, overT);
+}
+
+export function judge(run: RunModel): Verdict {
+  const weather = new Weather(run);
+  const judged = { pairs: 0, fences: 0, calls: 0, losses: 0, heals: 0 };
+  const violations: Violation[] = [...run.seen];
+  if (!run.isWhole) violations.push({ kind: 'unfinished', text: 'the history has no end', places: [] });
+  for (const leases of byKey(run.leases).values()) {
+    judged.pairs += leases.length;
+    judged.fences += leases.length;
+    violations.push(...overlaps(leases), ...falls(leases));
+  }
+  violations.push(...hands(run.leases), ...grantsWithoutQuorum(run.leases, weather));
+  const ends = new Map(run.lives.map((life) => [life.process, endOf(life, weather)]));
+  for (const call of run.calls) {
+    judged.calls++;
+    violations.push(...unsettled(call, weather, ends.get(call.process) ?? run.endT), ...unexpected(call));
+  }
+  for (const lease of run.leases) {
+    if (lease.overT > lease.until || lease.outcome === 'lost') judged.losses++;
+    violations.push(...untold(lease, weather, ends.get(lease.process) ?? run.endT));
+  }
+  violations.push(...lives(run.lives, ends));
+  const { violations: stuck, heals } = noProgress(run, weather, ends);
+  return { violations: [...violations, ...stuck], judged: { ...judged, heals } };
+}
+
+export function byKey(leases: readonly LeaseSpan[]): Map<string, LeaseSpan[]> {
+  const map = new Map<string, LeaseSpan[]>();
+  for (const lease of leases) {
+    for (const key of lease.keys) {
+      const list = map.get(key);
+      if (list === undefined) map.set(key, [lease]);
+      else list.push(lease);
+    }
+  }
+  for (const list of map.values()) list.sort((a, b) => a.t - b.t);
+  return map;
+}
+
+/** `leases` of one key by the time of their grants: each is compared with the one before it that lasts longest. */
+function overlaps(leases: readonly LeaseSpan[]): Violation[] {
+  const found: Violation[] = [];
+  let longest: LeaseSpan | undefined;
+  for (const lease of leases) {
+    if (longest !== undefined && lease.t < believedEnd(longest) && believedEnd(lease) > lease.t) {
+      const byMs = Math.min(believedEnd(longest), believedEnd(lease)) - lease.t;
+      const text = `${longest.id} and ${lease.id} were valid at the same time for ${byMs.toFixed(3)} ms (${lease.keys.join(', ')})`;
+      found.push({ kind: 'overlap', text, places: [longest.place, longest.lastPlace, lease.place] });
+    }
+    if (longest === undefined || believedEnd(lease) > believedEnd(longest)) longest = lease;
+  }
+  return found;
+}
+
+/** A fence is higher than all of its key that were handed out before its acquisition began, and no fence comes twice. */
+function falls(leases: readonly LeaseSpan[]): Violation[] {
+  const found: Violation[] = [];
+  const fresh = leases.filter(({ from }) => from === undefined);
+  const begun = fresh.toSorted((a, b) => a.call.t - b.call.t);
+  const holders = new Map<number, LeaseSpan>();
+  let next = 0;
+  let highest: LeaseSpan | undefined;
+  for (const lease of begun) {
+    for (let other = fresh[next]; other !== undefined && other.t < lease.call.t; other = fresh[++next]) {
+      if (highest === undefined || other.fence > highest.fence) highest = other;
+    }
+    const twin = holders.get(lease.fence);
+    holders.set(lease.fence, lease);
+    if (twin !== undefined) {
+      found.push({
+        kind: 'fence',
+        text: `${twin.id} and ${lease.id} have the same fence ${lease.fence}`,
+        places: [twin.place, lease.place],
+      });
+    } else if (highest !== undefined && highest.fence >= lease.fence) {
+      const text = `${lease.id} has fence ${lease.fence}, not above ${highest.fence} of ${highest.id}, granted before it asked`;
+      found.push({ kind: 'fence', text, places: [highest.place, lease.call.place, lease.place] });
+    }
+  }
+  return found;
+}
+
+/** What was handed over is the same lease: it was given away, and has the fence that it had. */
+function hands(leases: readonly LeaseSpan[]): Violation[] {
+  const all = new Map(leases.map((lease) => [lease.id, lease]));
+  return leases.flatMap((lease) => {
+    if (lease.from === undefined) return [];
+    const giver = all.get(lease.from);
+    if (giver?.outcome === 'gave' && giver.fence === lease.fence && giver.overT <= lease.t) return [];
+    const places = giver === undefined ? [lease.place] : [giver.place, giver.lastPlace, lease.place];
+    return [{ kind: 'hand-over', text: `${lease.id} is not what ${lease.from} gave away`, places }];
+  });
+}
+
+function grantsWithoutQuorum(leases: readonly LeaseSpan[], weather: Weather): Violation[] {
+  return leases.flatMap((lease) => {
+    const places = weather.majorityCertainlyFaulty(lease.call.t, lease.t);
+    if (places === undefined) return [];
+    return [
+      {
+        kind: 'no quorum',
+        text: `${lease.id} was granted while a majority of the masters was faulty`,
+        places: [lease.call.place, lease.place, ...places],
+      },
+    ];
+  });
+}
+
+/** Until when a process could note something down. */
+function endOf(life: Life, weather: Weather): number {
+  return life.downT ?? weather.killedAfter(life.client, life.upT) ?? Infinity;
+}
+
+function unsettled(call: Call, weather: Weather, processEndT: number): Violation[] {
+  const { settledT, t, boundMs, place, kind } = call;
+  const limitT = weather.later(clientOf(call.process), t, boundMs + SLACK_MS);
+  if (
+    settledT === undefined &&
+    processEndT < limitT &&
+    weather.wasKilled(clientOf(call.process), processEndT)
+  )
+    return [];
+  if (settledT !== undefined && settledT <= limitT) return [];
+  const took = settledT === undefined ? 'never settled' : `took ${Math.round(settledT - t)} ms`;
+  return [
+    {
+      kind: 'unsettled',
+      text: `${kind} of ${call.process} ${took}; ${boundMs} ms are promised`,
+      places: [place],
+    },
+  ];
+}
+
+function unexpected({ code, kind, process, place }: Call): Violation[] {
+  if (code === undefined || EXPECTED.has(code) || (code === 'ABORTED' && kind === 'abort')) return [];
+  return [{ kind: 'error', text: `${kind} of ${process} failed with ${code}`, places: [place] }];
+}
+
+/** The holder hears of a loss by the end of the validity, as soon as its process runs. */
+function untold(lease: LeaseSpan, weather: Weather, processEndT: number): Violation[] {
+  const limitT = weather.later(clientOf(lease.process), lease.until, SLACK_MS);
+  if (lease.overT <= limitT || processEndT <= limitT) return [];
+  const text = `${lease.id} ended, and its holder was not told within ${SLACK_MS} ms`;
+  return [{ kind: 'untold loss', text, places: [lease.place, lease.lastPlace] }];
+}
+
+function lives(all: readonly Life[], ends: ReadonlyMap<string, number>): Violation[] {
+  return all
+    .filter(({ process }) => ends.get(process) === Infinity)
+    .map(({ process }) => ({
+      kind: 'exit',
+      text: `${process} neither ended by itself nor was killed`,
+      places: [`${process}.jsonl`],
+    }));
+}
+
+/** After each moment at which all masters are well again, each client that runs has an answer in time. */
+function noProgress(
+  run: RunModel,
+  weather: Weather,
+  ends: ReadonlyMap<string, number>,
+): { violations: Violation[]; heals: number } {
+  const violations: Violation[] = [];
+  let heals = 0;
+  for (const { t, place } of weather.heals()) {
+    for (const life of run.lives) {
+      const endT = Math.min(ends.get(life.process) ?? Infinity, run.endT);
+      if (life.upT > t || endT < t) continue;
+      const limitT = t + run.facts.progressMs;
+      const answer = life.answers.find((at) => at > t);
+      if (answer !== undefined && answer <= limitT) {
+        heals++;
+      } else if (!weather.isDisturbed(life.client, t, limitT) && endT > limitT) {
+        heals++;
+        violations.push({
+          kind: 'no progress',
+          text: `${life.process} had no answer within ${run.facts.progressMs} ms after the masters were well again`,
+          places: [place, `${life.process}.jsonl`],
+        });
+      }
+    }
+  }
+  return { violations, heals };
+}
+
+function clientOf(process: string): string {
+  return process.replace(/\.\d+$/, '');
+}

@@ -1,0 +1,157 @@
+/**
+ * The run's history: one file of JSON lines per process, appended and never changed. Lines are written synchronously, so
+ * that a process that is killed -9 loses none. No line holds a token: a lease has a made-up id.
+ *
+ * All instants are milliseconds of CLOCK_MONOTONIC, which is the same for all processes of a machine.
+ */
+import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** How a client came to ask. */
+export type Manner = 'acquire' | 'try' | 'using' | 'several' | 'abort' | 'adopt';
+
+/** What a client notes down. `t`: when; `op`: the call's number within its process. */
+export type ClientEvent =
+  | { readonly e: 'up'; readonly t: number; readonly pid: number }
+  | {
+      readonly e: 'ask';
+      readonly t: number;
+      readonly op: number;
+      readonly how: Manner;
+      readonly keys: readonly string[];
+      /** The longest that the call may take, as the library promises it. */
+      readonly boundMs: number;
+    }
+  | {
+      readonly e: 'got';
+      readonly t: number;
+      readonly op: number;
+      readonly lease: string;
+      readonly keys: readonly string[];
+      readonly fence: number;
+      /** The end of its validity, by `remainingMs()`. */
+      readonly until: number;
+      /** The end may move by itself. */
+      readonly renew: boolean;
+      /** For an adopted lease: the one it was. */
+      readonly from?: string;
+    }
+  | { readonly e: 'no'; readonly t: number; readonly op: number; readonly code: string }
+  /** An extension was called. */
+  | { readonly e: 'extend'; readonly t: number; readonly lease: string; readonly boundMs: number }
+  /** … and settled: with a code when it failed. */
+  | { readonly e: 'extended'; readonly t: number; readonly lease: string; readonly code?: string }
+  /** The end of the validity was seen to have moved. */
+  | { readonly e: 'more'; readonly t: number; readonly lease: string; readonly until: number }
+  /** `lease.signal` was aborted. */
+  | { readonly e: 'lost'; readonly t: number; readonly lease: string; readonly code: string }
+  /** Its release was called, or it was given away: the belief ends. */
+  | { readonly e: 'release'; readonly t: number; readonly lease: string; readonly boundMs: number }
+  | { readonly e: 'gave'; readonly t: number; readonly lease: string }
+  | { readonly e: 'released'; readonly t: number; readonly lease: string }
+  /** A lease that said `held` with no validity left, or the other way round. */
+  | { readonly e: 'odd'; readonly t: number; readonly lease: string; readonly text: string }
+  | { readonly e: 'down'; readonly t: number };
+
+export type MasterFault = 'kill' | 'stop' | 'freeze' | 'cut' | 'cut-to-master' | 'cut-to-client' | 'unplug';
+export type ClientFault = 'pause' | 'crash';
+export type FaultKind = MasterFault | ClientFault;
+
+/** What the conductor notes down. */
+export type ConductorEvent =
+  | { readonly e: 'run'; readonly t: number; readonly facts: RunFacts }
+  /** `strike`: about to; `struck`: it is so; `mend`: about to heal; `mended`: healed, quarantine included. */
+  | {
+      readonly e: Stroke;
+      readonly t: number;
+      readonly target: string;
+      readonly kind: FaultKind;
+      readonly how?: string;
+    }
+  | {
+      readonly e: 'exit';
+      readonly t: number;
+      readonly client: string;
+      readonly meant: boolean;
+      readonly text: string;
+    }
+  | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: number }
+  | { readonly e: 'end'; readonly t: number };
+export type Stroke = 'strike' | 'struck' | 'mend' | 'mended';
+
+export interface RunFacts {
+  readonly seed: number;
+  readonly command: string;
+  readonly masters: number;
+  readonly clients: number;
+  readonly keys: readonly string[];
+  readonly backend: string;
+  readonly guardMs: number;
+  readonly longestTtlMs: number;
+  /** Within so long after a heal each client has an answer. */
+  readonly progressMs: number;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly startedAt: string;
+}
+
+export type HistoryEvent = ClientEvent | ConductorEvent;
+
+export const CONDUCTOR = 'conductor';
+
+export function nowMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}
+
+export class HistoryFile {
+  readonly #file: number;
+
+  /** @param process  `conductor`, or a client's name and how many there were of it, as `c3.2` */
+  constructor(folder: string, process: string) {
+    this.#file = openSync(join(folder, `${process}.jsonl`), 'a');
+  }
+
+  note(event: HistoryEvent): void {
+    writeSync(this.#file, `${JSON.stringify(event)}\n`);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+/** Where an event stands, as `c3.2.jsonl:17`. */
+export type Place = string;
+
+export interface Noted {
+  /** The file's name without its end. */
+  readonly process: string;
+  readonly place: Place;
+  readonly event: HistoryEvent;
+}
+
+/** The history's files of a folder, the conductor's first, then by name. */
+export async function historyFiles(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).sort();
+  const first = `${CONDUCTOR}.jsonl`;
+  if (!names.includes(first)) throw new Error(`${folder} holds no history: ${first} is missing`);
+  return [first, ...names.filter((name) => name !== first)].map((name) => join(folder, name));
+}
+
+/** Reads one file, a line at a time. @throws Error that names a line that is no JSON */
+export async function* readHistory(file: string): AsyncGenerator<Noted> {
+  const name = basename(file);
+  const process = name.replace(/\.jsonl$/, '');
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    const place = `${name}:${++number}`;
+    let event: HistoryEvent;
+    try {
+      event = JSON.parse(line) as HistoryEvent; // the cast: only HistoryFile writes these files
+    } catch {
+      throw new Error(`${place} is no JSON: ${line.slice(0, 80)}`);
+    }
+    yield { process, place, event };
+  }
+}

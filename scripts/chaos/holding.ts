@@ -1,0 +1,146 @@
+/** A lease in a client's hands: what its holder sees of it goes into the history. */
+import { type Lease, type LeaseHandle, RedlockError } from '../../lib/index.js';
+import { type HistoryFile, nowMs } from './history.js';
+
+const LOOK_EVERY_MS = 25;
+/** Below that, `until` moved by the reading of the clocks. */
+const MOVED_MS = 1;
+
+interface HoldingTerms {
+  readonly id: string;
+  readonly op: number;
+  readonly renew: boolean;
+  readonly from?: string;
+  readonly history: HistoryFile;
+}
+
+export class Holding {
+  readonly id: string;
+  readonly #lease: Lease;
+  readonly #history: HistoryFile;
+  #untilAtMost = 0;
+  #isOver = false;
+
+  constructor(lease: Lease, { id, op, renew, from, history }: HoldingTerms) {
+    this.id = id;
+    this.#lease = lease;
+    this.#history = history;
+    const until = this.#end();
+    const t = nowMs();
+    const { fence = 0, resources: keys } = lease;
+    history.note({
+      e: 'got',
+      t,
+      op,
+      lease: id,
+      keys,
+      fence,
+      until,
+      renew,
+      ...(from === undefined ? {} : { from }),
+    });
+    const tell = (): void => this.#lost(lease.signal.reason);
+    if (lease.signal.aborted) tell();
+    else lease.signal.addEventListener('abort', tell, { once: true });
+  }
+
+  /** Looks at it again and again for so long, or until it is lost. */
+  async watch(forMs: number): Promise<void> {
+    const end = nowMs() + forMs;
+    while (nowMs() < end && !this.#lease.signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_EVERY_MS, forMs)));
+      this.#look();
+    }
+  }
+
+  /** Blocks the event loop: no timer can tell of the loss, the lease itself must. */
+  stall(forMs: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs);
+    this.#look();
+  }
+
+  async extend(): Promise<void> {
+    const lease = this.id;
+    this.#history.note({ e: 'extend', t: nowMs(), lease, boundMs: this.#boundMs });
+    let code: string | undefined;
+    try {
+      await this.#lease.extend();
+    } catch (error) {
+      code = RedlockError.is(error) ? error.code : `not ours: ${String(error)}`;
+    }
+    this.#history.note({ e: 'extended', t: nowMs(), lease, ...(code === undefined ? {} : { code }) });
+    this.#look();
+  }
+
+  async release(): Promise<void> {
+    this.ending();
+    await this.#lease.release();
+    this.ended();
+  }
+
+  /** Its release is about to be called. */
+  ending(): void {
+    this.#look();
+    this.#isOver = true;
+    this.#history.note({ e: 'release', t: nowMs(), lease: this.id, boundMs: this.#boundMs });
+  }
+
+  /** Its release has settled. */
+  ended(): void {
+    this.#history.note({ e: 'released', t: nowMs(), lease: this.id });
+  }
+
+  /** undefined when it was lost before. */
+  handle(): LeaseHandle | undefined {
+    this.#look();
+    const t = nowMs();
+    try {
+      const handle = this.#lease.handle();
+      this.#isOver = true;
+      this.#history.note({ e: 'gave', t, lease: this.id });
+      return handle;
+    } catch {
+      return undefined; // lost: its release follows
+    }
+  }
+
+  get #boundMs(): number {
+    return Math.min(this.#lease.ttlMs / 10, 200);
+  }
+
+  /**
+   * The clock is read first, so that a pause between the two never makes its end later than the lease says; and once more
+   * afterwards, so that such a pause is not taken for an extension later.
+   */
+  #end(): number {
+    const before = nowMs();
+    const left = this.#lease.remainingMs();
+    this.#untilAtMost = nowMs() + left;
+    return before + left;
+  }
+
+  #look(): void {
+    if (this.#isOver) return;
+    const before = nowMs();
+    const left = this.#lease.remainingMs();
+    if (left > 0 && before + left > this.#untilAtMost + MOVED_MS) {
+      this.#untilAtMost = nowMs() + left;
+      this.#history.note({ e: 'more', t: before, lease: this.id, until: before + left });
+    }
+    if (left <= 0 && this.#lease.status === 'held')
+      this.#history.note({ e: 'odd', t: before, lease: this.id, text: 'held, with no validity left' });
+  }
+
+  #lost(reason: unknown): void {
+    if (this.#isOver) return;
+    const code = RedlockError.is(reason) ? reason.code : 'not ours';
+    this.#history.note({ e: 'lost', t: nowMs(), lease: this.id, code });
+    if (this.#lease.status === 'held')
+      this.#history.note({
+        e: 'odd',
+        t: nowMs(),
+        lease: this.id,
+        text: 'lost by its signal, and held by its status',
+      });
+  }
+}

@@ -1,0 +1,128 @@
+/** What was wrong, and when: read from the conductor's notes. */
+import type { Place } from './history.js';
+import type { RunModel, Span } from './model.js';
+
+export type Phase = 'healthy' | 'minority faulty' | 'majority faulty' | 'just healed';
+export const PHASES: readonly Phase[] = ['healthy', 'minority faulty', 'majority faulty', 'just healed'];
+const JUST_HEALED_MS = 3_000;
+
+/** A time from which on the same masters can be felt to be faulty. */
+interface Change {
+  readonly t: number;
+  readonly faulty: number;
+}
+
+export class Weather {
+  readonly #quorum: number;
+  readonly #masters: number;
+  readonly #changes: readonly Change[];
+  readonly #masterSpans: readonly Span[];
+  readonly #clientSpans: ReadonlyMap<string, readonly Span[]>;
+
+  constructor({ facts, spans }: Pick<RunModel, 'facts' | 'spans'>) {
+    this.#masters = facts.masters;
+    this.#quorum = Math.floor(facts.masters / 2) + 1;
+    this.#masterSpans = spans.filter(isOfMaster).sort((a, b) => a.strikeT - b.strikeT);
+    this.#clientSpans = byTarget(spans.filter((span) => !isOfMaster(span)));
+    this.#changes = changesOf(this.#masterSpans);
+  }
+
+  /** The worst that could be felt between two times. */
+  phase(fromT: number, toT: number): Phase {
+    const faulty = this.#mostFaulty(fromT, toT);
+    if (faulty > this.#masters - this.#quorum) return 'majority faulty';
+    if (faulty > 0) return 'minority faulty';
+    return this.#mostFaulty(fromT - JUST_HEALED_MS, fromT) > 0 ? 'just healed' : 'healthy';
+  }
+
+  /** The lines that say so, when no quorum can have answered between two times. */
+  majorityCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
+    const through = this.#masterSpans.filter(({ struckT, mendT }) => struckT < fromT && mendT > toT);
+    return through.length > this.#masters - this.#quorum ? through.map(({ place }) => place) : undefined;
+  }
+
+  /** When any master was faulty, and when a majority was. */
+  troubles(): { fromT: number; toT: number; isWorst: boolean }[] {
+    return this.#changes.flatMap(({ t, faulty }, i) => {
+      const toT = this.#changes[i + 1]?.t ?? t;
+      return faulty === 0 || toT === t
+        ? []
+        : [{ fromT: t, toT, isWorst: faulty > this.#masters - this.#quorum }];
+    });
+  }
+
+  /** Each time at which the last faulty master was mended. */
+  heals(): { t: number; place: Place }[] {
+    return this.#changes.flatMap(({ t, faulty }, i) => {
+      if (faulty > 0 || i === 0) return [];
+      const place = this.#masterSpans.find(({ mendedT }) => mendedT === t)?.place ?? '';
+      return [{ t, place }];
+    });
+  }
+
+  /** A majority of the masters, or the client itself, was struck between two times. */
+  isDisturbed(client: string, fromT: number, toT: number): boolean {
+    if (this.#mostFaulty(fromT, toT) > this.#masters - this.#quorum) return true;
+    return this.#of(client).some(({ strikeT, mendedT }) => strikeT < toT && mendedT > fromT);
+  }
+
+  /** `ms` later, by the time in which the client could run. */
+  later(client: string, t: number, ms: number): number {
+    let end = t + ms;
+    for (const { kind, strikeT, mendedT } of this.#of(client)) {
+      if (kind === 'pause' && strikeT < end && mendedT > t) end += mendedT - Math.max(t, strikeT);
+    }
+    return end;
+  }
+
+  /** When the client was killed after `t`. */
+  killedAfter(client: string, t: number): number | undefined {
+    const crash = this.#of(client).find(
+      ({ kind, strikeT, struckT }) => kind === 'crash' && Math.max(strikeT, struckT) > t,
+    );
+    return crash === undefined ? undefined : Math.min(crash.struckT, crash.mendT);
+  }
+
+  wasKilled(client: string, endT: number): boolean {
+    return this.#of(client).some(({ kind, struckT }) => kind === 'crash' && struckT === endT);
+  }
+
+  #of(client: string): readonly Span[] {
+    return this.#clientSpans.get(client) ?? [];
+  }
+
+  #mostFaulty(fromT: number, toT: number): number {
+    let low = 0;
+    let high = this.#changes.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#changes[middle]?.t ?? Infinity) <= fromT) low = middle + 1;
+      else high = middle;
+    }
+    let most = this.#changes[low - 1]?.faulty ?? 0;
+    for (let i = low; ; i++) {
+      const change = this.#changes[i];
+      if (change === undefined || change.t > toT) return most;
+      most = Math.max(most, change.faulty);
+    }
+  }
+}
+
+export function isOfMaster({ kind }: Pick<Span, 'kind'>): boolean {
+  return kind !== 'pause' && kind !== 'crash';
+}
+
+function byTarget(spans: readonly Span[]): Map<string, Span[]> {
+  const map = new Map<string, Span[]>();
+  for (const span of spans) map.set(span.target, [...(map.get(span.target) ?? []), span]);
+  return map;
+}
+
+function changesOf(spans: readonly Span[]): Change[] {
+  const steps = spans.flatMap(({ strikeT, mendedT }) => [
+    { t: strikeT, by: 1 },
+    { t: mendedT, by: -1 },
+  ]);
+  let faulty = 0;
+  return steps.sort((a, b) => a.t - b.t || b.by - a.by).map(({ t, by }) => ({ t, faulty: (faulty += by) }));
+}

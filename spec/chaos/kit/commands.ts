@@ -1,0 +1,36 @@
+/** Which of the library's requests a command holds, by the text or the hash of its script; a batch holds several. */
+import { createHash } from 'node:crypto';
+import { SCRIPTS } from '../../../lib/scripts.js';
+import { entriesOf } from '../../../lib/testing/entries.js';
+import type { Command } from '../../../lib/transport.js';
+
+export type Kind =
+  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'batch' | 'vouch' | 'bootstrap' | 'inspect' | 'other';
+
+const KINDS = new Map<string, Kind>(
+  SCRIPTS.flatMap(({ name, source }) => [
+    [source, name as Kind], // a script's name is its kind; spec/chaos/kit.spec.ts looks at each
+    [createHash('sha1').update(source).digest('hex'), name as Kind],
+  ]),
+);
+
+/** The kinds of a command's entries, and `batch` before them where it is one. */
+export function kindsOf(words: readonly string[]): Kind[] {
+  const [name = '', ...args] = words;
+  const command = { name: name.toLowerCase(), args } as Command; // of other names nothing is known
+  const kind = kindOf(command);
+  return kind === 'batch' ? [kind, ...entriesOf(command).map(kindOf)] : [kind];
+}
+
+function kindOf({ name, args }: Command): Kind {
+  const [script = '', keys = '0'] = args;
+  switch (name) {
+    case 'eval':
+    case 'evalsha':
+      return keys === '0' ? 'other' : (KINDS.get(script) ?? 'other'); // on no keys a script is only made known
+    case 'set': // a plain claim is SET key token NX PX ttl
+      return args.slice(2).some((word) => word.toLowerCase() === 'nx') ? 'claim' : 'other';
+    default:
+      return 'other';
+  }
+}

@@ -1,0 +1,159 @@
+/** One client's connection through the proxy: two streams of messages, each handled in order, one at a time. */
+import { connect, type Socket } from 'node:net';
+import { HOST } from '../../../scripts/masters/wait.js';
+import type { Point, Target, Trap } from './proxy.js';
+import { Replies, Requests } from './resp.js';
+
+export type Direction = 'to-master' | 'to-client';
+
+export interface LinkGround {
+  readonly trapAt: (point: Point, words: readonly string[]) => Trap | undefined;
+  readonly cut: (direction: Direction) => void;
+  readonly isCut: (direction: Direction) => boolean;
+  readonly target: Target;
+  readonly onClose: () => void;
+}
+
+export class Link {
+  readonly #client: Socket;
+  readonly #master: Socket;
+  readonly #ground: LinkGround;
+  readonly #requests = new Requests();
+  readonly #replies = new Replies();
+  /** Requests that were delivered, whose replies have not come. */
+  readonly #asked: (readonly string[])[] = [];
+  readonly #muted = new Set<Direction>();
+  /** What is being done in each direction: the next message waits for it. */
+  readonly #work: Record<Direction, Promise<void>> = {
+    'to-master': Promise.resolve(),
+    'to-client': Promise.resolve(),
+  };
+  #isOver = false;
+  hasLost = false;
+
+  constructor(client: Socket, masterPort: number, ground: LinkGround) {
+    this.#client = client;
+    this.#ground = ground;
+    this.#master = connect({ port: masterPort, host: HOST, allowHalfOpen: true, noDelay: true });
+    client.setNoDelay(true);
+  }
+
+  start(): void {
+    for (const socket of [this.#client, this.#master]) {
+      socket.on('error', () => this.destroy());
+      socket.on('close', () => this.destroy());
+    }
+    for (const direction of ['to-master', 'to-client'] as const)
+      if (this.#ground.isCut(direction)) this.mute(direction);
+    const connected = this.#atConnect();
+    this.#work['to-master'] = connected;
+    this.#work['to-client'] = connected;
+    this.#client.on('data', (chunk: Buffer) => {
+      this.#queue('to-master', async () => {
+        for (const { bytes, words } of this.#requests.feed(chunk)) await this.#request(bytes, words);
+      });
+    });
+    this.#client.on('end', () => this.#queue('to-master', () => void this.#master.end()));
+    this.#master.on('data', (chunk: Buffer) => {
+      this.#queue('to-client', async () => {
+        for (const { bytes, isPush } of this.#replies.feed(chunk)) await this.#reply(bytes, isPush);
+      });
+    });
+    this.#master.on('end', () => this.#queue('to-client', () => void this.#client.end()));
+  }
+
+  mute(direction: Direction): void {
+    this.#muted.add(direction);
+  }
+
+  /** What was cut is whole again; a connection that lost bytes cannot be, and is closed. */
+  heal(): void {
+    if (this.hasLost) this.destroy();
+    else this.#muted.clear();
+  }
+
+  destroy(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#client.destroy();
+    this.#master.destroy();
+    this.#ground.onClose();
+  }
+
+  #queue(direction: Direction, work: () => Promise<void> | void): void {
+    this.#work[direction] = this.#work[direction].then(work).catch(() => this.destroy());
+  }
+
+  async #atConnect(): Promise<void> {
+    const trap = this.#ground.trapAt('at-connect', []);
+    if (trap !== undefined) await this.#act(trap, 'to-client');
+    if (trap?.options.action === 'drop') this.mute('to-master');
+  }
+
+  async #request(bytes: Buffer, words: readonly string[]): Promise<void> {
+    const trap = this.#ground.trapAt('before-request', words);
+    if (trap !== undefined) await this.#act(trap, 'to-master');
+    if (this.#write('to-master', bytes)) this.#asked.push(words);
+  }
+
+  async #reply(bytes: Buffer, isPush: boolean): Promise<void> {
+    const words = isPush ? undefined : this.#asked.shift();
+    if (words === undefined) return void this.#write('to-client', bytes);
+    const whole = this.#ground.trapAt('after-run', words);
+    if (whole !== undefined) await this.#act(whole, 'to-client');
+    const half = this.#ground.trapAt('mid-reply', words);
+    if (half === undefined) return void this.#write('to-client', bytes);
+    const middle = Math.ceil(bytes.length / 2);
+    this.#write('to-client', bytes.subarray(0, middle));
+    await this.#act(half, 'to-client');
+    this.#write('to-client', bytes.subarray(middle));
+  }
+
+  /** Does what the trap says to what comes next in this direction. */
+  async #act(trap: Trap, direction: Direction): Promise<void> {
+    const { action, point } = trap.options;
+    switch (action) {
+      case 'delay':
+        trap.spring();
+        return await trap.released;
+      case 'drop':
+        this.mute(direction);
+        break;
+      case 'close':
+        this.destroy();
+        break;
+      case 'half-close':
+        this.mute(direction);
+        this.hasLost = true;
+        (direction === 'to-master' ? this.#master : this.#client).end();
+        break;
+      case 'kill':
+        this.mute('to-client'); // what it said last is lost with it
+        await this.#ground.target.kill();
+        this.destroy();
+        break;
+      case 'freeze':
+        await this.#ground.target.freeze();
+        trap.spring();
+        if (point === 'mid-reply') await trap.released; // it stood still while it wrote
+        return;
+      case 'cut-to-master':
+        this.#ground.cut('to-master');
+        break;
+      case 'cut-to-client':
+        this.#ground.cut('to-client');
+        break;
+    }
+    trap.spring();
+  }
+
+  #write(direction: Direction, bytes: Buffer): boolean {
+    if (this.#muted.has(direction)) {
+      this.hasLost = true;
+      return false;
+    }
+    if (this.#isOver) return false;
+    (direction === 'to-master' ? this.#master : this.#client).write(bytes);
+    return true;
+  }
+}

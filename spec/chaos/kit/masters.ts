@@ -1,0 +1,172 @@
+/**
+ * Real masters behind proxies, for everything that can go wrong with them: one interface over `redis-server` processes
+ * and over containers. A missing engine fails.
+ */
+import { startMasters } from '../../../scripts/masters.js';
+import { ask } from '../../../scripts/masters/wait.js';
+import { startContained } from './contained.js';
+import { type Direction, Proxy } from './proxy.js';
+
+export type Data = 'kept' | 'lost' | 'stale';
+export type ChaosBackend = 'process' | 'container';
+
+export interface ChaosMaster {
+  readonly name: string;
+  /** What clients connect to: its proxy. */
+  readonly port: number;
+  readonly url: string;
+  /** The server itself, for looking at it behind the proxy's back. */
+  readonly directPort: number;
+  readonly proxy: Proxy;
+  /** At once, as a power cut; connections break. */
+  kill(): Promise<void>;
+  stopGently(): Promise<void>;
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Remembers its data for a restart with `stale` ones. */
+  checkpoint(): Promise<void>;
+  /** After kill or stop; resolves when it answers. */
+  restart(data: Data): Promise<void>;
+  /** Bytes are swallowed, connections stay open; nothing new gets through. */
+  cut(direction?: Direction | 'both'): void;
+  /** Existing connections are closed, new ones refused. */
+  unplug(): Promise<void>;
+  /** Undoes cut, unplug and traps. Connections that lost bytes are closed, since replies are matched by order. */
+  heal(): Promise<void>;
+}
+
+export interface ChaosMasters extends AsyncDisposable {
+  readonly list: readonly ChaosMaster[];
+  readonly urls: readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface ChaosOptions {
+  /** @default 'process' */
+  readonly backend?: ChaosBackend;
+  /** Every write is on disk before it is answered; without it only `lost` is true after a crash. @default true */
+  readonly persist?: boolean;
+}
+
+/** What a backend does with one server; the rest is the proxy's. */
+export interface ChaosServer {
+  readonly port: number;
+  kill(): Promise<void>;
+  stopGently(): Promise<void>;
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  checkpoint(): Promise<void>;
+  restart(data: Data): Promise<void>;
+  /** Off the network, where the backend has one. */
+  disconnect(): Promise<void>;
+  reconnect(): Promise<void>;
+}
+
+export interface ChaosServers {
+  readonly list: readonly ChaosServer[];
+  readonly stop: () => Promise<void>;
+}
+
+export async function startChaosMasters(count: number, options: ChaosOptions = {}): Promise<ChaosMasters> {
+  const { backend = 'process', persist = true } = options;
+  const servers = await (backend === 'process'
+    ? startProcesses(count, persist)
+    : startContained(count, persist));
+  const list: ProxiedMaster[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(list.map(({ proxy }) => proxy.stop()));
+    await servers.stop();
+  };
+  try {
+    for (const [i, server] of servers.list.entries())
+      list.push(await ProxiedMaster.start(`m${i + 1}`, server, persist));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { list, urls: list.map(({ url }) => url), stop, [Symbol.asyncDispose]: stop };
+}
+
+const SHUTDOWN_MS = 10_000;
+
+async function startProcesses(count: number, persist: boolean): Promise<ChaosServers> {
+  const masters = await startMasters(count, { backend: 'process', persist });
+  const list = masters.list.map((master): ChaosServer => ({
+    port: master.port,
+    kill: () => master.kill(),
+    // does what SIGTERM does, and closes our connection when it is over
+    stopGently: async () => {
+      await ask(master.port, 'SHUTDOWN NOSAVE', SHUTDOWN_MS).catch(() => undefined);
+      await master.kill();
+    },
+    freeze: () => master.freeze(),
+    thaw: () => master.thaw(),
+    checkpoint: () => master.checkpoint(),
+    restart: (data) => master.restart({ empty: data === 'lost', stale: data === 'stale' }),
+    disconnect: () => Promise.resolve(),
+    reconnect: () => Promise.resolve(),
+  }));
+  return { list, stop: () => masters.stop() };
+}
+
+class ProxiedMaster implements ChaosMaster {
+  readonly name: string;
+  readonly proxy: Proxy;
+  readonly #server: ChaosServer;
+  readonly #persist: boolean;
+  #isUnplugged = false;
+
+  private constructor(name: string, server: ChaosServer, proxy: Proxy, persist: boolean) {
+    this.name = name;
+    this.#server = server;
+    this.proxy = proxy;
+    this.#persist = persist;
+  }
+
+  static async start(name: string, server: ChaosServer, persist: boolean): Promise<ProxiedMaster> {
+    const proxy = await Proxy.start(() => server.port, server);
+    return new ProxiedMaster(name, server, proxy, persist);
+  }
+
+  get port(): number {
+    return this.proxy.port;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get directPort(): number {
+    return this.#server.port;
+  }
+
+  kill = (): Promise<void> => this.#server.kill();
+  stopGently = (): Promise<void> => this.#server.stopGently();
+  freeze = (): Promise<void> => this.#server.freeze();
+  thaw = (): Promise<void> => this.#server.thaw();
+  checkpoint = (): Promise<void> => this.#server.checkpoint();
+
+  async restart(data: Data): Promise<void> {
+    if (data !== 'lost' && !this.#persist)
+      throw new Error(
+        `${this.name} keeps nothing on disk: start it with persist to restart it with ${data} data`,
+      );
+    await this.#server.restart(data);
+  }
+
+  cut(direction: Direction | 'both' = 'both'): void {
+    this.proxy.cut(direction);
+  }
+
+  async unplug(): Promise<void> {
+    this.#isUnplugged = true;
+    await this.#server.disconnect();
+    await this.proxy.unplug();
+  }
+
+  async heal(): Promise<void> {
+    if (this.#isUnplugged) await this.#server.reconnect();
+    this.#isUnplugged = false;
+    await this.proxy.heal();
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * A TCP proxy before one master that understands RESP, and can act at an exact point of an exchange.
+ *
+ * Replies are matched by order, so bytes that vanish take all that follows them in that direction with them; the
+ * connection is closed when it is healed. Subscriptions in RESP2 are not understood: their messages answer nothing.
+ */
+import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { freePort, HOST } from '../../../scripts/masters/wait.js';
+import { type Direction, Link } from './link.js';
+
+export type { Direction } from './link.js';
+
+export const POINTS = ['at-connect', 'before-request', 'after-run', 'mid-reply'] as const;
+/** Where in an exchange: the request is here, not delivered · the reply is here, not forwarded · half of it is forwarded. */
+export type Point = (typeof POINTS)[number];
+
+export const ACTIONS = [
+  'delay',
+  'drop',
+  'close',
+  'half-close',
+  'kill',
+  'freeze',
+  'cut-to-master',
+  'cut-to-client',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface TrapOptions {
+  readonly point: Point;
+  readonly action: Action;
+  /** Which commands it is for; `at-connect` has none. @default all */
+  readonly match?: (words: readonly string[]) => boolean;
+  /** It springs at this one of the matching commands or connections, counted from 1. @default 1 */
+  readonly nth?: number;
+}
+
+export class Trap {
+  readonly options: TrapOptions;
+  /** Resolves when it has sprung and its action is done, or under way for a delay. */
+  readonly sprung: Promise<void>;
+  /** Resolves when what it holds up may go on. */
+  readonly released: Promise<void>;
+  #left: number;
+  #spring!: () => void;
+  #release!: () => void;
+  hasSprung = false;
+
+  constructor(options: TrapOptions) {
+    this.options = options;
+    this.#left = options.nth ?? 1;
+    this.sprung = new Promise((resolve) => {
+      this.#spring = () => {
+        this.hasSprung = true;
+        resolve();
+      };
+    });
+    this.released = new Promise((resolve) => (this.#release = resolve));
+  }
+
+  /** Whether this is the one; counts. */
+  takes(point: Point, words: readonly string[]): boolean {
+    if (this.#left <= 0 || point !== this.options.point) return false;
+    if (!(this.options.match?.(words) ?? true)) return false;
+    return --this.#left === 0;
+  }
+
+  spring(): void {
+    this.#spring();
+  }
+
+  /** Lets go what it holds up, and disarms it. */
+  release(): void {
+    this.#left = 0;
+    this.#release();
+  }
+}
+
+/** What the proxy cannot do by itself. */
+export interface Target {
+  readonly kill: () => Promise<void>;
+  readonly freeze: () => Promise<void>;
+}
+
+export class Proxy {
+  readonly port: number;
+  readonly #targetPort: () => number;
+  readonly #target: Target;
+  readonly #links = new Set<Link>();
+  readonly #cuts = new Set<Direction>();
+  readonly #traps = new Set<Trap>();
+  #server: Server | undefined;
+
+  private constructor(port: number, targetPort: () => number, target: Target) {
+    this.port = port;
+    this.#targetPort = targetPort;
+    this.#target = target;
+  }
+
+  static async start(targetPort: () => number, target: Target): Promise<Proxy> {
+    const proxy = new Proxy(await freePort(), targetPort, target);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.#links.size;
+  }
+
+  get cuts(): ReadonlySet<Direction> {
+    return this.#cuts;
+  }
+
+  /** Sets a trap; wait for its `sprung`. */
+  trap(options: TrapOptions): Trap {
+    const trap = new Trap(options);
+    this.#traps.add(trap);
+    return trap;
+  }
+
+  has(trap: Trap): boolean {
+    return this.#traps.has(trap);
+  }
+
+  /** Bytes are swallowed from now on, connections stay open. */
+  cut(direction: Direction | 'both' = 'both'): void {
+    const directions: readonly Direction[] = direction === 'both' ? ['to-master', 'to-client'] : [direction];
+    for (const one of directions) {
+      this.#cuts.add(one);
+      for (const link of this.#links) link.mute(one);
+    }
+  }
+
+  /** Closes all connections and refuses new ones. */
+  async unplug(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    const closed = server === undefined ? undefined : once(server, 'close');
+    server?.close();
+    this.closeAll();
+    await closed;
+  }
+
+  closeAll(): void {
+    for (const link of this.#links) link.destroy();
+  }
+
+  /** Undoes cuts, unplugging and traps. Connections that lost bytes are closed. */
+  async heal(): Promise<void> {
+    this.#cuts.clear();
+    for (const trap of this.#traps) trap.release();
+    this.#traps.clear();
+    for (const link of this.#links) link.heal();
+    if (this.#server === undefined) await this.#listen();
+  }
+
+  async stop(): Promise<void> {
+    for (const trap of this.#traps) trap.release();
+    await this.unplug();
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+    server.listen(this.port, HOST);
+    await once(server, 'listening');
+    this.#server = server;
+  }
+
+  #accept(socket: Socket): void {
+    const link: Link = new Link(socket, this.#targetPort(), {
+      trapAt: (point, words) => {
+        for (const trap of this.#traps) if (trap.takes(point, words)) return trap;
+        return undefined;
+      },
+      cut: (direction) => this.cut(direction),
+      isCut: (direction) => this.#cuts.has(direction),
+      target: this.#target,
+      onClose: () => this.#links.delete(link),
+    });
+    this.#links.add(link);
+    link.start();
+  }
+}

@@ -1,0 +1,145 @@
+/** One group of masters on which cases run one after another, with a true view of the masters behind the proxies. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { counterKey } from '../../../lib/keys.js';
+import { Redlock } from '../../../lib/redlock.js';
+import { SCRIPTS } from '../../../lib/scripts.js';
+import { byHand, type ClientKind, type SpecClient } from '../../support/real.js';
+import type { Fault } from './cases.js';
+import { type Kind, kindsOf } from './commands.js';
+import { type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
+import type { Trap } from './proxy.js';
+
+export const TTL_MS = 20_000;
+/** No healthy master is slower than this, however loaded the machine is. */
+export const PATIENT_MS = 2_000;
+export const LIMIT_MS = 10_000;
+const LOOK_EVERY_MS = 5;
+
+export async function eventually(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  limitMs = LIMIT_MS,
+): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`waited ${limitMs} ms for ${what}`);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+/** Fails when the promise has not settled by then: every promise of the library must. */
+export async function within<T>(what: string, limitMs: number, promise: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const limit = pause(limitMs, undefined, { signal: late.signal }).then(
+    () => {
+      throw new Error(`${what} did not settle within ${limitMs} ms`);
+    },
+    () => undefined as never, // it settled
+  );
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    late.abort();
+  }
+}
+
+/** A client with everything of its own, through the proxies. */
+export interface Guest {
+  readonly clients: readonly SpecClient[];
+  readonly redlock: Redlock;
+}
+
+export class Stage {
+  readonly masters: ChaosMasters;
+  readonly hands: readonly Redis[];
+  /** Sees the masters without the proxies: the second client. */
+  readonly observer: Redlock;
+
+  private constructor(masters: ChaosMasters) {
+    this.masters = masters;
+    this.hands = masters.list.map(({ directPort }) => byHand(directPort));
+    this.observer = Redlock.connect(
+      masters.list.map(({ directPort }) => `redis://127.0.0.1:${directPort}`),
+      { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS },
+    );
+  }
+
+  static async start(nodes: number): Promise<Stage> {
+    const stage = new Stage(await startChaosMasters(nodes, { persist: true }));
+    await Promise.all(stage.hands.map((hand) => loadScripts(hand)));
+    await stage.observer.ready();
+    return stage;
+  }
+
+  async stop(): Promise<void> {
+    await this.observer.close();
+    for (const hand of this.hands) hand.disconnect();
+    await this.masters.stop();
+  }
+
+  async open(kind: ClientKind): Promise<Guest> {
+    const clients = this.masters.list.map(({ port }) => kind.open(port));
+    const redlock = new Redlock(clients, { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS });
+    await eventually('a new client to connect', () => clients.every(({ status }) => status === 'ready'));
+    return { clients, redlock };
+  }
+
+  master(index: number): ChaosMaster {
+    const master = this.masters.list[index];
+    if (master === undefined) throw new Error(`there is no master ${index + 1}`);
+    return master;
+  }
+
+  trap({ master: index, point, action }: Fault, kind: Kind): Trap {
+    const master = this.master(index);
+    return master.proxy.trap({
+      point,
+      action,
+      match: (words) => point === 'at-connect' || kindsOf(words).includes(kind),
+    });
+  }
+
+  /** Ends all faults; resolves when all masters answer and the guest's clients are connected. */
+  async heal(traps: readonly Trap[], guest: Guest): Promise<void> {
+    for (const trap of traps) {
+      const master = this.masters.list.find(({ proxy }) => proxy.has(trap));
+      if (master === undefined || !trap.hasSprung) continue;
+      if (trap.options.action === 'kill') {
+        await master.restart('kept');
+        const hand = this.hands[this.masters.list.indexOf(master)];
+        if (hand !== undefined) await loadScripts(hand);
+      }
+      if (trap.options.action === 'freeze') await master.thaw();
+    }
+    await Promise.all(this.masters.list.map((master) => master.heal()));
+    // a client may still call itself ready whose connection was just closed: the proxies know better
+    await eventually(
+      'the clients to be back',
+      () =>
+        this.masters.list.every(({ proxy }) => proxy.connections === 1) &&
+        guest.clients.every(({ status }) => status === 'ready'),
+    );
+    await Promise.all(
+      this.hands.map((hand) => eventually('a look at each master', () => hand.status === 'ready')),
+    );
+  }
+
+  /** The time left of the resource's vote on each master; below 0 where there is none. */
+  async votes(resource: string): Promise<number[]> {
+    return await Promise.all(this.hands.map((hand) => hand.pttl(resource)));
+  }
+
+  /** Counters that differ, so that the next fence needs an acceptance round: lowest on the first that is named. */
+  async spread(resource: string, above: number, ascending: readonly number[]): Promise<void> {
+    // never lower than they stood: a counter that falls breaks what fences promise
+    for (const [rank, index] of ascending.entries())
+      await this.hands[index]?.set(counterKey(resource), `${above + 10 * (rank + 1)}`, 'PX', 3_600_000);
+  }
+}
+
+/** So that the first command of each kind is the one that runs. */
+async function loadScripts(hand: Redis): Promise<void> {
+  await eventually('a look at each master', () => hand.status === 'ready');
+  for (const { source } of SCRIPTS) await hand.script('LOAD', source);
+}

@@ -1,0 +1,82 @@
+/** What was tried at each point with each action, and what it cost. */
+import { type Case, nameOf } from './cases.js';
+import { type Action, ACTIONS, type Point, POINTS } from './proxy.js';
+import type { Verdict } from './trial.js';
+
+interface Cell {
+  cases: number;
+  violations: number;
+}
+
+export class Table {
+  readonly #seed: number;
+  readonly #cells = new Map<string, Cell>();
+  readonly #codes: Record<string, number> = {};
+  readonly #failed: { readonly name: string; readonly message: string }[] = [];
+  readonly #unsprung: string[] = [];
+  #cases = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  add(one: Case, { code, isSprung }: Verdict): void {
+    this.#count(one, 0);
+    const word = code ?? 'went on';
+    this.#codes[word] = (this.#codes[word] ?? 0) + 1;
+    if (!isSprung) this.#unsprung.push(nameOf(one)); // of a majority's faults some keep others from happening
+  }
+
+  fail(one: Case, error: unknown): void {
+    this.#count(one, 1);
+    this.#failed.push({ name: nameOf(one), message: error instanceof Error ? error.message : String(error) });
+  }
+
+  /** A case with several faults counts once at each of its places. */
+  #count(one: Case, violations: number): void {
+    this.#cases++;
+    for (const place of new Set(one.faults.map(({ point, action }) => `${point} ${action}`))) {
+      const cell = this.#cells.get(place) ?? { cases: 0, violations: 0 };
+      cell.cases++;
+      cell.violations += violations;
+      this.#cells.set(place, cell);
+    }
+  }
+
+  #cell(point: Point, action: Action): Cell {
+    return this.#cells.get(`${point} ${action}`) ?? { cases: 0, violations: 0 };
+  }
+
+  toJSON(): unknown {
+    return {
+      seed: this.#seed,
+      cases: this.#cases,
+      outcomes: this.#codes,
+      violations: this.#failed,
+      notAllSprung: this.#unsprung,
+      places: POINTS.flatMap((point) =>
+        ACTIONS.map((action) => ({ point, action, ...this.#cell(point, action) })),
+      ),
+    };
+  }
+
+  toString(): string {
+    const rows = POINTS.map((point) =>
+      [
+        point.padEnd(16),
+        ...ACTIONS.map((action) => {
+          const { cases, violations } = this.#cell(point, action);
+          return `${cases} / ${violations}`.padStart(14);
+        }),
+      ].join(''),
+    );
+    const head = [''.padEnd(16), ...ACTIONS.map((action) => action.padStart(14))].join('');
+    const outcomes = Object.entries(this.#codes).map(([code, count]) => `${count} ${code}`);
+    return [
+      `cases tried / violations, seed ${this.#seed}`,
+      head,
+      ...rows,
+      `${this.#cases} cases: ${[...outcomes, `${this.#failed.length} violations`, `${this.#unsprung.length} in which not every fault came about`].join(', ')}`,
+    ].join('\n');
+  }
+}

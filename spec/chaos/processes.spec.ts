@@ -1,0 +1,3 @@
+import { chaosSuite } from './suite.js';
+
+chaosSuite('process');

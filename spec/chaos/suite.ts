@@ -1,0 +1,263 @@
+/**
+ * Faults in the middle of an acquisition, a hold and an extension: one suite, run over processes
+ * (spec/chaos/processes.spec.ts) and over containers (spec/containers/chaos.spec.ts).
+ */
+import { once } from 'node:events';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { byHand, CLIENT_KINDS, type ClientKind } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+import { type Kind, kindsOf } from './kit/commands.js';
+import {
+  type ChaosBackend,
+  type ChaosMaster,
+  type ChaosMasters,
+  type Data,
+  startChaosMasters,
+} from './kit/masters.js';
+import { eventually, type Guest } from './kit/stage.js';
+
+const NODES = 5;
+const ROUNDS = 5;
+const TTL_MS = 20_000;
+const PATIENT: RedlockOptions = { ttlMs: TTL_MS, nodeTimeoutMs: 2_000 };
+/** Shorter leases than the guard, so that a lease that was forgotten is over when its master votes again. */
+const GUARDED: RedlockOptions = {
+  ttlMs: 1_500,
+  nodeTimeoutMs: 1_000,
+  restartGuardMs: 2_000,
+  keyPrefix: 'guarded:',
+};
+
+interface Trouble {
+  readonly name: string;
+  begin(master: ChaosMaster): Promise<void>;
+  end(master: ChaosMaster): Promise<void>;
+}
+
+const heal = (master: ChaosMaster): Promise<void> => master.heal();
+const restart = (master: ChaosMaster): Promise<void> => master.restart('kept');
+
+const TROUBLES: readonly Trouble[] = [
+  { name: 'killed', begin: (master) => master.kill(), end: restart },
+  { name: 'stopped', begin: (master) => master.stopGently(), end: restart },
+  { name: 'frozen', begin: (master) => master.freeze(), end: (master) => master.thaw() },
+  { name: 'unplugged', begin: (master) => master.unplug(), end: heal },
+  { name: 'cut off', begin: (master) => Promise.resolve(master.cut()), end: heal },
+];
+
+export function chaosSuite(backend: ChaosBackend): void {
+  describe(`chaos over five ${backend === 'process' ? 'processes' : 'containers'}`, function () {
+    this.timeout(60_000);
+    const bench = new Bench();
+    before(() => bench.start(backend));
+    after(() => bench.stop());
+    afterEach(() => bench.close());
+    for (const [i, trouble] of TROUBLES.entries()) {
+      const kind = CLIENT_KINDS[i % CLIENT_KINDS.length] ?? CLIENT_KINDS[0];
+      if (kind === undefined) throw new Error('there are two kinds');
+      it(`two ${trouble.name} while a claim is answered (${kind.name}): the lock is had, kept and given back`, () =>
+        duringAcquisition(bench, trouble, kind));
+      it(`two ${trouble.name} while an extension is answered (${kind.name}): it is extended`, () =>
+        duringExtension(bench, trouble, kind));
+    }
+    it('three gone: NO_QUORUM with each cause, the holder hears of its loss, and healed it works', () =>
+      majorityGone(bench));
+    for (const data of ['lost', 'stale'] as const) {
+      it(`two come back with ${data} data, no guard: the others' votes still exclude`, () =>
+        minorityForgets(bench, data));
+      it(`three come back with ${data} data, guarded: they do not vote until the lease is over`, () =>
+        majorityForgets(bench, data));
+    }
+  });
+}
+
+class Bench {
+  #masters: ChaosMasters | undefined;
+  #hands: Redis[] = [];
+  #guests: Guest[] = [];
+  #next = 0;
+
+  async start(backend: ChaosBackend): Promise<void> {
+    this.#masters = await startChaosMasters(NODES, { backend, persist: true });
+    this.#hands = this.list.map(({ directPort }) => byHand(directPort));
+  }
+
+  async stop(): Promise<void> {
+    for (const hand of this.#hands) hand.disconnect();
+    await this.#masters?.stop();
+  }
+
+  get list(): readonly ChaosMaster[] {
+    if (this.#masters === undefined) throw new Error('the masters were not started');
+    return this.#masters.list;
+  }
+
+  resource(): string {
+    return `job:${++this.#next}`;
+  }
+
+  async open(kind: ClientKind | undefined = CLIENT_KINDS[0], options = PATIENT): Promise<Guest> {
+    if (kind === undefined) throw new Error('there are two kinds');
+    const clients = this.list.map(({ port }) => kind.open(port));
+    const guest = { clients, redlock: new Redlock(clients, options) };
+    this.#guests.push(guest);
+    await this.untilReady(guest);
+    return guest;
+  }
+
+  async untilReady({ clients }: Guest): Promise<void> {
+    await eventually('the clients to be connected', () => clients.every(({ status }) => status === 'ready'));
+  }
+
+  async close(): Promise<void> {
+    for (const { redlock, clients } of this.#guests.splice(0)) {
+      await redlock.close();
+      for (const client of clients) client.disconnect();
+    }
+  }
+
+  /** No lock is left anywhere; counters and markers stay. */
+  async untilEmpty(): Promise<void> {
+    for (const [i, hand] of this.#hands.entries())
+      await eventually(`master ${i + 1} to hold no vote`, async () => {
+        if (hand.status !== 'ready') return false;
+        return (await hand.keys('*')).every((key) => key.startsWith('quorate:'));
+      });
+  }
+
+  /** Holds back the first answer of that kind, does the deed meanwhile, and lets go. */
+  async during(kind: Kind, call: () => Promise<unknown>, deed: () => Promise<void>): Promise<void> {
+    const [first] = this.list;
+    const trap = first?.proxy.trap({
+      point: 'after-run',
+      action: 'delay',
+      match: (words) => kindsOf(words).includes(kind),
+    });
+    const done = call();
+    const settled = done.catch(() => undefined); // awaited below; no rejection goes unhandled meanwhile
+    await trap?.sprung;
+    await deed();
+    trap?.release();
+    await settled;
+    await done;
+  }
+}
+
+async function locksGoOn(bench: Bench, { redlock }: Guest): Promise<void> {
+  for (let i = 0; i < ROUNDS; i++) {
+    const resource = bench.resource();
+    const lease = await redlock.acquire(resource);
+    expect(await redlock.tryAcquire(resource)).to.equal(null);
+    await lease.release();
+  }
+}
+
+async function duringAcquisition(bench: Bench, trouble: Trouble, kind: ClientKind): Promise<void> {
+  const guest = await bench.open(kind);
+  const two = bench.list.slice(0, 2);
+  const resource = bench.resource();
+  let lease: Awaited<ReturnType<Redlock['acquire']>> | undefined;
+  await bench.during(
+    'claim',
+    async () => (lease = await guest.redlock.acquire(resource)),
+    async () => void (await Promise.all(two.map((master) => trouble.begin(master)))),
+  );
+  expect(lease?.status).to.equal('held');
+  await locksGoOn(bench, guest);
+  await lease?.extend();
+  expect(await guest.redlock.tryAcquire(resource)).to.equal(null);
+  await Promise.all(two.map((master) => trouble.end(master)));
+  await bench.untilReady(guest);
+  lease?.assertHeld();
+  await lease?.release();
+  await bench.untilEmpty();
+  const { nodes } = await guest.redlock.inspect(resource);
+  expect(nodes.map(({ state }) => state)).to.deep.equal(nodes.map(() => 'free'));
+}
+
+async function duringExtension(bench: Bench, trouble: Trouble, kind: ClientKind): Promise<void> {
+  const guest = await bench.open(kind);
+  const two = bench.list.slice(0, 2);
+  const resource = bench.resource();
+  const lease = await guest.redlock.acquire(resource);
+  await bench.during(
+    'extend',
+    () => lease.extend(),
+    async () => void (await Promise.all(two.map((master) => trouble.begin(master)))),
+  );
+  expect(lease.status).to.equal('held');
+  expect(await guest.redlock.tryAcquire(resource)).to.equal(null);
+  await lease.release(); // while two are away: what they hold is undone when they are back
+  const after = await guest.redlock.acquire(resource);
+  expect(after.fence).to.be.above(lease.fence ?? Infinity);
+  await after.release();
+  await Promise.all(two.map((master) => trouble.end(master)));
+  await bench.untilReady(guest);
+  await bench.untilEmpty();
+}
+
+async function majorityGone(bench: Bench): Promise<void> {
+  const guest = await bench.open();
+  const { redlock } = guest;
+  const gone = bench.list.slice(0, 3);
+  const [frozen, killed, lonely] = gone;
+  const lease = await redlock.acquire(bench.resource(), { ttlMs: 3_000, renew: true });
+  await Promise.all([frozen?.freeze(), killed?.kill(), lonely?.unplug()]);
+  const error = await rejection(redlock.acquire(bench.resource(), { waitMs: 500, nodeTimeoutMs: 300 }));
+  expect(error.code).to.equal('NO_QUORUM');
+  expect(error.tally).to.have.length(NODES);
+  for (const { port } of gone) {
+    const entry = error.tally.find(({ node }) => node.endsWith(`:${port}`));
+    expect(entry?.outcome, `port ${port}`).to.equal('unknown');
+    expect(entry).to.have.property('cause').that.is.instanceOf(Error);
+  }
+  if (!lease.signal.aborted) await once(lease.signal, 'abort');
+  expect([lease.status, lease.remainingMs()]).to.deep.equal(['lost', 0]);
+  await Promise.all([frozen?.thaw(), killed?.restart('kept'), lonely?.heal()]);
+  await bench.untilReady(guest);
+  await locksGoOn(bench, guest);
+  await bench.untilEmpty();
+}
+
+/** Two of five forget: three votes are left, and nobody else can have three. */
+async function minorityForgets(bench: Bench, data: Data): Promise<void> {
+  const guest = await bench.open();
+  const two = bench.list.slice(0, 2);
+  await Promise.all(two.map((master) => master.checkpoint()));
+  const resource = bench.resource();
+  const lease = await guest.redlock.acquire(resource);
+  await Promise.all(two.map((master) => master.kill()));
+  await Promise.all(two.map((master) => master.restart(data)));
+  await bench.untilReady(guest);
+  expect(await guest.redlock.tryAcquire(resource)).to.equal(null);
+  lease.assertHeld();
+  await lease.release();
+  const after = await guest.redlock.acquire(resource);
+  expect(after.fence).to.be.above(lease.fence ?? Infinity);
+  await after.release();
+  await bench.untilEmpty();
+}
+
+/** Three of five forget: only the guard keeps a second holder away. */
+async function majorityForgets(bench: Bench, data: Data): Promise<void> {
+  const guest = await bench.open(CLIENT_KINDS[0], GUARDED);
+  const { redlock } = guest;
+  await redlock.bootstrap({ force: true });
+  const three = bench.list.slice(0, 3);
+  await Promise.all(three.map((master) => master.checkpoint()));
+  const resource = bench.resource();
+  const lease = await redlock.acquire(resource, { ttlMs: 1_500 });
+  await Promise.all(three.map((master) => master.kill()));
+  await Promise.all(three.map((master) => master.restart(data)));
+  await bench.untilReady(guest);
+  const error = await rejection(redlock.acquire(resource, { waitMs: 0 }));
+  expect(error.code).to.equal('QUARANTINED');
+  const after = await redlock.acquire(resource, { waitMs: 20_000 });
+  expect([lease.status, lease.remainingMs()]).to.deep.equal(['lost', 0]);
+  expect(after.fence).to.be.above(lease.fence ?? Infinity);
+  await after.release();
+  await bench.untilEmpty();
+}
