@@ -7,7 +7,7 @@ import { SCRIPTS } from '../../../lib/scripts.js';
 import { byHand, type ClientKind, type SpecClient } from '../../support/real.js';
 import type { Fault } from './cases.js';
 import { type Kind, kindsOf } from './commands.js';
-import { type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
+import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
 import type { Trap } from './proxy.js';
 
 export const TTL_MS = 20_000;
@@ -48,6 +48,15 @@ export async function within<T>(what: string, limitMs: number, promise: Promise<
 export interface Guest {
   readonly clients: readonly SpecClient[];
   readonly redlock: Redlock;
+  /** How many listeners each client had before the library came. */
+  readonly listeners: readonly number[];
+}
+
+const CLIENT_EVENTS = ['connect', 'ready', 'close', 'end', 'error', 'reconnecting'];
+
+/** All listeners of what tells a client's state. */
+export function listenersOf(client: SpecClient): number {
+  return CLIENT_EVENTS.reduce((sum, event) => sum + client.listenerCount(event), 0);
 }
 
 export class Stage {
@@ -65,8 +74,8 @@ export class Stage {
     );
   }
 
-  static async start(nodes: number): Promise<Stage> {
-    const stage = new Stage(await startChaosMasters(nodes, { persist: true }));
+  static async start(nodes: number, backend: ChaosBackend): Promise<Stage> {
+    const stage = new Stage(await startChaosMasters(nodes, { persist: true, backend }));
     await Promise.all(stage.hands.map((hand) => loadScripts(hand)));
     await stage.observer.ready();
     return stage;
@@ -80,9 +89,10 @@ export class Stage {
 
   async open(kind: ClientKind): Promise<Guest> {
     const clients = this.masters.list.map(({ port }) => kind.open(port));
-    const redlock = new Redlock(clients, { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS });
     await eventually('a new client to connect', () => clients.every(({ status }) => status === 'ready'));
-    return { clients, redlock };
+    const listeners = clients.map(listenersOf);
+    const redlock = new Redlock(clients, { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS });
+    return { clients, redlock, listeners };
   }
 
   master(index: number): ChaosMaster {

@@ -5,7 +5,16 @@ import type { Lease } from '../../../lib/lease.js';
 import type { ClientKind } from '../../support/real.js';
 import { type Case, type Fault, quorumOf } from './cases.js';
 import type { Kind } from './commands.js';
-import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, within } from './stage.js';
+import {
+  eventually,
+  type Guest,
+  LIMIT_MS,
+  listenersOf,
+  PATIENT_MS,
+  type Stage,
+  TTL_MS,
+  within,
+} from './stage.js';
 import type { Trap } from './proxy.js';
 
 export interface Verdict {
@@ -37,6 +46,10 @@ export async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promis
   let verdict: Verdict;
   try {
     verdict = await new Trial(stage, one, guest, resource).run();
+    await guest.redlock.close();
+    await eventually('all listeners on the clients to be gone', () =>
+      guest.clients.every((client, i) => listenersOf(client) <= (guest.listeners[i] ?? 0)),
+    );
   } finally {
     await guest.redlock.close();
     for (const client of guest.clients) client.disconnect();
