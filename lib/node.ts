@@ -1,7 +1,7 @@
 /**
  * One master: sends requests on its connection in order, and keeps count of what was not answered.
  *
- * A request that finds nothing under way is sent at once. What comes while something is, waits for the end of the turn
+ * A request that finds no more than one other under way is sent at once. What comes while more are, waits for the end of the turn
  * (the code that runs now, and all that it resolved), and goes as one call with all that became ready meanwhile.
  *
  * Bounds. At most `WINDOW` requests are unanswered at a time, `SILENT_WINDOW` once an attempt gave up waiting for this
@@ -154,7 +154,7 @@ export class Node {
     }
     if (!follows) return this.send(request, sink);
     // an undo goes out even if its caller ends the process next, unless others are ready with it
-    if (request.isWhole && !this.#isFlushDue) return this.#transmit(request, sink);
+    if (this.#isIdle || (request.isWhole && !this.#isFlushDue)) return this.#transmit(request, sink);
     this.#following.push({ request, sink });
     this.#flushSoon();
   }
@@ -180,10 +180,13 @@ export class Node {
     this.#isSilent = true;
   }
 
-  /** Nothing is on the wire or about to be: a request would wait for nothing. A cluster's node gathers nothing. */
+  /**
+   * Nothing is about to be sent, and one request at most is on the wire: a caller that does one thing after another goes
+   * on without waiting for the slowest master. A cluster's node gathers nothing.
+   */
   get #isIdle(): boolean {
     if (this.#waiting.size > 0 || this.#following.length > 0) return false;
-    return this.#unanswered === 0 || (this.isCluster && this.#hasRoom(0));
+    return this.#unanswered <= 1 || (this.isCluster && this.#hasRoom(0));
   }
 
   /** @param more  requests that are about to be sent */

@@ -60,17 +60,17 @@ function ground(): Ground {
 const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
 
 describe('node: one master', () => {
-  it('sends what comes alone at once, and what comes while that is unanswered in one call at the end of the turn', async () => {
+  it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn', async () => {
     const { master, node, claims } = ground();
-    const [first, second, third] = claims(3);
-    expect(names(master)).to.deep.equal(['set']);
-    expect([node.unanswered, node.waiting]).to.deep.equal([1, 2]);
+    const [first, second, third, fourth] = claims(4);
+    expect(names(master)).to.deep.equal(['set', 'set']);
+    expect([node.unanswered, node.waiting]).to.deep.equal([2, 2]);
     await settle();
-    expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3']);
-    expect(master.calls).to.equal(2);
+    expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3', 'k4']);
+    expect(master.calls).to.equal(3);
     expect(node.unanswered).to.equal(0);
-    expect(first?.replies).to.deep.equal(['OK']);
-    expect([second?.replies, third?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
+    expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
+    expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
   });
 
   it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
