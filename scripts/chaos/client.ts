@@ -55,7 +55,7 @@ function drawCall(): Call {
   const key = seeded.pick(order.keys);
   const keys = how === 'several' ? [...new Set([key, seeded.pick(order.keys)])].sort() : [key];
   const waitMs = how === 'try' ? 0 : how === 'abort' ? 3_000 : seeded.pick(WAITS);
-  return { how, keys, ttlMs, waitMs, renew: how === 'using' || seeded.chance(0.3) };
+  return { how, keys, ttlMs, waitMs, renew: how === 'using' || seeded.chance(0.15) };
 }
 
 /** Notes the call's begin and its failure; `run` notes the grant. */
@@ -124,14 +124,14 @@ async function use({ keys, ttlMs, waitMs }: Call, boundMs: number): Promise<void
   holding?.ended();
 }
 
-/** What a holder does: short work mostly; sometimes past its ttl, with an extension, a stalled event loop or a hand-over. */
+/** What a holder does: short work mostly; often up to its ttl or past it, since a wrong validity shows only there; with an extension, a stalled event loop or a hand-over. */
 async function work(holding: Holding, ttlMs: number): Promise<void> {
   const way = seeded.next();
-  if (way < 0.05) {
+  if (way < 0.06) {
     holding.stall(ttlMs + 100);
-  } else if (way < 0.15) {
-    await holding.watch(seeded.between(ttlMs, ttlMs * 1.4));
-  } else if (way < 0.35) {
+  } else if (way < 0.3) {
+    await holding.watch(seeded.between(ttlMs * 0.9, ttlMs * 1.4));
+  } else if (way < 0.5) {
     await holding.watch(seeded.between(20, ttlMs * 0.7));
     await holding.extend();
     await holding.watch(seeded.between(20, ttlMs * 0.7));

@@ -1,5 +1,5 @@
 /** The client processes: started, paused, killed, started anew, and ended. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, type ForkOptions, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,20 @@ import { type ClientOrder, type FromClient, ORDER, type ToClient } from './order
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
+
+/**
+ * A client whose conductor was killed -9 ends with it: it sees the channel close, or, when it is paused just then, the
+ * kernel ends it, where `setpriv` can ask for that. No tsx in it: the client is compiled.
+ */
+let howToFork: ForkOptions | undefined;
+function forkTied(): ForkOptions {
+  const tied = ['--pdeathsig', 'KILL'];
+  howToFork ??=
+    spawnSync('setpriv', [...tied, 'true']).status === 0
+      ? { execPath: 'setpriv', execArgv: [...tied, process.execPath] }
+      : { execArgv: [] };
+  return howToFork;
+}
 
 /** The client in one file, so that a process starts without a compiler; within the repository, where it finds ioredis. */
 export async function compileClient(): Promise<{ file: string; remove: () => void }> {
@@ -74,7 +88,8 @@ export class CrewMember {
   async start(): Promise<void> {
     const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives };
     this.#isMeantToEnd = false;
-    const child = fork(this.#file, [], { env: { ...process.env, [ORDER]: JSON.stringify(order) } });
+    const env = { ...process.env, [ORDER]: JSON.stringify(order) };
+    const child = fork(this.#file, [], { ...forkTied(), env });
     this.#child = child;
     const forget = atExit(() => child.kill('SIGKILL'));
     child.once('exit', (code, signal) => {

@@ -3,8 +3,8 @@ import { type Lease, type LeaseHandle, RedlockError } from '../../lib/index.js';
 import { type HistoryFile, nowMs } from './history.js';
 
 const LOOK_EVERY_MS = 25;
-/** Below that, `until` moved by the reading of the clocks. */
-const MOVED_MS = 1;
+/** Instants are noted in whole microseconds. */
+const ROUNDING_MS = 0.01;
 
 interface HoldingTerms {
   readonly id: string;
@@ -18,14 +18,15 @@ export class Holding {
   readonly id: string;
   readonly #lease: Lease;
   readonly #history: HistoryFile;
-  #untilAtMost = 0;
+  #untilAtMost: number;
   #isOver = false;
 
   constructor(lease: Lease, { id, op, renew, from, history }: HoldingTerms) {
     this.id = id;
     this.#lease = lease;
     this.#history = history;
-    const until = this.#end();
+    const { least: until, most } = this.#read();
+    this.#untilAtMost = most;
     const t = nowMs();
     const { fence = 0, resources: keys } = lease;
     history.note({
@@ -109,26 +110,28 @@ export class Holding {
   }
 
   /**
-   * The clock is read first, so that a pause between the two never makes its end later than the lease says; and once more
-   * afterwards, so that such a pause is not taken for an extension later.
+   * `remainingMs()` reads the clock at some instant between our two readings, so that the end lies between `least` and
+   * `most`, however long this process stood still in between. Its belief is `least`: never later than what it was told.
    */
-  #end(): number {
-    const before = nowMs();
+  #read(): { t: number; left: number; least: number; most: number } {
+    const t = nowMs();
     const left = this.#lease.remainingMs();
-    this.#untilAtMost = nowMs() + left;
-    return before + left;
+    return { t, left, least: t + left, most: nowMs() + left + ROUNDING_MS };
   }
 
+  /** The end has moved only when it cannot be where all readings so far place it. */
   #look(): void {
     if (this.#isOver) return;
-    const before = nowMs();
-    const left = this.#lease.remainingMs();
-    if (left > 0 && before + left > this.#untilAtMost + MOVED_MS) {
-      this.#untilAtMost = nowMs() + left;
-      this.#history.note({ e: 'more', t: before, lease: this.id, until: before + left });
+    const { t, left, least, most } = this.#read();
+    if (left <= 0) {
+      if (this.#lease.status === 'held')
+        this.#history.note({ e: 'odd', t, lease: this.id, text: 'held, with no validity left' });
+    } else if (least > this.#untilAtMost) {
+      this.#untilAtMost = most;
+      this.#history.note({ e: 'more', t, lease: this.id, until: least });
+    } else {
+      this.#untilAtMost = Math.min(this.#untilAtMost, most);
     }
-    if (left <= 0 && this.#lease.status === 'held')
-      this.#history.note({ e: 'odd', t: before, lease: this.id, text: 'held, with no validity left' });
   }
 
   #lost(reason: unknown): void {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export const USAGE = `npm run chaos [-- OPTIONS]       many client processes, real masters, faults drawn from a seed
   --minutes M | --seconds S      how long faults go on (default: 30 seconds)
   --seed S                       repeats the plan, not the timing (default: drawn, and printed)
-  --masters N --clients N --keys N               (default: 5, 8, 4)
+  --masters N --clients N --keys N               (default: 5, 8, 3)
   --backend process|container    redis-server of the PATH, or containers (default: process)
   --guard MS|off                 restart guard: masters also lose data or come back with old data (default: 2500)
   --nodes URL,URL,…              one's own masters: only clients are struck, keys begin with quorate-chaos:
@@ -67,7 +67,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       given['seed'] === undefined ? undefined : number('seed', given['seed'], { least: 0, most: 2 ** 31 }),
     masters: nodes.length > 0 ? nodes.length : count(given, 'masters', { least: 1, most: 15, fallback: 5 }),
     clients: count(given, 'clients', { least: 1, most: 100, fallback: 8 }),
-    keys: count(given, 'keys', { least: 1, most: 100, fallback: 4 }),
+    keys: count(given, 'keys', { least: 1, most: 100, fallback: 3 }),
     backend: backendOf(given['backend']),
     guardMs: guardOf(given['guard'], nodes.length > 0),
     nodes,

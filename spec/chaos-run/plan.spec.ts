@@ -75,7 +75,7 @@ describe('chaos run: the options', () => {
       guardMs: 2_500,
       masters: 5,
       clients: 8,
-      keys: 4,
+      keys: 3,
       lengthMs: 30_000,
     });
     expect(parseOptions(['--nodes', 'redis://a,redis://b,redis://c'])).to.include({ guardMs: 0, masters: 3 });
