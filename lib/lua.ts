@@ -71,24 +71,72 @@ local function counter(i, floor)
 end
 `;
 
+/** Where the parts of a claim of one resource stand, as Lua. */
+interface Places {
+  readonly key: string;
+  readonly counter: string;
+  readonly token: string;
+  readonly ttl: string;
+  readonly life: string;
+  readonly yes: (fence: string) => string;
+}
+
 /**
  * One free resource, the usual case, takes as few commands as there can be. Where that does not do it (a counter that is
  * missing, behind its least or no counter at all), it is taken back, and the long way looks at everything first.
- *
- * @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these
  */
-export const CLAIMING = `local function claimOne(k, token, ttl, life)
-  if not redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then return end
-  if life == '0' then return 0 end
-  local fence = redis.pcall('INCR', KEYS[k + 1])
-  local isNumber = type(fence) == 'number'
-  if isNumber and fence > 1 and fence > least then
-    redis.call('PEXPIRE', KEYS[k + 1], life)
-    return fence
+function shortWay({ key, counter, token, ttl, life, yes }: Places, least: string): string {
+  return `if redis.call('SET', ${key}, ${token}, 'PX', ${ttl}, 'NX') then
+    if ${life} == '0' then return ${yes('0')} end
+    local fence = redis.pcall('INCR', ${counter})
+    local isNumber = type(fence) == 'number'
+    if isNumber and fence > 1 and fence > ${least} then
+      redis.call('PEXPIRE', ${counter}, ${life})
+      return ${yes('fence')}
+    end
+    redis.call('DEL', ${key})
+    if isNumber then redis.call(fence == 1 and 'DEL' or 'DECR', ${counter}) end
   end
-  redis.call('DEL', KEYS[k])
-  if isNumber then redis.call(fence == 1 and 'DEL' or 'DECR', KEYS[k + 1]) end
+`;
+}
+
+const OF_ARGUMENTS: Places = {
+  key: 'KEYS[1]',
+  counter: 'KEYS[2]',
+  token: 'ARGV[1]',
+  ttl: 'ARGV[2]',
+  life: 'ARGV[3]',
+  yes: (fence) => `{1, ${fence}, 0}`,
+};
+
+/**
+ * The same at the very beginning of the script that claims alone, where no guard is in the way: a script's functions are
+ * made anew each time that it runs, and cost more than all of this.
+ */
+export const CLAIMING_AT_ONCE = `do
+  local n, guard = #KEYS, tonumber(ARGV[5])
+  local isFree = guard < 0
+  if guard == 0 then
+    isFree = redis.pcall('GET', KEYS[n]) == false
+    n = n - 1
+  end
+  if isFree and n == (ARGV[3] == '0' and 1 or 2) then
+  ${shortWay(OF_ARGUMENTS, '0')}  end
 end
+`;
+
+const OF_ENTRY: Places = {
+  key: 'KEYS[k]',
+  counter: 'KEYS[k + 1]',
+  token: 'token',
+  ttl: 'ttl',
+  life: 'life',
+  yes: (fence) => fence,
+};
+
+/** @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these */
+export const CLAIMING = `local function claimOne(k, token, ttl, life)
+  ${shortWay(OF_ENTRY, 'least')}end
 local function claim(first, n, token, ttl, life, floor)
   if n == 1 then
     local fence = claimOne(first, token, ttl, life)

@@ -11,7 +11,18 @@
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
  */
-import { ACCEPTING, CLAIMING, COUNTER, EXTENDING, GUARD, LIFTING, RELEASING, REPLY, UNDOING } from './lua.js';
+import {
+  ACCEPTING,
+  CLAIMING,
+  CLAIMING_AT_ONCE,
+  COUNTER,
+  EXTENDING,
+  GUARD,
+  LIFTING,
+  RELEASING,
+  REPLY,
+  UNDOING,
+} from './lua.js';
 
 export interface Script {
   readonly name: string;
@@ -40,7 +51,7 @@ end
  */
 export const CLAIM: Script = {
   name: 'claim',
-  source: `${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
+  source: `${CLAIMING_AT_ONCE}${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
 ${MARKER}if life ~= '0' then n = n / 2 end
 return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4])))`,
 };

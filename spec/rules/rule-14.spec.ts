@@ -3,6 +3,7 @@ import { counterKey } from '../../lib/keys.js';
 import {
   ACCEPTING,
   CLAIMING,
+  CLAIMING_AT_ONCE,
   COUNTER,
   EXTENDING,
   GUARD,
@@ -128,7 +129,17 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
   }
 
   it('no script but those of the guard writes anything by itself', () => {
-    const pieces = [GUARD, COUNTER, CLAIMING, ACCEPTING, LIFTING, UNDOING, RELEASING, EXTENDING];
+    const pieces = [
+      CLAIMING_AT_ONCE,
+      GUARD,
+      COUNTER,
+      CLAIMING,
+      ACCEPTING,
+      LIFTING,
+      UNDOING,
+      RELEASING,
+      EXTENDING,
+    ];
     for (const { source } of [CLAIM, ACCEPT, UNDO, RELEASE, EXTEND, BATCH]) {
       const own = pieces.reduce((rest, piece) => rest.replace(piece, ''), source);
       expect(callsOf(own)).to.deep.equal([]);
@@ -150,14 +161,17 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
 
   it('claim, the short way: the lock is taken before it is counted, and given back before anything else when that fails', () => {
     const shortWay = CLAIMING.slice(0, -LONG_WAY.length);
-    const calls = [...shortWay.matchAll(/redis\.(p?)call\((?:'(\w+)'|fence == 1 and '(\w+)' or '(\w+)')/g)];
-    expect(calls.map(([, p = '', ...names]) => p + names.filter(Boolean).join('/'))).to.deep.equal([
-      'SET',
-      'pINCR',
-      'PEXPIRE',
-      'DEL',
-      'DEL/DECR',
-    ]);
+    const atOnce = CLAIMING_AT_ONCE.slice(CLAIMING_AT_ONCE.indexOf('if isFree'));
+    for (const way of [shortWay, atOnce]) {
+      const calls = [...way.matchAll(/redis\.(p?)call\((?:'(\w+)'|fence == 1 and '(\w+)' or '(\w+)')/g)];
+      expect(calls.map(([, p = '', ...names]) => p + names.filter(Boolean).join('/'))).to.deep.equal([
+        'SET',
+        'pINCR',
+        'PEXPIRE',
+        'DEL',
+        'DEL/DECR',
+      ]);
+    }
   });
 
   it('extend: the locks first, and a counter that cannot follow does not end it', () => {
