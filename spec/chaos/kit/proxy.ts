@@ -46,6 +46,8 @@ export class Trap {
   #spring!: () => void;
   #release!: () => void;
   hasSprung = false;
+  /** It has its moment: it springs, or has sprung. */
+  isTaken = false;
 
   constructor(options: TrapOptions) {
     this.options = options;
@@ -63,16 +65,22 @@ export class Trap {
   takes(point: Point, words: readonly string[]): boolean {
     if (this.#left <= 0 || point !== this.options.point) return false;
     if (!(this.options.match?.(words) ?? true)) return false;
-    return --this.#left === 0;
+    this.isTaken = --this.#left === 0;
+    return this.isTaken;
   }
 
   spring(): void {
     this.#spring();
   }
 
+  /** It takes no moment any more. */
+  disarm(): void {
+    this.#left = 0;
+  }
+
   /** Lets go what it holds up, and disarms it. */
   release(): void {
-    this.#left = 0;
+    this.disarm();
     this.#release();
   }
 }

@@ -115,6 +115,11 @@ export class Stage {
 
   /** Ends all faults; resolves when all masters answer and the guest's clients are connected. */
   async heal(traps: readonly Trap[], guest: Guest): Promise<void> {
+    for (const trap of traps) trap.disarm();
+    // a fault that is under way, of a majority's, would come after its healing
+    await Promise.all(
+      traps.flatMap((trap) => (trap.isTaken ? [within('a fault', LIMIT_MS, trap.sprung)] : [])),
+    );
     for (const trap of traps) {
       const master = this.masters.list.find(({ proxy }) => proxy.has(trap));
       if (master === undefined || !trap.hasSprung) continue;
