@@ -7,10 +7,10 @@ import { minorities, mixed, parseCase, quorumOf, randomOf, sample } from './kit/
 import { runAll } from './kit/run.js';
 import { Table } from './kit/table.js';
 
-const SAMPLE_OF_FIVE = 96;
-const MIXED = 24;
-const MAJORITIES = 16;
-const ALL_FACTOR = 8;
+const SAMPLE_OF_FIVE = 48;
+const MIXED = 12;
+const MAJORITIES = 10;
+const ALL_FACTOR = 16;
 const LIMIT_MS = 1_800_000;
 
 const isAll = process.env['QUORATE_CHAOS'] === 'all';
