@@ -93,23 +93,43 @@ const DIGEST = scriptDigest(BATCH.source);
 /** Makes a master know the script: on no entries it does nothing. */
 export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
 
-/** Masters that get the same requests at the same time get the same command: it is built once. */
-export class Encoding {
+/** What the masters of an instance share within one turn of the event loop. */
+export class Turn {
+  /**
+   * A call of several was answered in this turn. Its callers go on in the same turn: what the first of them asks for is
+   * not alone.
+   */
+  isCrowded = false;
+  #isEnding = false;
   #requests: readonly Request[] = [];
   #command: Command | undefined;
 
+  crowd(): void {
+    this.isCrowded = true;
+    this.#begin();
+  }
+
+  /** Masters that get the same requests get the same command: it is built once. */
   commandFor(batch: Batch): Command {
     const { requests } = batch;
     const isSame =
       requests.length === this.#requests.length && requests.every((one, i) => one === this.#requests[i]);
     if (isSame && this.#command !== undefined) return this.#command;
-    if (this.#command === undefined) atEndOfTurn(this.#forget); // after the masters that send in this turn
+    this.#begin();
     this.#requests = requests;
     this.#command = batch.command(false);
     return this.#command;
   }
 
-  readonly #forget = (): void => {
+  #begin(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    atEndOfTurn(this.#end);
+  }
+
+  readonly #end = (): void => {
+    this.#isEnding = false;
+    this.isCrowded = false;
     this.#requests = [];
     this.#command = undefined;
   };

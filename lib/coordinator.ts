@@ -6,7 +6,7 @@
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
 import { Acquisition, type Ground, type Wish } from './acquisition.js';
-import { Encoding } from './batch.js';
+import { Turn } from './batch.js';
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers } from './clock.js';
 import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
@@ -61,8 +61,8 @@ export class Coordinator {
   readonly #ground: Ground;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
-    const encoding = new Encoding();
-    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, encoding));
+    const turn = new Turn();
+    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn));
     this.quorum = quorumOf(this.nodes.length);
     this.#ground = {
       nodes: this.nodes,

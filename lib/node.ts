@@ -11,7 +11,7 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
  */
-import { Batch, Encoding, entryReply, LESSON, wholeBatch } from './batch.js';
+import { Batch, entryReply, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
@@ -57,7 +57,7 @@ export class Node {
   readonly index: number;
   readonly #transport: Transport;
   readonly #clock: Clock;
-  readonly #encoding: Encoding;
+  readonly #turn: Turn;
   /** Requests that wait for the end of the turn, for room or for the connection; bounded by the attempts under way. */
   readonly #waiting = new Map<Sink, Request>();
   /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
@@ -78,13 +78,13 @@ export class Node {
   #isTaught = false;
   #notConnected: Error | undefined;
 
-  /** @param encoding  shared by the masters of an instance */
-  constructor(transport: Transport, index: number, clock: Clock, encoding = new Encoding()) {
+  /** @param turn  shared by the masters of an instance */
+  constructor(transport: Transport, index: number, clock: Clock, turn = new Turn()) {
     this.#transport = transport;
     this.#watchers = new Watchers(transport);
     this.index = index;
     this.#clock = clock;
-    this.#encoding = encoding;
+    this.#turn = turn;
   }
 
   get name(): string {
@@ -182,11 +182,12 @@ export class Node {
 
   /**
    * Nothing is about to be sent, and one request at most is on the wire: a caller that does one thing after another goes
-   * on without waiting for the slowest master. A cluster's node gathers nothing.
+   * on without waiting for the slowest master. Not so among many who were answered together: a write to a socket costs
+   * more than all else that is done for a request. A cluster's node gathers nothing.
    */
   get #isIdle(): boolean {
     if (this.#waiting.size > 0 || this.#following.length > 0) return false;
-    return this.#unanswered <= 1 || (this.isCluster && this.#hasRoom(0));
+    return (this.#unanswered <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.#hasRoom(0));
   }
 
   /** @param more  requests that are about to be sent */
@@ -256,7 +257,7 @@ export class Node {
     const [first] = entries;
     const isAll = count === entries.length;
     if (count > 1) {
-      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#encoding.commandFor(batch));
+      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#turn.commandFor(batch));
     } else if (first !== undefined) this.#transmit(first.request, first.sink);
     return isAll ? [] : entries.slice(count);
   }
@@ -280,6 +281,7 @@ export class Node {
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(entries.length);
+        this.#turn.crowd();
         this.#onReplies(entries, reply);
         if (this.#waiting.size > 0) this.#flushSoon();
       },

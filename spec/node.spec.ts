@@ -73,6 +73,24 @@ describe('node: one master', () => {
     expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
   });
 
+  it('what many ask for as they are answered together goes in one call, the first of them included', async () => {
+    const { master, node, claims } = ground();
+    const others: Notes[] = [];
+    class Asking extends Notes {
+      override onReply(of: Node, reply: unknown): void {
+        super.onReply(of, reply);
+        others.push(...claims(1));
+      }
+    }
+    for (const key of ['a', 'b']) node.send(plainClaim(plainScope(key), key, 30_000), new Notes());
+    for (const key of ['c', 'd', 'e']) node.send(plainClaim(plainScope(key), key, 30_000), new Asking());
+    await settle();
+    expect(others.map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]]]);
+    expect(master.calls, 'two alone, three in one call, what they asked for next in another').to.equal(4);
+    claims(1);
+    expect(names(master).at(-1), 'at once again, in the next turn').to.equal('set');
+  });
+
   it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
     const { master, node, claims } = ground();
     master.manner = 'freeze';
