@@ -13,6 +13,8 @@ import { type Command, scriptDigest } from './transport.js';
 export const MAX_ENTRIES = 128;
 /** Of the keys of all entries, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
+/** So many are worth a call of their own where that lets master and client work at the same time. */
+const HALF_CROWD = 16;
 
 /** Requests that go in one call, in that order. */
 export class Batch {
@@ -100,13 +102,27 @@ export class Turn {
    * not alone.
    */
   isCrowded = false;
+  readonly #masters: number;
   #isEnding = false;
   #requests: readonly Request[] = [];
   #command: Command | undefined;
 
+  constructor(masters = Infinity) {
+    this.#masters = masters;
+  }
+
   crowd(): void {
     this.isCrowded = true;
     this.#begin();
+  }
+
+  /**
+   * How many of those that are ready for a master go in one call. The only master gets a large crowd in two: it works on
+   * one while we handle its answer to the other. With several, a second call to each would cost more than the wait.
+   */
+  shareOf(ready: number, unanswered: number): number {
+    const inTwo = this.#masters === 1 && unanswered === 0 && ready >= 2 * HALF_CROWD;
+    return inTwo ? Math.ceil(ready / 2) : ready;
   }
 
   /** Masters that get the same requests get the same command: it is built once. */

@@ -61,7 +61,7 @@ export class Coordinator {
   readonly #ground: Ground;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
-    const turn = new Turn();
+    const turn = new Turn(transports.length);
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn));
     this.quorum = quorumOf(this.nodes.length);
     this.#ground = {

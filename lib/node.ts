@@ -248,7 +248,7 @@ export class Node {
   /** Sends as many in one call as fit. @returns the others */
   #transmitSome(entries: Entry[]): Entry[] {
     const batch = new Batch();
-    const most = this.isCluster ? 1 : entries.length;
+    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#unanswered);
     let count = 0;
     for (const { request } of entries) {
       if (count === most || !batch.add(request)) break;
