@@ -8,6 +8,8 @@
 export interface Command {
   readonly name: 'set' | 'evalsha' | 'eval';
   readonly args: readonly string[];
+  /** As it goes over the wire, once it was written out for one of them. */
+  bytes?: Buffer;
 }
 
 /** What is needed of an ioredis command. */
@@ -29,9 +31,6 @@ export interface CommandSender {
 /** Below this, the client's own way is as cheap. */
 const MANY_ARGS = 16;
 
-/** The bytes of commands under way. */
-const bytesOf = new WeakMap<Command, Buffer>();
-
 const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
 
 /** The same command class, with bytes that are made once. */
@@ -47,12 +46,8 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
       }
 
       override toWritable(socket: unknown): string | Buffer {
-        let bytes = bytesOf.get(this.#command);
-        if (bytes === undefined) {
-          bytes = Buffer.from(super.toWritable(socket));
-          bytesOf.set(this.#command, bytes);
-        }
-        return bytes;
+        this.#command.bytes ??= Buffer.from(super.toWritable(socket));
+        return this.#command.bytes;
       }
     };
     classes.set(Base, Shared);

@@ -16,6 +16,7 @@ import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
 import type { Command, Transport, TransportState } from './transport.js';
+import { type Entry, Waiting } from './waiting.js';
 import { Watchers } from './watchers.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
@@ -48,20 +49,15 @@ const SILENT_AFTER_MS = 200;
 /** How often a silent master whose client times commands out by itself is asked again. */
 const PROBE_EVERY_MS = 5_000;
 
-interface Entry {
-  readonly request: Request;
-  readonly sink: Sink;
-}
-
 export class Node {
   readonly index: number;
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #turn: Turn;
-  /** Requests that wait for the end of the turn, for room or for the connection; bounded by the attempts under way. */
-  readonly #waiting = new Map<Sink, Request>();
+  /** Requests that wait for the end of the turn, for room or for the connection. */
+  readonly #waiting = new Waiting<Sink>();
   /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
-  #following: Entry[] = [];
+  #following: Entry<Sink>[] = [];
   #isFlushDue = false;
   /** Who waits for it to have nothing to do. */
   readonly #idlers: (() => void)[] = [];
@@ -129,12 +125,12 @@ export class Node {
       case 'ready':
         if (this.#isIdle) this.#transmit(request, sink);
         else {
-          this.#waiting.set(sink, request);
+          this.#waiting.add(request, sink);
           this.#flushSoon();
         }
         return;
       case 'opening':
-        this.#waiting.set(sink, request);
+        this.#waiting.add(request, sink);
         this.#watchWaiting();
         return;
       case 'lost':
@@ -161,8 +157,7 @@ export class Node {
 
   /** Drops what this sink has waiting here, unsent. */
   forget(sink: Sink): boolean {
-    if (this.#waiting.size === 0) return false;
-    const wasWaiting = this.#waiting.delete(sink);
+    const wasWaiting = this.#waiting.remove(sink);
     if (this.#waiting.size === 0) this.#stopWatching();
     return wasWaiting;
   }
@@ -235,18 +230,14 @@ export class Node {
   #sendWaiting(): void {
     let entries = this.#following;
     this.#following = [];
-    for (const [sink, request] of this.#waiting) {
-      if (!this.#hasRoom(entries.length)) break;
-      this.#waiting.delete(sink);
-      if (sink.isWanted) entries.push({ request, sink });
-    }
+    this.#waiting.moveTo(entries, (more) => this.#hasRoom(more));
     while (entries.length > 0) entries = this.#transmitSome(entries);
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }
 
   /** Sends as many in one call as fit. @returns the others */
-  #transmitSome(entries: Entry[]): Entry[] {
+  #transmitSome(entries: Entry<Sink>[]): Entry<Sink>[] {
     const batch = new Batch();
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#unanswered);
     let count = 0;
@@ -275,7 +266,7 @@ export class Node {
     );
   }
 
-  #transmitBatch(entries: readonly Entry[], command: Command): void {
+  #transmitBatch(entries: readonly Entry<Sink>[], command: Command): void {
     this.#unanswered += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
@@ -297,7 +288,7 @@ export class Node {
     }
   }
 
-  #onReplies(entries: readonly Entry[], reply: unknown): void {
+  #onReplies(entries: readonly Entry<Sink>[], reply: unknown): void {
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
       const own = entryReply(request, replies[i]);
@@ -335,7 +326,7 @@ export class Node {
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
-  #onRejection(entries: readonly Entry[], error: Error): void {
+  #onRejection(entries: readonly Entry<Sink>[], error: Error): void {
     if (isClientTimeout(error)) {
       this.#abandoned += entries.length; // it may still run: the token stays owed until it is withdrawn
       this.#isSilent = true;
@@ -354,7 +345,7 @@ export class Node {
    * Where nothing of the call was carried out, because the master does not know its script or a key in it is not allowed,
    * what is still wanted is sent again: whole, or each by itself. @returns the others
    */
-  #sendAgain(entries: readonly Entry[], error: Error): readonly Entry[] {
+  #sendAgain(entries: readonly Entry<Sink>[], error: Error): readonly Entry<Sink>[] {
     const isUnknown = error.message.startsWith('NOSCRIPT');
     const isDenied = entries.length > 1 && error.message.startsWith('NOPERM');
     if (!isUnknown && !isDenied) return entries;
@@ -376,10 +367,9 @@ export class Node {
   #failWaiting(): void {
     this.#stopWatching();
     if (this.#waiting.size === 0 && this.#following.length === 0) return;
-    const sinks = [...this.#following.map(({ sink }) => sink), ...this.#waiting.keys()];
+    const entries = [...this.#following, ...this.#waiting.removeAll()];
     this.#following = [];
-    this.#waiting.clear();
-    for (const sink of sinks) sink.onFailure(this, this.#lostError());
+    for (const { sink } of entries) sink.onFailure(this, this.#lostError());
   }
 
   /** What waits is sent when there is a connection again, and fails when there will be none. */
