@@ -14,6 +14,7 @@ export interface Command {
 
 /** What is needed of an ioredis command. */
 interface WritableCommand {
+  args: readonly unknown[];
   toWritable(socket: unknown): string | Buffer;
 }
 
@@ -28,10 +29,27 @@ export interface CommandSender {
   readonly sendCommand?: ((command: WritableCommand) => Promise<unknown>) | undefined;
 }
 
+const NONE: readonly string[] = Object.freeze([]);
+
 /** Below this, the client's own way is as cheap. */
 const MANY_ARGS = 16;
 
 const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
+
+/** What stands before an argument of that length; what is longer is rare. */
+const HEADS = Array.from({ length: 256 }, (_, length) => `\r\n$${length}\r\n`);
+
+/**
+ * The command in RESP, as the client would write it, in one piece: many small ones are most of what it would cost.
+ * Undefined where a character takes more than a byte: then lengths are others.
+ */
+function asciiBytes({ name, args }: Command): Buffer | undefined {
+  const parts = [`*${args.length + 1}`, HEADS[name.length] ?? '', name];
+  for (const arg of args) parts.push(HEADS[arg.length] ?? `\r\n$${arg.length}\r\n`, arg);
+  parts.push('\r\n');
+  const text = parts.join('');
+  return Buffer.byteLength(text) === text.length ? Buffer.from(text, 'latin1') : undefined;
+}
 
 /** The same command class, with bytes that are made once. */
 function sharing(Base: CommandClass): new (command: Command) => WritableCommand {
@@ -41,12 +59,13 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
       readonly #command: Command;
 
       constructor(command: Command) {
-        super(command.name, command.args, { replyEncoding: 'utf8' });
+        super(command.name, NONE, { replyEncoding: 'utf8' });
+        this.args = command.args; // one list for all: it copies and looks through those that it is made with
         this.#command = command;
       }
 
       override toWritable(socket: unknown): string | Buffer {
-        this.#command.bytes ??= Buffer.from(super.toWritable(socket));
+        this.#command.bytes ??= asciiBytes(this.#command) ?? Buffer.from(super.toWritable(socket));
         return this.#command.bytes;
       }
     };
