@@ -99,9 +99,7 @@ export class Coordinator {
     const leftMs = grant.validUntilMs - clock.inTurn();
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
     const round = this.#extensionRound(grant, { ttlMs, fence, mayCreate: true });
-    grant.extension = round;
     await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));
-    grant.extension = undefined;
     this.#note(grant, round, ttlMs);
     const nowMs = clock.inTurn();
     const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
@@ -144,9 +142,9 @@ export class Coordinator {
 
   /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
-    this.#setAside(grant);
-    grant.isEnded = true;
-    const request = release(grant.scope, grant.token, grant.seen);
+    grant.setAside();
+    grant.end();
+    const request = release(grant, grant.token, grant.seen);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),
@@ -164,9 +162,9 @@ export class Coordinator {
 
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
-    this.#setAside(grant);
-    grant.isEnded = true;
-    const request = undo(grant.scope, grant.token);
+    grant.setAside();
+    grant.end();
+    const request = undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
     );
@@ -177,8 +175,8 @@ export class Coordinator {
 
   /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */
   handOver(grant: Grant): void {
-    this.#setAside(grant);
-    grant.isHandedOver = true;
+    grant.setAside();
+    grant.handOver();
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. By the master's index. */
@@ -229,8 +227,8 @@ export class Coordinator {
   }
 
   #extensionRound(grant: Grant, terms: ExtensionTerms): Round {
-    const request: Request = extension(grant.scope, grant.token, terms);
-    if (terms.fence > 0) grant.countedAtMs = this.#ground.clock.earliest();
+    const request: Request = extension(grant, grant.token, terms);
+    if (terms.fence > 0) grant.countedAtMs = Math.floor(this.#ground.clock.earliest());
     const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
@@ -245,10 +243,6 @@ export class Coordinator {
    */
   #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
     return this.#ground.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
-  }
-
-  #setAside(grant: Grant): void {
-    grant.extension?.end(new Error('the lease ended'), false);
   }
 
   async #vote(round: Round, deadlineMs: number): Promise<void> {
@@ -269,7 +263,7 @@ export class Coordinator {
     grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
   }
 
-  #owe(node: Node, { scope, token, expiredByMs: untilMs }: Grant): void {
-    this.#ground.repairs.add(node, { scope, token, untilMs });
+  #owe(node: Node, grant: Grant): void {
+    this.#ground.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 }

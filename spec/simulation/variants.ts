@@ -101,7 +101,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/validity.ts',
-        find: 'return sentAtMs + ttlMs - driftMs(ttlMs, driftFactor);',
+        find: 'return Math.floor(sentAtMs + ttlMs - driftMs(ttlMs, driftFactor));',
         replace: 'return sentAtMs + ttlMs;',
       },
     ],
