@@ -42,6 +42,8 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
+const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
+
 /** How far an extension goes; a renewal is one of many. */
 export interface ExtensionOrder {
   readonly ttlMs: number;
@@ -90,16 +92,22 @@ export class Coordinator {
    * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
    * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
    */
-  async extend(
+  extend(
     grant: Grant,
     { ttlMs, isRenewal }: ExtensionOrder,
     nodeTimeoutMs: number,
-  ): Promise<ExtensionEnd> {
-    const { clock, driftFactor } = this.#ground;
-    const leftMs = grant.validUntilMs - clock.inTurn();
+    onEnd: (end: ExtensionEnd) => void,
+  ): void {
+    const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
     const round = this.#extensionRound(grant, { ttlMs, fence, mayCreate: true });
-    await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));
+    this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
+      onEnd(this.#conclude(grant, round, ttlMs));
+    });
+  }
+
+  #conclude(grant: Grant, round: Round, ttlMs: number): ExtensionEnd {
+    const { clock, driftFactor } = this.#ground;
     this.#note(grant, round, ttlMs);
     const nowMs = clock.inTurn();
     const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
@@ -108,7 +116,7 @@ export class Coordinator {
       return { kind: 'failed', round, isLate: round.decision === 'granted' };
     }
     grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
-    return { kind: 'extended' };
+    return EXTENDED;
   }
 
   /**
@@ -122,7 +130,9 @@ export class Coordinator {
       grant.seen = fence; // how the masters count is not known here
       const round = this.#extensionRound(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
-      if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);
+      if (cancellation.cancelled === undefined) {
+        await new Promise<void>((resolve) => this.#vote(round, wish.nodeTimeoutMs, resolve));
+      }
       this.#note(grant, round, wish.ttlMs);
       grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
       const { attempts, elapsedMs } = retry;
@@ -245,12 +255,14 @@ export class Coordinator {
     return this.#ground.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
   }
 
-  async #vote(round: Round, deadlineMs: number): Promise<void> {
+  /** Calls back when the round is over; many renewals at a time ask for no promise each. */
+  #vote(round: Round, deadlineMs: number, onSettled: () => void): void {
     const cause = (): Error => new Error(`no reply within ${Math.round(deadlineMs)} ms`);
-    const voted = round.ask(this.nodes);
     const timer = this.#ground.timers.deadline(deadlineMs, () => round.end(cause(), true));
-    await voted;
-    timer.cancel();
+    round.askThen(this.nodes, () => {
+      timer.cancel();
+      onSettled();
+    });
   }
 
   /** The masters may hold its votes for longer now, and more of them may. */

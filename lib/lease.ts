@@ -6,7 +6,7 @@
  * timer at all; any other one has one.
  */
 import type { Clock, Timer, Timers } from './clock.js';
-import type { Coordinator, ExtensionEnd } from './coordinator.js';
+import type { Coordinator, ExtensionEnd, ExtensionOrder } from './coordinator.js';
 import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
@@ -108,7 +108,8 @@ export class Lease {
   readonly #nodeTimeoutMs: number;
   #state = HELD;
   #care: Care | undefined;
-  #extension: Promise<void> | undefined;
+  /** Who waits for the end of the extension that is under way. */
+  #extending: (() => void)[] | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
   constructor(ground: LeaseGround, grant: Grant, terms: LeaseTerms) {
@@ -188,9 +189,16 @@ export class Lease {
   async extend(ttlMs?: number): Promise<void> {
     const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
-    while (this.#extension !== undefined) await this.#extension.catch(ignore);
+    while (this.#extending !== undefined) {
+      await new Promise<void>((resolve) => this.#extending?.push(resolve));
+    }
     this.assertHeld();
-    await this.#extendAlone(forMs, false);
+    await new Promise<void>((resolve, reject) => {
+      this.#extend({ ttlMs: forMs, isRenewal: false }, (error) => {
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
   }
 
   /**
@@ -240,34 +248,33 @@ export class Lease {
     };
   }
 
-  async #extendAlone(ttlMs: number, isRenewal: boolean): Promise<void> {
-    const extension = this.#extend(ttlMs, isRenewal);
-    this.#extension = extension;
-    try {
-      await extension;
-    } finally {
-      this.#extension = undefined;
-    }
-  }
-
-  async #extend(ttlMs: number, isRenewal: boolean): Promise<void> {
+  /** Calls back when it has ended, with the error if it was not done. */
+  #extend(order: ExtensionOrder, onEnd: (error: RedlockError | undefined) => void): void {
     const { clock, coordinator } = this.#ground;
     const startedAtMs = clock.earliest();
-    const timeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
-    const end = await coordinator.extend(this.#grant, { ttlMs, isRenewal }, timeoutMs);
+    const timeoutMs = nodeTimeoutFor(order.ttlMs, this.#nodeTimeoutMs);
+    this.#extending = [];
+    coordinator.extend(this.#grant, order, timeoutMs, (end) => {
+      const others = this.#extending ?? [];
+      this.#extending = undefined;
+      onEnd(this.#conclude(end, startedAtMs));
+      for (const goOn of others) goOn();
+    });
+  }
+
+  #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     this.checkValidity(this.#ground.clock.inTurn());
     const ended = this.#endError();
     if (end.kind === 'extended' && ended === undefined) {
       const renewal = this.#care?.renewal;
       if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
       this.#arm();
-      return;
+      return undefined;
     }
     const error = this.#extensionError(end, startedAtMs);
-    if (ended !== undefined) throw error?.code === 'VALIDITY_EXPIRED' ? error : ended;
-    if (error === undefined) return;
-    if (error.code === 'LOCK_LOST') this.#lose(error);
-    throw error;
+    if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
+    if (error?.code === 'LOCK_LOST') this.#lose(error);
+    return error;
   }
 
   /** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
@@ -332,24 +339,29 @@ export class Lease {
     // to be watched as well.
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
       this.#arm();
-    void this.#renew(renewal);
+    this.#renew(renewal);
   }
 
-  async #renew(renewal: Renewal): Promise<void> {
-    try {
-      while (this.#extension !== undefined) await this.#extension.catch(ignore);
-      this.checkValidity(this.#ground.clock.inTurn());
-      if (this.#state !== HELD) return;
-      await this.#extendAlone(this.ttlMs, true);
-    } catch {
-      // The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts.
-      if (this.#state !== HELD) return;
-      const nowMs = this.#ground.clock.inTurn();
-      const leftMs = this.#grant.validUntilMs - nowMs;
-      const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
-      renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
-      this.#arm();
+  #renew(renewal: Renewal): void {
+    if (this.#extending !== undefined) {
+      this.#extending.push(() => this.#renew(renewal));
+      return;
     }
+    this.checkValidity(this.#ground.clock.inTurn());
+    if (this.#state !== HELD) return;
+    this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
+      if (error !== undefined) this.#renewLater(renewal);
+    });
+  }
+
+  /** The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts. */
+  #renewLater(renewal: Renewal): void {
+    if (this.#state !== HELD) return;
+    const nowMs = this.#ground.clock.inTurn();
+    const leftMs = this.#grant.validUntilMs - nowMs;
+    const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+    renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
+    this.#arm();
   }
 
   /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
@@ -389,5 +401,3 @@ export class Lease {
     }
   }
 }
-
-function ignore(): void {}

@@ -216,8 +216,8 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator.ts',
-        find: 'await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));',
-        replace: 'void leftMs; await this.#vote(round, nodeTimeoutMs);',
+        find: 'this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {',
+        replace: 'void leftMs; this.#vote(round, nodeTimeoutMs, () => {',
       },
     ],
   },
