@@ -45,6 +45,7 @@ export class Acceptance implements Sink {
     for (const node of this.#granting()) {
       if (!this.isWanted) return;
       if (this.#round.fenceAt(node) >= this.#fence || this.#put[node.index] === this.#fence) continue;
+      if (this.#put[node.index] !== undefined) node.forget(this); // an earlier one, if it was not even sent
       this.#put[node.index] = this.#fence;
       if (this.#request !== undefined) node.send(this.#request, this);
     }

@@ -165,7 +165,7 @@ export class Acquisition {
     const grant = new Grant(scope, token, round.fence, round.sentTo);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
-    grant.countedAtMs = round.sentAtMs;
+    grant.countedAtMs = Math.floor(round.sentAtMs);
     grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
     round.grant = grant;
     if (!round.isAnswered) grant.opened(round);

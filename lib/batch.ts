@@ -13,6 +13,8 @@ import { type Command, scriptDigest } from './transport.js';
 export const MAX_ENTRIES = 128;
 /** Of the keys of all entries, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
+/** So many are worth a call of their own where that lets master and client work at the same time. */
+const HALF_CROWD = 16;
 
 /** Requests that go in one call, in that order. */
 export class Batch {
@@ -93,23 +95,57 @@ const DIGEST = scriptDigest(BATCH.source);
 /** Makes a master know the script: on no entries it does nothing. */
 export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
 
-/** Masters that get the same requests at the same time get the same command: it is built once. */
-export class Encoding {
+/** What the masters of an instance share within one turn of the event loop. */
+export class Turn {
+  /**
+   * A call of several was answered in this turn. Its callers go on in the same turn: what the first of them asks for is
+   * not alone.
+   */
+  isCrowded = false;
+  readonly #masters: number;
+  #isEnding = false;
   #requests: readonly Request[] = [];
   #command: Command | undefined;
 
+  constructor(masters = Infinity) {
+    this.#masters = masters;
+  }
+
+  crowd(): void {
+    this.isCrowded = true;
+    this.#begin();
+  }
+
+  /**
+   * How many of those that are ready for a master go in one call. The only master gets a large crowd in two: it works on
+   * one while we handle its answer to the other. With several, a second call to each would cost more than the wait.
+   */
+  shareOf(ready: number, unanswered: number): number {
+    const inTwo = this.#masters === 1 && unanswered === 0 && ready >= 2 * HALF_CROWD;
+    return inTwo ? Math.ceil(ready / 2) : ready;
+  }
+
+  /** Masters that get the same requests get the same command: it is built once. */
   commandFor(batch: Batch): Command {
     const { requests } = batch;
     const isSame =
       requests.length === this.#requests.length && requests.every((one, i) => one === this.#requests[i]);
     if (isSame && this.#command !== undefined) return this.#command;
-    if (this.#command === undefined) atEndOfTurn(this.#forget); // after the masters that send in this turn
+    this.#begin();
     this.#requests = requests;
     this.#command = batch.command(false);
     return this.#command;
   }
 
-  readonly #forget = (): void => {
+  #begin(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    atEndOfTurn(this.#end);
+  }
+
+  readonly #end = (): void => {
+    this.#isEnding = false;
+    this.isCrowded = false;
     this.#requests = [];
     this.#command = undefined;
   };

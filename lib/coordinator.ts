@@ -6,7 +6,7 @@
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
 import { Acquisition, type Ground, type Wish } from './acquisition.js';
-import { Encoding } from './batch.js';
+import { Turn } from './batch.js';
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers } from './clock.js';
 import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
@@ -42,6 +42,8 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
+const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
+
 /** How far an extension goes; a renewal is one of many. */
 export interface ExtensionOrder {
   readonly ttlMs: number;
@@ -61,8 +63,8 @@ export class Coordinator {
   readonly #ground: Ground;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
-    const encoding = new Encoding();
-    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, encoding));
+    const turn = new Turn(transports.length);
+    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn));
     this.quorum = quorumOf(this.nodes.length);
     this.#ground = {
       nodes: this.nodes,
@@ -90,18 +92,22 @@ export class Coordinator {
    * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
    * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
    */
-  async extend(
+  extend(
     grant: Grant,
     { ttlMs, isRenewal }: ExtensionOrder,
     nodeTimeoutMs: number,
-  ): Promise<ExtensionEnd> {
-    const { clock, driftFactor } = this.#ground;
-    const leftMs = grant.validUntilMs - clock.inTurn();
+    onEnd: (end: ExtensionEnd) => void,
+  ): void {
+    const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
     const round = this.#extensionRound(grant, { ttlMs, fence, mayCreate: true });
-    grant.extension = round;
-    await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));
-    grant.extension = undefined;
+    this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
+      onEnd(this.#conclude(grant, round, ttlMs));
+    });
+  }
+
+  #conclude(grant: Grant, round: Round, ttlMs: number): ExtensionEnd {
+    const { clock, driftFactor } = this.#ground;
     this.#note(grant, round, ttlMs);
     const nowMs = clock.inTurn();
     const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
@@ -110,7 +116,7 @@ export class Coordinator {
       return { kind: 'failed', round, isLate: round.decision === 'granted' };
     }
     grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
-    return { kind: 'extended' };
+    return EXTENDED;
   }
 
   /**
@@ -124,7 +130,9 @@ export class Coordinator {
       grant.seen = fence; // how the masters count is not known here
       const round = this.#extensionRound(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
-      if (cancellation.cancelled === undefined) await this.#vote(round, wish.nodeTimeoutMs);
+      if (cancellation.cancelled === undefined) {
+        await new Promise<void>((resolve) => this.#vote(round, wish.nodeTimeoutMs, resolve));
+      }
       this.#note(grant, round, wish.ttlMs);
       grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
       const { attempts, elapsedMs } = retry;
@@ -144,9 +152,9 @@ export class Coordinator {
 
   /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
-    this.#setAside(grant);
-    grant.isEnded = true;
-    const request = release(grant.scope, grant.token, grant.seen);
+    grant.setAside();
+    grant.end();
+    const request = release(grant, grant.token, grant.seen);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),
@@ -164,9 +172,9 @@ export class Coordinator {
 
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
-    this.#setAside(grant);
-    grant.isEnded = true;
-    const request = undo(grant.scope, grant.token);
+    grant.setAside();
+    grant.end();
+    const request = undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
     );
@@ -177,8 +185,8 @@ export class Coordinator {
 
   /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */
   handOver(grant: Grant): void {
-    this.#setAside(grant);
-    grant.isHandedOver = true;
+    grant.setAside();
+    grant.handOver();
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. By the master's index. */
@@ -229,8 +237,8 @@ export class Coordinator {
   }
 
   #extensionRound(grant: Grant, terms: ExtensionTerms): Round {
-    const request: Request = extension(grant.scope, grant.token, terms);
-    if (terms.fence > 0) grant.countedAtMs = this.#ground.clock.earliest();
+    const request: Request = extension(grant, grant.token, terms);
+    if (terms.fence > 0) grant.countedAtMs = Math.floor(this.#ground.clock.earliest());
     const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
@@ -247,16 +255,14 @@ export class Coordinator {
     return this.#ground.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
   }
 
-  #setAside(grant: Grant): void {
-    grant.extension?.end(new Error('the lease ended'), false);
-  }
-
-  async #vote(round: Round, deadlineMs: number): Promise<void> {
+  /** Calls back when the round is over; many renewals at a time ask for no promise each. */
+  #vote(round: Round, deadlineMs: number, onSettled: () => void): void {
     const cause = (): Error => new Error(`no reply within ${Math.round(deadlineMs)} ms`);
-    const voted = round.ask(this.nodes);
     const timer = this.#ground.timers.deadline(deadlineMs, () => round.end(cause(), true));
-    await voted;
-    timer.cancel();
+    round.askThen(this.nodes, () => {
+      timer.cancel();
+      onSettled();
+    });
   }
 
   /** The masters may hold its votes for longer now, and more of them may. */
@@ -269,7 +275,7 @@ export class Coordinator {
     grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
   }
 
-  #owe(node: Node, { scope, token, expiredByMs: untilMs }: Grant): void {
-    this.#ground.repairs.add(node, { scope, token, untilMs });
+  #owe(node: Node, grant: Grant): void {
+    this.#ground.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 }

@@ -8,10 +8,13 @@
 export interface Command {
   readonly name: 'set' | 'evalsha' | 'eval';
   readonly args: readonly string[];
+  /** As it goes over the wire, once it was written out for one of them. */
+  bytes?: Buffer;
 }
 
 /** What is needed of an ioredis command. */
 interface WritableCommand {
+  args: readonly unknown[];
   toWritable(socket: unknown): string | Buffer;
 }
 
@@ -26,13 +29,27 @@ export interface CommandSender {
   readonly sendCommand?: ((command: WritableCommand) => Promise<unknown>) | undefined;
 }
 
+const NONE: readonly string[] = Object.freeze([]);
+
 /** Below this, the client's own way is as cheap. */
 const MANY_ARGS = 16;
 
-/** The bytes of commands under way. */
-const bytesOf = new WeakMap<Command, Buffer>();
-
 const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
+
+/** What stands before an argument of that length; what is longer is rare. */
+const HEADS = Array.from({ length: 256 }, (_, length) => `\r\n$${length}\r\n`);
+
+/**
+ * The command in RESP, as the client would write it, in one piece: many small ones are most of what it would cost.
+ * Undefined where a character takes more than a byte: then lengths are others.
+ */
+function asciiBytes({ name, args }: Command): Buffer | undefined {
+  const parts = [`*${args.length + 1}`, HEADS[name.length] ?? '', name];
+  for (const arg of args) parts.push(HEADS[arg.length] ?? `\r\n$${arg.length}\r\n`, arg);
+  parts.push('\r\n');
+  const text = parts.join('');
+  return Buffer.byteLength(text) === text.length ? Buffer.from(text, 'latin1') : undefined;
+}
 
 /** The same command class, with bytes that are made once. */
 function sharing(Base: CommandClass): new (command: Command) => WritableCommand {
@@ -42,17 +59,14 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
       readonly #command: Command;
 
       constructor(command: Command) {
-        super(command.name, command.args, { replyEncoding: 'utf8' });
+        super(command.name, NONE, { replyEncoding: 'utf8' });
+        this.args = command.args; // one list for all: it copies and looks through those that it is made with
         this.#command = command;
       }
 
       override toWritable(socket: unknown): string | Buffer {
-        let bytes = bytesOf.get(this.#command);
-        if (bytes === undefined) {
-          bytes = Buffer.from(super.toWritable(socket));
-          bytesOf.set(this.#command, bytes);
-        }
-        return bytes;
+        this.#command.bytes ??= asciiBytes(this.#command) ?? Buffer.from(super.toWritable(socket));
+        return this.#command.bytes;
       }
     };
     classes.set(Base, Shared);

@@ -1,12 +1,16 @@
 /**
  * A quorum's yes, and what has to be known to extend it or give it back. A lease is a grant in a holder's hands.
+ *
+ * Each held lease has one: it is its own scope, and its instants are whole numbers, so that it takes little memory.
  */
 import type { Node } from './node.js';
 import type { Outgrowth, Round } from './round.js';
-import type { Scope } from './scope.js';
+import { type Scope, SettledScope, settingOf } from './scope.js';
 
-export class Grant implements Outgrowth {
-  readonly scope: Scope;
+/** `kept` while it is in nobody's hands but the holder's here. */
+type GrantState = 'kept' | 'handed over' | 'ended';
+
+export class Grant extends SettledScope implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
   readonly fence: number;
@@ -15,29 +19,45 @@ export class Grant implements Outgrowth {
   /** The masters that were sent something for it, and therefore may hold its votes. */
   sentTo: readonly Node[];
   /** The holder may believe in it up to this instant, by the local clock. */
-  validUntilMs = -Infinity;
+  validUntilMs = 0;
   /** No vote of it is left on any master that is up after this instant. */
-  expiredByMs = -Infinity;
+  expiredByMs = 0;
   /** Its counters were set to live on at this instant. */
-  countedAtMs = -Infinity;
-  /** Given back or lost: a vote that comes in from now on is undone. */
-  isEnded = false;
-  /** In another process's hands by now. */
-  isHandedOver = false;
-  /** The extension under way: what of it was not sent yet must not be sent once the grant has ended. */
-  extension: Round | undefined;
+  countedAtMs = 0;
+  #state: GrantState = 'kept';
   /** Rounds of it whose requests some master has not answered; nothing for a lease on healthy masters. */
   #open: Round[] | undefined;
 
   constructor(scope: Scope, token: string, fence: number, sentTo: readonly Node[]) {
-    this.scope = scope;
+    super(scope.keys, settingOf(scope));
     this.token = token;
     this.fence = fence;
     this.sentTo = sentTo;
   }
 
+  /** Given back or lost: a vote that comes in from now on is undone. */
+  get isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
   get isHeld(): boolean {
-    return !this.isEnded && !this.isHandedOver;
+    return this.#state === 'kept';
+  }
+
+  /** In another process's hands from now on. */
+  handOver(): void {
+    this.#state = 'handed over';
+  }
+
+  end(): void {
+    this.#state = 'ended';
+  }
+
+  /** What of it was not sent yet must not be sent any more: rounds that are still open end here. */
+  setAside(): void {
+    for (const round of this.open) {
+      if (round.isWanted) round.end(new Error('the lease ended'), false);
+    }
   }
 
   /** Those rounds: what takes the grant back has to follow their requests. */

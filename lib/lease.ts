@@ -6,7 +6,7 @@
  * timer at all; any other one has one.
  */
 import type { Clock, Timer, Timers } from './clock.js';
-import type { Coordinator, ExtensionEnd } from './coordinator.js';
+import type { Coordinator, ExtensionEnd, ExtensionOrder } from './coordinator.js';
 import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
@@ -65,6 +65,21 @@ class Renewal extends Due {
   }
 }
 
+/** What only a lease has that is renewed or watched. */
+interface Care {
+  renewal: Renewal | undefined;
+  controller: AbortController | undefined;
+  timer: Timer | undefined;
+}
+
+type State =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'lost'; readonly error: RedlockError }
+  | { readonly kind: 'released'; readonly done: Promise<void> };
+
+const HELD: State = Object.freeze({ kind: 'held' });
+const GIVEN_AWAY: State = Object.freeze({ kind: 'released', done: Promise.resolve() });
+
 /**
  * A lock in its holder's hands.
  *
@@ -91,13 +106,10 @@ export class Lease {
   readonly #ground: LeaseGround;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
-  #renewal: Renewal | undefined;
-  #state: LeaseStatus = 'held';
-  #lossError: RedlockError | undefined;
-  #controller: AbortController | undefined;
-  #timer: Timer | undefined;
-  #extension: Promise<void> | undefined;
-  #ending: Promise<void> | undefined;
+  #state = HELD;
+  #care: Care | undefined;
+  /** Who waits for the end of the extension that is under way. */
+  #extending: (() => void)[] | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
   constructor(ground: LeaseGround, grant: Grant, terms: LeaseTerms) {
@@ -108,7 +120,9 @@ export class Lease {
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     if (!terms.renew) return;
     const nowMs = ground.clock.earliest();
-    this.#renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, nowMs + terms.maxHoldMs, () => this.#wake());
+    const untilMs = nowMs + terms.maxHoldMs;
+    const renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, untilMs, () => this.#wake());
+    this.#care = { renewal, controller: undefined, timer: undefined };
     this.#arm();
   }
 
@@ -134,14 +148,14 @@ export class Lease {
   /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
     this.checkValidity(this.#ground.clock.now());
-    return this.#state;
+    return this.#state.kind;
   }
 
   /** Validity left, in ms; 0 when it is not held. */
   remainingMs(): number {
     const nowMs = this.#ground.clock.now();
     this.checkValidity(nowMs);
-    return this.#state === 'held' ? this.#grant.validUntilMs - nowMs : 0;
+    return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
   }
 
   /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
@@ -156,13 +170,14 @@ export class Lease {
    * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
    */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+    const care = (this.#care ??= { renewal: undefined, controller: undefined, timer: undefined });
+    if (care.controller === undefined) {
+      care.controller = new AbortController();
       this.checkValidity(this.#ground.clock.now());
-      if (this.#state === 'lost') this.#controller.abort(this.#lossError);
+      if (this.#state.kind === 'lost') care.controller.abort(this.#state.error);
       else this.#arm();
     }
-    return this.#controller.signal;
+    return care.controller.signal;
   }
 
   /**
@@ -174,9 +189,16 @@ export class Lease {
   async extend(ttlMs?: number): Promise<void> {
     const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
-    while (this.#extension !== undefined) await this.#extension.catch(ignore);
+    while (this.#extending !== undefined) {
+      await new Promise<void>((resolve) => this.#extending?.push(resolve));
+    }
     this.assertHeld();
-    await this.#extendAlone(forMs, false);
+    await new Promise<void>((resolve, reject) => {
+      this.#extend({ ttlMs: forMs, isRenewal: false }, (error) => {
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
   }
 
   /**
@@ -185,12 +207,15 @@ export class Lease {
    */
   release(): Promise<void> {
     this.checkValidity(this.#ground.clock.earliest()); // whether it ended a moment ago makes no difference here
-    if (this.#state === 'held') {
-      this.#end('released');
+    if (this.#state === HELD) {
+      this.#end(GIVEN_AWAY);
       const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
-      this.#ending = this.#ground.coordinator.release(this.#grant, timeoutMs);
+      this.#state = {
+        kind: 'released',
+        done: this.#ground.coordinator.release(this.#grant, timeoutMs),
+      };
     }
-    return this.#ending ?? Promise.resolve();
+    return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
   }
 
   /**
@@ -201,7 +226,7 @@ export class Lease {
    */
   handle(): LeaseHandle {
     this.assertHeld();
-    this.#end('released');
+    this.#end(GIVEN_AWAY);
     this.#ground.coordinator.handOver(this.#grant);
     const { fence, resources, token, ttlMs } = this;
     return { version: 1, resources, token, ttlMs, ...(fence === undefined ? {} : { fence }) };
@@ -223,33 +248,33 @@ export class Lease {
     };
   }
 
-  async #extendAlone(ttlMs: number, isRenewal: boolean): Promise<void> {
-    const extension = this.#extend(ttlMs, isRenewal);
-    this.#extension = extension;
-    try {
-      await extension;
-    } finally {
-      this.#extension = undefined;
-    }
-  }
-
-  async #extend(ttlMs: number, isRenewal: boolean): Promise<void> {
+  /** Calls back when it has ended, with the error if it was not done. */
+  #extend(order: ExtensionOrder, onEnd: (error: RedlockError | undefined) => void): void {
     const { clock, coordinator } = this.#ground;
     const startedAtMs = clock.earliest();
-    const timeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
-    const end = await coordinator.extend(this.#grant, { ttlMs, isRenewal }, timeoutMs);
+    const timeoutMs = nodeTimeoutFor(order.ttlMs, this.#nodeTimeoutMs);
+    this.#extending = [];
+    coordinator.extend(this.#grant, order, timeoutMs, (end) => {
+      const others = this.#extending ?? [];
+      this.#extending = undefined;
+      onEnd(this.#conclude(end, startedAtMs));
+      for (const goOn of others) goOn();
+    });
+  }
+
+  #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     this.checkValidity(this.#ground.clock.inTurn());
     const ended = this.#endError();
     if (end.kind === 'extended' && ended === undefined) {
-      if (this.#renewal !== undefined) this.#renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
+      const renewal = this.#care?.renewal;
+      if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
       this.#arm();
-      return;
+      return undefined;
     }
     const error = this.#extensionError(end, startedAtMs);
-    if (ended !== undefined) throw error?.code === 'VALIDITY_EXPIRED' ? error : ended;
-    if (error === undefined) return;
-    if (error.code === 'LOCK_LOST') this.#lose(error);
-    throw error;
+    if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
+    if (error?.code === 'LOCK_LOST') this.#lose(error);
+    return error;
   }
 
   /** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
@@ -271,8 +296,10 @@ export class Lease {
   /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
   #arm(): void {
     this.#disarm();
-    const renewal = this.#renewal;
-    if (this.#state !== 'held' || (this.#controller === undefined && renewal === undefined)) return;
+    const care = this.#care;
+    if (this.#state !== HELD || care === undefined) return;
+    const { controller, renewal } = care;
+    if (controller === undefined && renewal === undefined) return;
     const { clock, timers, wheel } = this.#ground;
     const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
     const slackMs = this.ttlMs * RENEW_SLACK;
@@ -281,26 +308,30 @@ export class Lease {
       return;
     }
     const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late
-    this.#timer = timers.background(Math.max(0, endInMs), () => this.#wake());
+    care.timer = timers.background(Math.max(0, endInMs), () => this.#wake());
   }
 
   #disarm(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (this.#renewal !== undefined) this.#ground.wheel.remove(this.#renewal);
+    const care = this.#care;
+    if (care === undefined) return;
+    care.timer?.cancel();
+    care.timer = undefined;
+    if (care.renewal !== undefined) this.#ground.wheel.remove(care.renewal);
   }
 
   #wake(): void {
-    this.#timer = undefined;
+    const care = this.#care;
+    if (care === undefined) return;
+    care.timer = undefined;
     const nowMs = this.#ground.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
       this.#lose(lossError('its validity ended', this.resources));
       return;
     }
-    const renewal = this.#renewal;
+    const { renewal } = care;
     if (renewal === undefined || renewal.dueAtMs === Infinity) return this.#arm();
     if (nowMs > renewal.untilMs) {
-      this.#renewal = undefined;
+      care.renewal = undefined;
       return this.#arm();
     }
     renewal.dueAtMs = Infinity;
@@ -308,53 +339,57 @@ export class Lease {
     // to be watched as well.
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
       this.#arm();
-    void this.#renew(renewal);
+    this.#renew(renewal);
   }
 
-  async #renew(renewal: Renewal): Promise<void> {
-    try {
-      while (this.#extension !== undefined) await this.#extension.catch(ignore);
-      this.checkValidity(this.#ground.clock.inTurn());
-      if (this.#state !== 'held') return;
-      await this.#extendAlone(this.ttlMs, true);
-    } catch {
-      // The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts.
-      if (this.#state !== 'held') return;
-      const nowMs = this.#ground.clock.inTurn();
-      const leftMs = this.#grant.validUntilMs - nowMs;
-      const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
-      renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
-      this.#arm();
+  #renew(renewal: Renewal): void {
+    if (this.#extending !== undefined) {
+      this.#extending.push(() => this.#renew(renewal));
+      return;
     }
+    this.checkValidity(this.#ground.clock.inTurn());
+    if (this.#state !== HELD) return;
+    this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
+      if (error !== undefined) this.#renewLater(renewal);
+    });
+  }
+
+  /** The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts. */
+  #renewLater(renewal: Renewal): void {
+    if (this.#state !== HELD) return;
+    const nowMs = this.#ground.clock.inTurn();
+    const leftMs = this.#grant.validUntilMs - nowMs;
+    const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+    renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
+    this.#arm();
   }
 
   /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
   checkValidity(nowMs: number): void {
-    if (this.#state !== 'held' || nowMs < this.#grant.validUntilMs) return;
+    if (this.#state !== HELD || nowMs < this.#grant.validUntilMs) return;
     this.#lose(lossError('its validity ended', this.resources));
   }
 
   #lose(error: RedlockError): void {
-    if (this.#state !== 'held') return;
-    this.#lossError = error;
-    this.#end('lost');
+    if (this.#state !== HELD) return;
+    this.#end({ kind: 'lost', error });
     this.#ground.coordinator.abandon(this.#grant);
-    this.#controller?.abort(error);
+    this.#care?.controller?.abort(error);
   }
 
   /** A lease ends once, and never comes back. */
-  #end(state: 'lost' | 'released'): void {
+  #end(state: State): void {
     this.#state = state;
     this.#disarm();
     this.#ground.onEnd(this);
   }
 
   #endError(): RedlockError | undefined {
-    switch (this.#state) {
+    switch (this.#state.kind) {
       case 'held':
         return undefined;
       case 'lost':
-        return this.#lossError;
+        return this.#state.error;
       case 'released':
         return new RedlockError(
           'NOT_HELD',
@@ -366,5 +401,3 @@ export class Lease {
     }
   }
 }
-
-function ignore(): void {}

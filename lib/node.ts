@@ -11,11 +11,12 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
  */
-import { Batch, Encoding, entryReply, LESSON, wholeBatch } from './batch.js';
+import { Batch, entryReply, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
 import type { Command, Transport, TransportState } from './transport.js';
+import { type Entry, Waiting } from './waiting.js';
 import { Watchers } from './watchers.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
@@ -48,20 +49,15 @@ const SILENT_AFTER_MS = 200;
 /** How often a silent master whose client times commands out by itself is asked again. */
 const PROBE_EVERY_MS = 5_000;
 
-interface Entry {
-  readonly request: Request;
-  readonly sink: Sink;
-}
-
 export class Node {
   readonly index: number;
   readonly #transport: Transport;
   readonly #clock: Clock;
-  readonly #encoding: Encoding;
-  /** Requests that wait for the end of the turn, for room or for the connection; bounded by the attempts under way. */
-  readonly #waiting = new Map<Sink, Request>();
+  readonly #turn: Turn;
+  /** Requests that wait for the end of the turn, for room or for the connection. */
+  readonly #waiting = new Waiting<Sink>();
   /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
-  #following: Entry[] = [];
+  #following: Entry<Sink>[] = [];
   #isFlushDue = false;
   /** Who waits for it to have nothing to do. */
   readonly #idlers: (() => void)[] = [];
@@ -78,13 +74,13 @@ export class Node {
   #isTaught = false;
   #notConnected: Error | undefined;
 
-  /** @param encoding  shared by the masters of an instance */
-  constructor(transport: Transport, index: number, clock: Clock, encoding = new Encoding()) {
+  /** @param turn  shared by the masters of an instance */
+  constructor(transport: Transport, index: number, clock: Clock, turn = new Turn()) {
     this.#transport = transport;
     this.#watchers = new Watchers(transport);
     this.index = index;
     this.#clock = clock;
-    this.#encoding = encoding;
+    this.#turn = turn;
   }
 
   get name(): string {
@@ -129,12 +125,12 @@ export class Node {
       case 'ready':
         if (this.#isIdle) this.#transmit(request, sink);
         else {
-          this.#waiting.set(sink, request);
+          this.#waiting.add(request, sink);
           this.#flushSoon();
         }
         return;
       case 'opening':
-        this.#waiting.set(sink, request);
+        this.#waiting.add(request, sink);
         this.#watchWaiting();
         return;
       case 'lost':
@@ -161,8 +157,7 @@ export class Node {
 
   /** Drops what this sink has waiting here, unsent. */
   forget(sink: Sink): boolean {
-    if (this.#waiting.size === 0) return false;
-    const wasWaiting = this.#waiting.delete(sink);
+    const wasWaiting = this.#waiting.remove(sink);
     if (this.#waiting.size === 0) this.#stopWatching();
     return wasWaiting;
   }
@@ -182,11 +177,12 @@ export class Node {
 
   /**
    * Nothing is about to be sent, and one request at most is on the wire: a caller that does one thing after another goes
-   * on without waiting for the slowest master. A cluster's node gathers nothing.
+   * on without waiting for the slowest master. Not so among many who were answered together: a write to a socket costs
+   * more than all else that is done for a request. A cluster's node gathers nothing.
    */
   get #isIdle(): boolean {
     if (this.#waiting.size > 0 || this.#following.length > 0) return false;
-    return this.#unanswered <= 1 || (this.isCluster && this.#hasRoom(0));
+    return (this.#unanswered <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.#hasRoom(0));
   }
 
   /** @param more  requests that are about to be sent */
@@ -234,20 +230,16 @@ export class Node {
   #sendWaiting(): void {
     let entries = this.#following;
     this.#following = [];
-    for (const [sink, request] of this.#waiting) {
-      if (!this.#hasRoom(entries.length)) break;
-      this.#waiting.delete(sink);
-      if (sink.isWanted) entries.push({ request, sink });
-    }
+    this.#waiting.moveTo(entries, (more) => this.#hasRoom(more));
     while (entries.length > 0) entries = this.#transmitSome(entries);
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }
 
   /** Sends as many in one call as fit. @returns the others */
-  #transmitSome(entries: Entry[]): Entry[] {
+  #transmitSome(entries: Entry<Sink>[]): Entry<Sink>[] {
     const batch = new Batch();
-    const most = this.isCluster ? 1 : entries.length;
+    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#unanswered);
     let count = 0;
     for (const { request } of entries) {
       if (count === most || !batch.add(request)) break;
@@ -256,7 +248,7 @@ export class Node {
     const [first] = entries;
     const isAll = count === entries.length;
     if (count > 1) {
-      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#encoding.commandFor(batch));
+      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#turn.commandFor(batch));
     } else if (first !== undefined) this.#transmit(first.request, first.sink);
     return isAll ? [] : entries.slice(count);
   }
@@ -274,12 +266,13 @@ export class Node {
     );
   }
 
-  #transmitBatch(entries: readonly Entry[], command: Command): void {
+  #transmitBatch(entries: readonly Entry<Sink>[], command: Command): void {
     this.#unanswered += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(entries.length);
+        this.#turn.crowd();
         this.#onReplies(entries, reply);
         if (this.#waiting.size > 0) this.#flushSoon();
       },
@@ -295,7 +288,7 @@ export class Node {
     }
   }
 
-  #onReplies(entries: readonly Entry[], reply: unknown): void {
+  #onReplies(entries: readonly Entry<Sink>[], reply: unknown): void {
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
       const own = entryReply(request, replies[i]);
@@ -333,7 +326,7 @@ export class Node {
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
-  #onRejection(entries: readonly Entry[], error: Error): void {
+  #onRejection(entries: readonly Entry<Sink>[], error: Error): void {
     if (isClientTimeout(error)) {
       this.#abandoned += entries.length; // it may still run: the token stays owed until it is withdrawn
       this.#isSilent = true;
@@ -352,7 +345,7 @@ export class Node {
    * Where nothing of the call was carried out, because the master does not know its script or a key in it is not allowed,
    * what is still wanted is sent again: whole, or each by itself. @returns the others
    */
-  #sendAgain(entries: readonly Entry[], error: Error): readonly Entry[] {
+  #sendAgain(entries: readonly Entry<Sink>[], error: Error): readonly Entry<Sink>[] {
     const isUnknown = error.message.startsWith('NOSCRIPT');
     const isDenied = entries.length > 1 && error.message.startsWith('NOPERM');
     if (!isUnknown && !isDenied) return entries;
@@ -374,10 +367,9 @@ export class Node {
   #failWaiting(): void {
     this.#stopWatching();
     if (this.#waiting.size === 0 && this.#following.length === 0) return;
-    const sinks = [...this.#following.map(({ sink }) => sink), ...this.#waiting.keys()];
+    const entries = [...this.#following, ...this.#waiting.removeAll()];
     this.#following = [];
-    this.#waiting.clear();
-    for (const sink of sinks) sink.onFailure(this, this.#lostError());
+    for (const { sink } of entries) sink.onFailure(this, this.#lostError());
   }
 
   /** What waits is sent when there is a connection again, and fails when there will be none. */

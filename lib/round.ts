@@ -124,11 +124,14 @@ export class Round implements Sink, Counts {
 
   /** Asks these masters, and resolves when the round is decided, or all that were asked have answered. */
   ask(targets: readonly Node[]): Promise<void> {
-    if (this.#isOver) return Promise.resolve();
+    return new Promise((resolve) => this.askThen(targets, resolve));
+  }
+
+  /** The same without a promise, for what is done to many leases in one turn: calls back at once where it is decided. */
+  askThen(targets: readonly Node[], onSettled: () => void): void {
+    if (this.#isOver) return onSettled();
     this.#asked += targets.length;
-    const settled = new Promise<void>((resolve) => {
-      this.#settle = resolve;
-    });
+    this.#settle = onSettled;
     if (this.#asked > targets.length) this.isPrompt = false;
     this.#isAsking = true;
     for (const node of targets) {
@@ -138,7 +141,6 @@ export class Round implements Sink, Counts {
     if (this.#sent < this.#asked && this.request.isFenced)
       atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own
     else this.#isAsking = false;
-    return settled;
   }
 
   /** Ends the round with the answers it has; `silence` is the cause for those that are missing. */

@@ -28,26 +28,31 @@ const NONE: readonly string[] = Object.freeze([]);
 /** Small, since each held lease has one: counters are named anew when they are needed. */
 export class SettledScope implements Scope {
   readonly keys: readonly string[];
-  readonly #setting: Setting;
+  readonly setting: Setting;
 
   constructor(keys: readonly string[], setting: Setting) {
     this.keys = keys;
-    this.#setting = setting;
+    this.setting = setting;
   }
 
   get isFenced(): boolean {
-    return this.#setting.isFenced;
+    return this.setting.isFenced;
   }
 
   get counters(): readonly string[] {
-    return this.#setting.isFenced ? this.keys.map(counterKey) : NONE;
+    return this.setting.isFenced ? this.keys.map(counterKey) : NONE;
   }
 
   get marker(): string | undefined {
-    return this.#setting.marker;
+    return this.setting.marker;
   }
 
   get guardMs(): number {
-    return this.#setting.guardMs;
+    return this.setting.guardMs;
   }
+}
+
+/** What a scope has in common with others. */
+export function settingOf(scope: Scope): Setting {
+  return scope instanceof SettledScope ? scope.setting : scope;
 }

@@ -33,7 +33,7 @@ const LEVELS = [
     'fence',
   ],
   // 1: one master
-  ['quorum', 'scope', 'replies', 'request', 'batch', 'floor', 'server-errors', 'watchers', 'node'],
+  ['quorum', 'scope', 'replies', 'request', 'batch', 'waiting', 'floor', 'server-errors', 'watchers', 'node'],
   // 2: several masters
   [
     'round',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Batch, Encoding, entryReply, MAX_ENTRIES, MAX_LENGTH } from '../lib/batch.js';
+import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_LENGTH } from '../lib/batch.js';
 import {
   acceptance,
   extension,
@@ -116,17 +116,17 @@ describe('batch: one encoding', () => {
   const claims = Array.from({ length: 3 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
 
   it('masters that get the same get the same command', () => {
-    const encoding = new Encoding();
-    const first = encoding.commandFor(batchOf(...claims));
-    expect(encoding.commandFor(batchOf(...claims))).to.equal(first);
-    expect(encoding.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
+    const turn = new Turn();
+    const first = turn.commandFor(batchOf(...claims));
+    expect(turn.commandFor(batchOf(...claims))).to.equal(first);
+    expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
   });
 
   it('keeps nothing beyond the turn', async () => {
-    const encoding = new Encoding();
-    const first = encoding.commandFor(batchOf(...claims));
+    const turn = new Turn();
+    const first = turn.commandFor(batchOf(...claims));
     await new Promise(setImmediate);
-    expect(encoding.commandFor(batchOf(...claims)) === first).to.equal(false);
+    expect(turn.commandFor(batchOf(...claims)) === first).to.equal(false);
   });
 });
 

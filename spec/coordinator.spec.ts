@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Cancellation } from '../lib/cancellation.js';
-import { Coordinator } from '../lib/coordinator.js';
+import { Coordinator, type ExtensionEnd } from '../lib/coordinator.js';
+import type { Grant } from '../lib/grant.js';
 import type { Wish } from '../lib/acquisition.js';
 import { FakeRandom } from './support/fake-cluster.js';
 import { kindsSentTo, plainScope } from './support/commands.js';
@@ -38,6 +39,10 @@ function bench(nodes: number): Bench {
   return { time, masters, coordinator: new Coordinator(ground) };
 }
 
+function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {
+  return new Promise((resolve) => coordinator.extend(grant, { ttlMs, isRenewal: false }, 50, resolve));
+}
+
 describe('Coordinator', () => {
   for (const nodes of SIZES) {
     const quorum = Math.floor(nodes / 2) + 1;
@@ -59,13 +64,9 @@ describe('Coordinator', () => {
       const { time, masters, coordinator } = bench(nodes);
       const grant = await coordinator.acquire(WISH, new Cancellation());
       await time.advance(400);
-      expect((await coordinator.extend(grant, { ttlMs: 1_000, isRenewal: false }, 50)).kind).to.equal(
-        'extended',
-      );
+      expect((await extendBy(coordinator, grant, 1_000)).kind).to.equal('extended');
       expect(grant.validUntilMs - time.now()).to.equal(VALID_MS);
-      expect((await coordinator.extend(grant, { ttlMs: 100, isRenewal: false }, 50)).kind).to.equal(
-        'extended',
-      );
+      expect((await extendBy(coordinator, grant, 100)).kind).to.equal('extended');
       expect(grant.validUntilMs - time.now()).to.equal(VALID_MS);
       for (const master of masters) expect(master.ttlMs('r')).to.equal(1_000);
     });
@@ -75,7 +76,7 @@ describe('Coordinator', () => {
       const grant = await coordinator.acquire(WISH, new Cancellation());
       const { validUntilMs } = grant;
       for (const master of masters) master.latencyMs = 10;
-      const extending = coordinator.extend(grant, { ttlMs: 5_000, isRenewal: false }, 50);
+      const extending = extendBy(coordinator, grant, 5_000);
       await settle();
       time.stall(2_000);
       await time.advance(20);
@@ -87,7 +88,7 @@ describe('Coordinator', () => {
       const { time, masters, coordinator } = bench(nodes);
       const grant = await coordinator.acquire(WISH, new Cancellation());
       for (const master of masters) master.manner = 'lose-reply';
-      const extending = coordinator.extend(grant, { ttlMs: 60_000, isRenewal: false }, 50);
+      const extending = extendBy(coordinator, grant, 60_000);
       await time.advance(50);
       expect((await extending).kind).to.equal('failed');
       expect(grant.expiredByMs - time.now()).to.be.at.least(60_000);

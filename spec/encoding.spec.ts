@@ -46,6 +46,14 @@ describe('encoding: one for N masters', () => {
       expect(own).to.contain('$10\r\nключ-3\r\n'); // bytes, not characters
     });
 
+    it(`${name}: the same in ASCII, arguments that are long or empty included`, () => {
+      const { client, sent } = clientOf(open());
+      const args = ['digest', '14', ...Array.from({ length: 14 }, (_, i) => 'x'.repeat(i * 40)), ''];
+      void sharedSender(client, '')?.({ name: 'evalsha', args });
+      const own = new COMMANDS[name]('evalsha', [...args], {}).toWritable(undefined as never);
+      expect(String(sent[0]?.toWritable(undefined))).to.equal(String(own));
+    });
+
     it(`${name}: short commands go the client's own way`, () => {
       const { client, sent } = clientOf(open());
       expect(sharedSender(client, '')?.({ name: 'set', args: ['k', 'v', 'PX', '1', 'NX'] })).to.equal(

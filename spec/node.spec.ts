@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Turn } from '../lib/batch.js';
 import { Node, SILENT_WINDOW, type Sink, type Withdrawn, WINDOW } from '../lib/node.js';
 import { extension, plainClaim, release, type Request, scriptedClaim, undo } from '../lib/request.js';
 import { keysOf, kindsSentTo, plainScope } from './support/commands.js';
@@ -40,10 +41,10 @@ interface Ground {
   claims(count: number): Notes[];
 }
 
-function ground(): Ground {
+function ground(turn?: Turn): Ground {
   const time = new FakeTime();
   const master = new FakeMaster('m1', time);
-  const node = new Node(master, 0, time);
+  const node = new Node(master, 0, time, turn);
   let claimed = 0;
   const send = (request: Request): Notes => {
     const notes = new Notes();
@@ -71,6 +72,37 @@ describe('node: one master', () => {
     expect(node.unanswered).to.equal(0);
     expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
     expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
+  });
+
+  it('what many ask for as they are answered together goes in one call, the first of them included', async () => {
+    const { master, node, claims } = ground();
+    const others: Notes[] = [];
+    class Asking extends Notes {
+      override onReply(of: Node, reply: unknown): void {
+        super.onReply(of, reply);
+        others.push(...claims(1));
+      }
+    }
+    for (const key of ['a', 'b']) node.send(plainClaim(plainScope(key), key, 30_000), new Notes());
+    for (const key of ['c', 'd', 'e']) node.send(plainClaim(plainScope(key), key, 30_000), new Asking());
+    await settle();
+    expect(others.map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]]]);
+    expect(master.calls, 'two alone, three in one call, what they asked for next in another').to.equal(4);
+    claims(1);
+    expect(names(master).at(-1), 'at once again, in the next turn').to.equal('set');
+  });
+
+  it('the only master gets a crowd of 32 in two calls, one of several in one', async () => {
+    const callsOf = async (masters: number, requests: number): Promise<number> => {
+      const turn = new Turn(masters);
+      const { master, claims } = ground(turn);
+      turn.crowd();
+      claims(requests);
+      await settle();
+      expect(master.run.length).to.equal(requests);
+      return master.calls;
+    };
+    expect([await callsOf(1, 31), await callsOf(1, 32), await callsOf(3, 32)]).to.deep.equal([1, 2, 1]);
   });
 
   it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {

@@ -101,7 +101,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/validity.ts',
-        find: 'return sentAtMs + ttlMs - driftMs(ttlMs, driftFactor);',
+        find: 'return Math.floor(sentAtMs + ttlMs - driftMs(ttlMs, driftFactor));',
         replace: 'return sentAtMs + ttlMs;',
       },
     ],
@@ -216,8 +216,8 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator.ts',
-        find: 'await this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)));',
-        replace: 'void leftMs; await this.#vote(round, nodeTimeoutMs);',
+        find: 'this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {',
+        replace: 'void leftMs; this.#vote(round, nodeTimeoutMs, () => {',
       },
     ],
   },
