@@ -1,50 +1,43 @@
 /**
  * One `acquire` from the call to the grant: attempts, and the waits between them.
  *
- * The first attempt asks all masters at once. Once it met contention, the next ones ask the resource's *home* master
- * first and the others only if that one grants: contenders meet in one place, a refusal costs one command, and votes
- * are not split (protocol C2). Every attempt draws a fresh token, has one deadline for everything it waits for, and
- * is undone on every master that it was sent to before the next one starts.
+ * The first attempt asks all masters at once. Once it met contention, the next one waits in the masters' queues until a
+ * quorum of them has handed its vote over, and claims then (protocol C1). Where that cannot be (`fair: false`, a cluster,
+ * no pushes, a holder that hands over to nobody), attempts ask the resource's *home* master first and the others only if
+ * that one grants: contenders meet in one place, a refusal costs one command, and votes are not split (protocol C2).
+ *
+ * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
+ * master that it was sent to before the next one starts.
  */
 import { Acceptance } from './acceptance.js';
 import type { Cancellation } from './cancellation.js';
-import type { Clock, Timer, Timers } from './clock.js';
+import type { Timer } from './clock.js';
 import type { RedlockError } from './errors.js';
-import { type CallContext, cancelledError, isHopeless, type RoundFailure, roundError } from './failure.js';
-import type { Floor } from './floor.js';
+import {
+  type Answers,
+  type CallContext,
+  cancelledError,
+  failureOf,
+  isHopeless,
+  type RoundFailure,
+  roundError,
+} from './failure.js';
+import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
 import type { Node } from './node.js';
-import type { Outcome } from './quorum.js';
-import type { Random } from './random.js';
-import type { Repairs } from './repairs.js';
+import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
 import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
-import { type Patience, Retry } from './retry.js';
+import { homeOf } from './home.js';
+import { Retry } from './retry.js';
 import { Round } from './round.js';
-import { NO_MARKER, type Scope } from './scope.js';
+import { NO_MARKER } from './scope.js';
+import { LONGEST_LIFE_MS } from './stay.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
+import type { Ground, Wish } from './wish.js';
 
-/** What all acquisitions of an instance share. */
-export interface Ground {
-  readonly nodes: readonly Node[];
-  /** The same nodes in an order on which clients agree that were given them in another one. */
-  readonly nodesByName: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly repairs: Repairs;
-  readonly floor: Floor;
-  readonly driftFactor: number;
-}
-
-/** What one acquisition is asked for; times in milliseconds. */
-export interface Wish extends Patience {
-  readonly resources: readonly string[];
-  readonly scope: Scope;
-  readonly ttlMs: number;
-  readonly nodeTimeoutMs: number;
-}
-
+/** Nobody tells when a stranger has released: it is asked so often at least. */
+const STRANGER_POLL_MS = 250;
 /** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
 
@@ -56,14 +49,20 @@ export class Acquisition {
   #homeRefusals = 0;
   /** The last attempt met other claimants. */
   #isContended = false;
+  /** The one in the way hands over to nobody. */
+  #isStranger = false;
+  /** The place in line, kept over attempts; µs of the masters' time. */
+  #ticket = 0;
+  /** The wait in line that belongs to the attempt under way. */
+  #wait: FairWait | undefined;
   /** The last full fan-out, and why it failed: what an error reports. */
-  #lastFull: { readonly round: Round; readonly failure: RoundFailure } | undefined;
+  #lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
   /** The shortest time left among the keys that were in the way last. */
   #shortestMs = Infinity;
   /** Under way when the masters granted with different fences. */
   #acceptance: Acceptance | undefined;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Round | Withdrawal | undefined;
+  #awaited: Round | Withdrawal | FairWait | undefined;
 
   constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
     this.#ground = ground;
@@ -74,35 +73,83 @@ export class Acquisition {
 
   /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
   async run(): Promise<Grant> {
-    const { clock, nodes, random, timers } = this.#ground;
-    this.#cancellation.onCancel = this.#endWait;
     for (;;) {
       this.#throwIfCancelled();
-      const home = this.#homeForNext();
-      const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
-      const request = this.#request(random.token(), sentAtMs);
-      const round = new Round(nodes, request, sentAtMs, this.#onLateVote);
-      this.#awaited = round;
-      const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
-      if (request.isFenced) this.#bringToOneFence(round);
-      if (home === undefined) await round.ask(nodes);
-      const isFull = home === undefined || (await this.#askHomeFirst(round, home));
-      this.#acceptance?.end();
-      if (request.isFenced) this.#learnClocks(round);
-      const grant = this.#accept(round);
-      if (grant !== undefined) {
-        this.#finish(timer);
-        return grant;
-      }
-      await this.#giveUp(round, isFull);
-      this.#finish(timer);
+      const isInLine = this.#shallQueue();
+      const grant = await (isInLine ? this.#attemptInLine() : this.#attempt());
+      if (grant !== undefined) return grant;
       this.#throwIfCancelled();
       const last = this.#lastFull;
-      if (last !== undefined && isHopeless(last.failure, last.round)) throw this.#error();
-      if (!(await this.#retry.next(this.#shortestMs))) throw this.#error();
-      this.#cancellation.onCancel = this.#endWait; // the wait between two attempts had its own
+      if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
+      if (!isInLine && this.#shallQueue()) this.#retry.attempts++;
+      else if (!(await this.#retry.next(this.#freeInMs))) throw this.#error();
     }
   }
+
+  /** What is in the way is gone by then, or shall be looked at again. */
+  get #freeInMs(): number {
+    const looksOften = this.#isStranger && this.#wish.isFair && this.#wish.minDelayMs < STRANGER_POLL_MS;
+    return looksOften ? Math.min(this.#shortestMs, STRANGER_POLL_MS) : this.#shortestMs;
+  }
+
+  /** Asks for votes without standing in line. */
+  #attempt(): Promise<Grant | undefined> {
+    const { clock, random } = this.#ground;
+    this.#wait = undefined;
+    const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
+    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext());
+  }
+
+  /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
+  async #attemptInLine(): Promise<Grant | undefined> {
+    const { clock, contention, random, timers } = this.#ground;
+    const { scope } = this.#wish;
+    const { leftMs } = this.#retry;
+    const terms = { token: random.token(), ticket: this.#drawTicket, untilMs: clock.earliest() + leftMs };
+    const wait: FairWait = new FairWait(this.#ground, this.#wish, terms, (node) => {
+      if (wait.isGone) this.#owe(node, terms.token);
+    });
+    this.#wait = wait;
+    this.#awaited = wait;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.wait(leftMs, this.#endWait);
+    const end = await wait.run();
+    this.#finish(timer);
+    const [key = ''] = scope.keys;
+    if (!wait.wasFree) contention.note(key);
+    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
+      const sentAtMs = clock.earliest();
+      return this.#claim(this.#scripted(terms.token, sentAtMs), sentAtMs, undefined);
+    }
+    this.#isStranger = end === 'stranger';
+    this.#isContended = this.#isStranger;
+    await this.#leave(wait, end === 'ended');
+    return undefined;
+  }
+
+  /** Puts a claim to the masters, and undoes it if it fails. @param home  asked before the others */
+  async #claim(request: Request, sentAtMs: number, home: Node | undefined): Promise<Grant | undefined> {
+    const { nodes, timers } = this.#ground;
+    const round = new Round(nodes, request, sentAtMs, this.#onLateVote);
+    this.#awaited = round;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+    if (request.isFenced) this.#bringToOneFence(round);
+    if (home === undefined) await round.ask(nodes);
+    const isFull = home === undefined || (await this.#askHomeFirst(round, home));
+    this.#acceptance?.end();
+    if (request.isFenced) this.#ground.floor.learnFrom(round);
+    const grant = this.#accept(round);
+    if (grant === undefined) await this.#giveUp(round, isFull);
+    this.#wait?.stop();
+    this.#finish(timer);
+    return grant;
+  }
+
+  readonly #drawTicket = (): number => {
+    this.#ticket ||= this.#ground.subscriptions.ticket();
+    return this.#ticket;
+  };
 
   #finish(timer: Timer): void {
     timer.cancel();
@@ -116,6 +163,7 @@ export class Acquisition {
     this.#awaited = undefined;
     if (awaited === undefined) return;
     if (awaited instanceof Withdrawal) awaited.end();
+    else if (awaited instanceof FairWait) awaited.end('ended');
     else if (this.#cancellation.cancelled !== undefined)
       awaited.end(new Error('the caller stopped waiting'), false);
     else awaited.end(new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`), true);
@@ -123,7 +171,7 @@ export class Acquisition {
 
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
   readonly #onLateVote = (node: Node, round: Round): void => {
-    if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request);
+    if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
   };
 
   #bringToOneFence(round: Round): void {
@@ -132,15 +180,6 @@ export class Acquisition {
       this.#acceptance ??= new Acceptance(this.#ground.nodes, round, this.#wish.ttlMs);
       this.#acceptance.proceed();
     };
-  }
-
-  /** Masters that had to make a new counter told their clocks: the next new one starts alike on all. */
-  #learnClocks({ outcomes, isPrompt, sentAtMs }: Round): void {
-    if (!isPrompt) return; // the request waited here, and its instant says nothing
-    outcomes.forEach((outcome, index) => {
-      if (outcome?.kind !== 'granted' || outcome.clockUs === 0) return;
-      this.#ground.floor.learn(index, outcome.clockUs, sentAtMs);
-    });
   }
 
   /** Asks the others only if the home master grants. @returns whether all were asked */
@@ -156,25 +195,30 @@ export class Acquisition {
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
   #accept(round: Round): Grant | undefined {
-    const { clock, driftFactor } = this.#ground;
+    const { clock, driftFactor, nodes } = this.#ground;
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const grant = new Grant(scope, token, round.fence, round.sentTo);
+    const grant = new Grant(scope, token, round.fence, this.#wait === undefined ? round.sentTo : nodes);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
     grant.countedAtMs = Math.floor(round.sentAtMs);
     grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
     round.grant = grant;
     if (!round.isAnswered) grant.opened(round);
+    if (this.#wait !== undefined) {
+      this.#wait.grant = grant;
+      for (const sent of this.#wait.sent) grant.opened(sent);
+    }
     return grant;
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
     round.hasFailed = true;
+    if (this.#wait !== undefined) this.#wait.isWithdrawn = true;
     const isInTime = this.#awaited !== undefined;
     const withdrawal = this.#undo(round);
     const looked = withdrawal.send();
@@ -194,6 +238,28 @@ export class Acquisition {
     this.#learn(round, isFull);
   }
 
+  /**
+   * Leaves the queues. At the end of the wait, the withdrawal looks once more at what is in the way, for the error; it has
+   * one node timeout for it.
+   */
+  async #leave(wait: FairWait, isLast: boolean): Promise<void> {
+    const { nodes, timers } = this.#ground;
+    const withdrawal = wait.leave((node) => this.#owe(node, wait.token));
+    const looked = withdrawal.send();
+    const looksAgain = isLast && this.#cancellation.cancelled === undefined;
+    if (looksAgain) {
+      this.#retry.isLast = true;
+      this.#awaited = withdrawal;
+      this.#cancellation.onCancel = this.#endWait;
+      const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      await looked;
+      this.#finish(timer);
+    }
+    withdrawal.end();
+    const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
+    this.#lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
+  }
+
   #revise(round: Round, withdrawal: Withdrawal): void {
     for (const node of this.#ground.nodes) {
       const seen = withdrawal.outcomes[node.index];
@@ -206,12 +272,15 @@ export class Acquisition {
     // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
     // have been carried out twice, and refused the second time by its own vote.
     // (A master that refused a fence had given its vote before.)
-    const targets = round.sentTo.filter(
-      (node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]),
-    );
-    return new Withdrawal(undo(scope, token, round.highestCount), targets, [round], {
+    const wait = this.#wait;
+    const targets =
+      wait === undefined
+        ? round.sentTo.filter((node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]))
+        : this.#ground.nodes;
+    const sent = wait === undefined ? [round] : [round, ...wait.sent];
+    return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
       counts: (node) => round.outcomes[node.index]?.kind === 'refused',
-      onFailed: (node) => this.#owe(node, round.request),
+      onFailed: (node) => this.#owe(node, round.request.token),
     });
   }
 
@@ -222,10 +291,12 @@ export class Acquisition {
       (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
       Infinity,
     );
+    this.#isStranger = refusals.some(({ isStranger }) => isStranger);
     if (isFull) {
-      this.#lastFull = { round, failure: decision === 'granted' ? 'late' : decision };
+      this.#lastFull = { outcomes: round.outcomes, failure: failureOf(decision) };
       this.#isContended = decision === 'held';
       this.#homeRefusals = 0;
+      if (this.#isContended) this.#ground.contention.note(this.#wish.scope.keys[0] ?? '');
     } else if (refusals.length > 0) {
       this.#homeRefusals++;
     } else {
@@ -236,10 +307,7 @@ export class Acquisition {
   #homeForNext(): Node | undefined {
     const { nodesByName } = this.#ground;
     if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    if (nodesByName.length === 1) return undefined;
-    const first = hash(this.#wish.scope.keys[0] ?? '') % nodesByName.length;
-    const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
-    return order.find((node) => node.isHealthy);
+    return homeOf(nodesByName, this.#wish.scope.keys[0] ?? '');
   }
 
   /**
@@ -251,27 +319,42 @@ export class Acquisition {
     const { keys, isFenced, guardMs } = scope;
     const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER;
     if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
-    return scriptedClaim(scope, token, ttlMs, isFenced ? this.#ground.floor.at(sentAtMs) : 0);
+    return this.#scripted(token, sentAtMs);
+  }
+
+  #scripted(token: string, sentAtMs: number): Request {
+    const { scope, ttlMs } = this.#wish;
+    return scriptedClaim(scope, token, ttlMs, scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0);
+  }
+
+  /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
+  #shallQueue(): boolean {
+    const { contention, nodes, subscriptions } = this.#ground;
+    const { isFair, scope } = this.#wish;
+    if (!isFair || this.#isStranger || this.#retry.isLast) return false;
+    if (!this.#isContended && !(this.#retry.attempts === 1 && contention.isRecent(scope.keys[0] ?? '')))
+      return false;
+    return subscriptions.canReach(quorumOf(nodes.length));
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */
-  #owe(node: Node, { scope, token }: Request): void {
+  #owe(node: Node, token: string): void {
     const { clock, driftFactor, repairs } = this.#ground;
-    const untilMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);
-    repairs.add(node, { scope, token, untilMs });
+    const { scope, ttlMs } = this.#wish;
+    const lifeMs = this.#wait === undefined ? ttlMs : Math.max(ttlMs, LONGEST_LIFE_MS);
+    repairs.add(node, { scope, token, untilMs: expiredByMs(clock.earliest(), lifeMs, driftFactor) });
   }
 
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    const round = this.#lastFull?.round;
-    throw cancelledError(cancelled, this.#context(), round, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context(), this.#lastFull, this.#ground.nodes);
   }
 
   #error(): RedlockError {
     const last = this.#lastFull;
     if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
-    return roundError(last.failure, last.round, this.#ground.nodes, this.#context());
+    return roundError(last.failure, last, this.#ground.nodes, this.#context());
   }
 
   #context(): CallContext {
@@ -286,11 +369,4 @@ export class Acquisition {
  */
 function isExplained(outcome: Outcome | undefined): boolean {
   return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isForeign);
-}
-
-/** FNV-1a: spreads resources over the masters, the same in every client. */
-function hash(text: string): number {
-  let sum = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193) >>> 0;
-  return sum;
 }

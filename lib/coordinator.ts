@@ -5,9 +5,10 @@
  * Safety rests on three things: any two quorums share a master, a master's key holds one token, and a holder believes
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
-import { Acquisition, type Ground, type Wish } from './acquisition.js';
+import { Acquisition } from './acquisition.js';
 import { Turn } from './batch.js';
 import type { Cancellation } from './cancellation.js';
+import { Contention } from './contention.js';
 import type { Clock, Timers } from './clock.js';
 import { cancelledError, isHopeless, lossError, roundError } from './failure.js';
 import { Floor } from './floor.js';
@@ -20,10 +21,12 @@ import { Repairs } from './repairs.js';
 import { extension, type ExtensionTerms, inspection, release, type Request, undo } from './request.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
+import { Subscriptions } from './subscriptions.js';
 import { type Look, survey } from './survey.js';
 import type { Transport } from './transport.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
+import type { Ground, Wish } from './wish.js';
 
 /** Renewals carry the counters along so often in the life of one. */
 const COUNTED_PER_LIFE = 8;
@@ -74,6 +77,8 @@ export class Coordinator {
       random,
       repairs: new Repairs(this.nodes, clock, timers),
       floor: new Floor(),
+      subscriptions: new Subscriptions(this.nodes, clock, timers),
+      contention: new Contention(clock),
       driftFactor,
     };
   }
@@ -223,7 +228,8 @@ export class Coordinator {
    * release was told to be done when a quorum confirmed it; the others may still ask for its script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
-    const { repairs, timers } = this.#ground;
+    const { repairs, subscriptions, timers } = this.#ground;
+    subscriptions.close();
     repairs.run();
     const all = [repairs.settled(), ...this.nodes.map((node) => node.idle())];
     await new Promise<void>((resolve) => {

@@ -6,7 +6,6 @@ import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.
 import type { Node } from './node.js';
 import { isPermanent } from './server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from './quorum.js';
-import type { Round } from './round.js';
 
 /** What a failed call was about. */
 export interface CallContext {
@@ -27,10 +26,15 @@ const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   late: 'VALIDITY_EXPIRED',
 };
 
+/** What masters said, by their index. */
+export interface Answers {
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
 /** The error for a round that failed. */
 export function roundError(
   failure: RoundFailure,
-  round: { readonly outcomes: readonly (Outcome | undefined)[] },
+  round: Answers,
   nodes: readonly Node[],
   context: CallContext,
 ): RedlockError {
@@ -48,7 +52,7 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
 }
 
 /** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
-export function isHopeless(failure: RoundFailure, { outcomes }: Round): boolean {
+export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
   if (failure === 'foreign') return true;
   if (failure !== 'misconfigured') return false;
   const causes = outcomes.flatMap((outcome) =>
@@ -57,11 +61,28 @@ export function isHopeless(failure: RoundFailure, { outcomes }: Round): boolean 
   return causes.every(isPermanent);
 }
 
+/** What a round that gave no lease failed by: with a quorum's yes, by its lateness. */
+export function failureOf(decision: Decision): RoundFailure {
+  return decision === 'granted' ? 'late' : decision;
+}
+
+/** How a master stood when the wait was over: what a last look told, or else what it said before. */
+export function outcomeAtTheEnd(
+  looked: Outcome | undefined,
+  before: Outcome | undefined,
+  silence: Error,
+): Outcome {
+  if (looked?.kind === 'refused') return looked;
+  if (looked !== undefined) return { kind: 'refused', remainingMs: 0, isForeign: false, isStranger: false }; // on its way to another
+  if (before !== undefined && before.kind !== 'granted' && before.kind !== 'refused') return before;
+  return { kind: 'unknown', cause: silence, isMisconfigured: false };
+}
+
 /** The error for a call that was ended from outside, with what was known by then. */
 export function cancelledError(
   why: Cancelled,
   context: CallContext,
-  round: Round | undefined,
+  round: Answers | undefined,
   nodes: readonly Node[],
 ): RedlockError {
   const tally = round === undefined ? [] : tallyOf(round.outcomes, nodes);

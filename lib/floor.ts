@@ -7,9 +7,17 @@
  * is off, a first grant takes a second round trip.
  */
 import { FLOOR_LEAD_US } from './lua.js';
+import type { Outcome } from './quorum.js';
 
 /** Halfway into what masters accept: as much room for messages that take longer as for ones that come sooner. */
 const MARGIN_US = FLOOR_LEAD_US / 2;
+
+/** A round of claims, as far as it tells of clocks. */
+interface Claimed {
+  readonly isPrompt: boolean;
+  readonly sentAtMs: number;
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
 
 export class Floor {
   /** By the master's index: its clock on a claim's arrival, less the instant at which the claim was sent; µs. */
@@ -20,6 +28,15 @@ export class Floor {
   /** A floor in µs for a claim that is sent at this instant; 0 while nothing is known. */
   at(sentAtMs: number): number {
     return this.#bestUs === undefined ? 0 : Math.round(sentAtMs * 1_000 + this.#bestUs + MARGIN_US);
+  }
+
+  /** Masters that had to make a new counter told their clocks: the next new one starts alike on all. */
+  learnFrom({ isPrompt, outcomes, sentAtMs }: Claimed): void {
+    if (!isPrompt) return; // the request waited here, and its instant says nothing
+    outcomes.forEach((outcome, index) => {
+      if (outcome?.kind !== 'granted' || outcome.clockUs === 0) return;
+      this.learn(index, outcome.clockUs, sentAtMs);
+    });
   }
 
   /** A master told its clock (µs) in its answer to a claim that was sent at that instant. */

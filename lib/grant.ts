@@ -3,8 +3,8 @@
  *
  * Each held lease has one: it is its own scope, and its instants are whole numbers, so that it takes little memory.
  */
-import type { Node } from './node.js';
-import type { Outgrowth, Round } from './round.js';
+import type { Node, Withdrawn } from './node.js';
+import type { Outgrowth } from './round.js';
 import { type Scope, SettledScope, settingOf } from './scope.js';
 
 /** `kept` while it is in nobody's hands but the holder's here. */
@@ -25,8 +25,8 @@ export class Grant extends SettledScope implements Outgrowth {
   /** Its counters were set to live on at this instant. */
   countedAtMs = 0;
   #state: GrantState = 'kept';
-  /** Rounds of it whose requests some master has not answered; nothing for a lease on healthy masters. */
-  #open: Round[] | undefined;
+  /** What of it some master has not answered; nothing for a lease on healthy masters. */
+  #open: Withdrawn[] | undefined;
 
   constructor(scope: Scope, token: string, fence: number, sentTo: readonly Node[]) {
     super(scope.keys, settingOf(scope));
@@ -55,13 +55,11 @@ export class Grant extends SettledScope implements Outgrowth {
 
   /** What of it was not sent yet must not be sent any more: rounds that are still open end here. */
   setAside(): void {
-    for (const round of this.open) {
-      if (round.isWanted) round.end(new Error('the lease ended'), false);
-    }
+    for (const sent of this.open) sent.drop();
   }
 
-  /** Those rounds: what takes the grant back has to follow their requests. */
-  get open(): readonly Round[] {
+  /** What takes the grant back has to follow those requests. */
+  get open(): readonly Withdrawn[] {
     return this.#open ?? NONE;
   }
 
@@ -69,16 +67,16 @@ export class Grant extends SettledScope implements Outgrowth {
     if (count !== this.fence) this.seen = Math.max(this.seen, this.fence, count);
   }
 
-  opened(round: Round): void {
+  opened(round: Withdrawn): void {
     if (this.#open === undefined) this.#open = [round];
     else this.#open.push(round);
   }
 
-  closed(round: Round): void {
+  closed(round: Withdrawn): void {
     if (this.#open === undefined) return;
     if (this.#open.length > 1) this.#open = this.#open.filter((other) => other !== round);
     else if (this.#open[0] === round) this.#open = undefined;
   }
 }
 
-const NONE: readonly Round[] = Object.freeze([]);
+const NONE: readonly Withdrawn[] = Object.freeze([]);

@@ -7,11 +7,23 @@ import { quorumOf } from './quorum.js';
 import type { Look } from './survey.js';
 import { fingerprint } from './transport.js';
 
+/** Who waits in line at one master. */
+interface Line {
+  readonly waiting: number;
+  /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
+  readonly queue: readonly string[];
+}
+
 /** What one master says of a resource. */
 export type NodeInspection =
-  | { readonly node: string; readonly state: 'free' }
+  | ({ readonly node: string; readonly state: 'free' } & Line)
   /** `remainingMs` is `Infinity` for a key without expiry. */
-  | { readonly node: string; readonly state: 'held'; readonly holder: string; readonly remainingMs: number }
+  | ({
+      readonly node: string;
+      readonly state: 'held';
+      readonly holder: string;
+      readonly remainingMs: number;
+    } & Line)
   /** The key holds something that is no lock. */
   | { readonly node: string; readonly state: 'foreign' }
   | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
@@ -27,6 +39,8 @@ export interface Inspection {
   readonly holder?: string;
   /** How long the holder keeps a quorum if it does nothing more, in ms; `Infinity` without expiry. */
   readonly remainingMs?: number;
+  /** How many wait in line: the most that any master knows of. */
+  readonly waiting: number;
   readonly nodes: readonly NodeInspection[];
 }
 
@@ -34,6 +48,10 @@ export interface Inspection {
 export function readInspection(resource: string, looks: readonly Look[], nodes: readonly Node[]): Inspection {
   const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
   const quorum = quorumOf(nodes.length);
+  const waiting = answers.reduce(
+    (most, answer) => Math.max(most, 'waiting' in answer ? answer.waiting : 0),
+    0,
+  );
   const times = new Map<string, number[]>();
   for (const answer of answers) {
     if (answer.state === 'held')
@@ -43,9 +61,9 @@ export function readInspection(resource: string, looks: readonly Look[], nodes: 
     if (remaining.length < quorum) continue;
     // the quorum lasts until so many votes are gone that fewer than a quorum are left
     const remainingMs = [...remaining].sort((a, b) => b - a)[quorum - 1] ?? 0;
-    return { resource, state: 'held', holder, remainingMs, nodes: answers };
+    return { resource, state: 'held', holder, remainingMs, waiting, nodes: answers };
   }
-  return { resource, state: withoutHolder(answers, quorum), nodes: answers };
+  return { resource, state: withoutHolder(answers, quorum), waiting, nodes: answers };
 }
 
 function withoutHolder(answers: readonly NodeInspection[], quorum: number): Inspection['state'] {
@@ -61,16 +79,21 @@ function readLook(node: string, look: Look | undefined): NodeInspection {
   if (look?.kind !== 'answered') {
     return { node, state: 'unknown', cause: look?.cause ?? new Error('not asked') };
   }
-  const [code, ms, owner] = Array.isArray(look.reply) ? (look.reply as readonly unknown[]) : [];
+  const [code, ms, owner, waiting, tokens] = Array.isArray(look.reply)
+    ? (look.reply as readonly unknown[])
+    : [];
+  const queue = Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [];
+  const line = { waiting: Number(waiting ?? 0), queue };
   switch (Number(code)) {
     case 0:
-      return { node, state: 'free' };
+      return { node, state: 'free', ...line };
     case 1:
       return {
         node,
         state: 'held',
         holder: fingerprint(String(owner)),
         remainingMs: Number(ms) === -1 ? Infinity : Number(ms),
+        ...line,
       };
     case 2:
       return { node, state: 'foreign' };

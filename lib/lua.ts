@@ -2,9 +2,11 @@
  * The Lua that scripts are made of: what each operation does to one entry, a claim or a release or another, wherever its
  * keys stand among those of the call. `scripts.ts` makes scripts of one entry and of many from it.
  *
- * `first` is the place of the entry's first resource in KEYS, `n` how many it has; its counters come behind them. Each
- * returns the three parts of its reply; or, where a command failed, that error and nothing else, with nothing done.
+ * `first` is the place of the entry's first resource in KEYS, `n` how many it has; its counters come behind them, and
+ * before those, of a release or an undo, the queues and the turns. Each returns the three parts of its reply; or, where
+ * a command failed, that error and nothing else, with nothing done.
  */
+import { oursInLua } from './lua-queue.js';
 
 /** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
 export const FLOOR_LEAD_US = 20_000;
@@ -142,7 +144,7 @@ local function claim(first, n, token, ttl, life, floor)
     local fence = claimOne(first, token, ttl, life)
     if fence then return 1, fence, 0 end
   end
-  local last, left = first + n - 1, false
+  local last, left, stranger = first + n - 1, false, 0
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
@@ -150,11 +152,12 @@ local function claim(first, n, token, ttl, life, floor)
       return owner
     end
     if owner and owner ~= token then
+      if not ${oursInLua('owner')} then stranger = 1 end
       local ms = redis.call('PTTL', KEYS[i])
       if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
     end
   end
-  if left then return 0, left, 0 end
+  if left then return 0, left, stranger end
   local fence = 0
   seenAt = 0
   if life ~= '0' then
@@ -204,32 +207,98 @@ export const LIFTING = `local function lift(from, n, seen)
 end
 `;
 
-/** @param seen  the highest fence that was met; false without fencing, and then there are no counters */
+/**
+ * A vote is deleted together with the turn beside it: by how many keys there were, one command tells whether anybody waits.
+ * What that takes from a queue, `leave` sets anew. Where there is no vote, the turn is looked at.
+ *
+ * @param seen  the highest fence that was met; false without fencing, and then there are no counters
+ */
 export const UNDOING = `local function undo(first, n, token, seen)
-  local deleted, left, foreign = 0, -2, 0
+  local deleted, left, foreign, failed, awaited = 0, -2, 0, false, {}
   for i = first, first + n - 1 do
-    local owner = redis.pcall('GET', KEYS[i])
-    if type(owner) == 'table' then
-      if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
-      foreign = 1
-    elseif owner == token then
-      deleted = deleted + redis.call('DEL', KEYS[i])
-    elseif owner then
-      local ms = redis.call('PTTL', KEYS[i])
-      if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+    local owner, isAwaited = redis.pcall('GET', KEYS[i]), nil
+    if owner == token then
+      deleted = deleted + 1
+      isAwaited = redis.call('DEL', KEYS[i], KEYS[i + 2 * n]) == 2
+    else
+      if type(owner) == 'table' then
+        if string.find(owner.err, 'WRONGTYPE', 1, true) then foreign = 1 else failed = owner end
+      elseif owner then
+        local ms = redis.call('PTTL', KEYS[i])
+        if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+      end
+      isAwaited = redis.pcall('EXISTS', KEYS[i + 2 * n]) == 1
     end
+    if isAwaited then awaited[#awaited + 1] = i end
   end
-  if seen then lift(first + n, n, seen) end
+  if seen then lift(first + 3 * n, n, seen) end
+  if awaited[1] then leave(awaited, n, token) end
+  if failed then return failed end
   return deleted, left, foreign
 end
 `;
 
-export const RELEASING = `local function release(first, n, token, seen)
-  local deleted = 0
-  for i = first, first + n - 1 do
-    if redis.pcall('GET', KEYS[i]) == token then deleted = deleted + redis.call('DEL', KEYS[i]) end
+/**
+ * The release of one resource at the very beginning of the script: where nobody waits, the usual case, its functions would
+ * cost more than all of this.
+ */
+export const RELEASING_AT_ONCE = `local deleted
+if not KEYS[4] then
+  if redis.pcall('GET', KEYS[1]) == ARGV[1] then
+    if redis.call('DEL', KEYS[1], KEYS[3]) == 1 then return 1 end
+    deleted = 1
+  elseif redis.pcall('EXISTS', KEYS[3]) == 1 then
+    deleted = 0
+  else
+    return 0
   end
-  if seen then lift(first + n, n, seen) end
+end
+`;
+
+export const RELEASING = `local function release(first, n, token, seen)
+  local deleted, awaited = 0, {}
+  for i = first, first + n - 1 do
+    local isAwaited
+    if redis.pcall('GET', KEYS[i]) == token then
+      deleted = deleted + 1
+      isAwaited = redis.call('DEL', KEYS[i], KEYS[i + 2 * n]) == 2
+    else
+      isAwaited = redis.pcall('EXISTS', KEYS[i + 2 * n]) == 1
+    end
+    if isAwaited then awaited[#awaited + 1] = i end
+  end
+  if seen then lift(first + 3 * n, n, seen) end
+  if awaited[1] then leave(awaited, n, token) end
+  return deleted
+end
+`;
+
+/**
+ * Releases of one resource each, from place `first` of KEYS and `a` of ARGV on, as far as nobody waits there: two commands
+ * for all of them. Returns how many votes each deleted, and nothing for those that `release` has to do. (A turn that is no
+ * text counts as none.)
+ */
+export const RELEASING_MANY = `local function releaseMany(first, a, count)
+  local found = redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1))
+  if found.err then return {} end
+  local deleted, own = {}, {}
+  for i = 1, count do
+    if not found[3 * i] then
+      deleted[i] = 0
+      if found[3 * i - 2] == ARGV[a + i - 1] then
+        deleted[i] = 1
+        own[#own + 1] = KEYS[first + 3 * i - 3]
+      end
+    end
+  end
+  if own[1] and redis.call('DEL', unpack(own)) < #own then
+    local isGone = {}
+    for i = 1, count do
+      local key = KEYS[first + 3 * i - 3]
+      if isGone[key] then deleted[i] = deleted[i] and 0 end
+      isGone[key] = isGone[key] or deleted[i] == 1
+    end
+  end
   return deleted
 end
 `;

@@ -15,6 +15,7 @@ import { Batch, entryReply, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
+import type { PushListener, Subscription } from './subscription.js';
 import type { Command, Transport, TransportState } from './transport.js';
 import { type Entry, Waiting } from './waiting.js';
 import { Watchers } from './watchers.js';
@@ -38,6 +39,10 @@ export interface Sink {
 export interface Withdrawn {
   /** Notes that a withdrawal follows the request on the same connection; false where nothing is unanswered. */
   follow(node: Node): boolean;
+  /** Is a request unanswered there, with no withdrawal behind it? */
+  owes(node: Node): boolean;
+  /** Nobody wants it any more: what of it was not sent is dropped. */
+  drop(): void;
 }
 
 /** Unanswered requests on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
@@ -102,6 +107,15 @@ export class Node {
   /** Connected, and it answered the last time that somebody waited for it. */
   get isHealthy(): boolean {
     return !this.#isSilent && this.#transport.state === 'ready';
+  }
+
+  /** Undefined where there are no pushes. */
+  subscribe(channel: string, listener: PushListener): Subscription | undefined {
+    return this.#transport.subscribe?.(channel, listener);
+  }
+
+  get hasPushes(): boolean {
+    return this.#transport.subscribe !== undefined;
   }
 
   /** How many requests are on the wire without an answer. */

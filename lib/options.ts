@@ -42,7 +42,12 @@ interface SharedOptions {
    * plain `SET key token NX PX ttl`. @default true
    */
   readonly fencing?: boolean;
-  /** The waits between attempts. */
+  /**
+   * Wait in line: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
+   * waiters try again and again, and whoever comes first is served first. @default true
+   */
+  readonly fair?: boolean;
+  /** The waits between attempts of those that do not wait in line. */
   readonly retry?: RetryOptions;
 }
 
@@ -64,7 +69,7 @@ export interface RedlockOptions extends SharedOptions {
 }
 
 /** Options of `tryAcquire`. */
-export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry'> {
+export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair'> {
   /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal;
 }
@@ -76,7 +81,7 @@ export interface AcquireOptions extends SharedOptions {
 }
 
 /** Options of `adopt`. */
-export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing'>;
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair'>;
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
@@ -95,6 +100,7 @@ export const DEFAULTS = Object.freeze({
   renew: false,
   maxHoldMs: Infinity,
   fencing: true,
+  fair: true,
   restartGuardMs: 0,
   minDelayMs: 10,
   maxDelayMs: 200,
@@ -111,6 +117,7 @@ export interface ResolvedCall {
   readonly renew: boolean;
   readonly maxHoldMs: number;
   readonly fencing: boolean;
+  readonly fair: boolean;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
 }
@@ -129,7 +136,7 @@ export interface TtlBounds {
 }
 
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
-const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'retry'];
+const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'retry'];
 const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs'];
 
 /** The names that a call takes; `using` renews unless told otherwise. */
@@ -228,7 +235,18 @@ function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCa
   }
   const fencing = or(given.fencing, base.fencing);
   if (typeof fencing !== 'boolean') throw invalidArgument('fencing', fencing, 'true or false');
-  return { ttlMs, waitMs, nodeTimeoutMs, renew, maxHoldMs, fencing, ...resolveRetry(given.retry, base) };
+  const fair = or(given.fair, base.fair);
+  if (typeof fair !== 'boolean') throw invalidArgument('fair', fair, 'true or false');
+  return {
+    ttlMs,
+    waitMs,
+    nodeTimeoutMs,
+    renew,
+    maxHoldMs,
+    fencing,
+    fair,
+    ...resolveRetry(given.retry, base),
+  };
 }
 
 function resolveRetry(

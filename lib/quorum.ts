@@ -12,8 +12,16 @@ export type Outcome =
    * re-created the counter by it; else 0.
    */
   | { readonly kind: 'granted'; readonly fence: number; readonly clockUs: number }
-  /** The node said no: another claimant's vote is there, or (`isForeign`) the key holds no lock at all. */
-  | { readonly kind: 'refused'; readonly remainingMs: number | undefined; readonly isForeign: boolean }
+  /**
+   * The node said no: another claimant's vote is there, or (`isForeign`) the key holds no lock at all. `isStranger`: that
+   * claimant is known not to be a client of this library, and will hand over to nobody.
+   */
+  | {
+      readonly kind: 'refused';
+      readonly remainingMs: number | undefined;
+      readonly isForeign: boolean;
+      readonly isStranger: boolean;
+    }
   /** The node may have forgotten votes, and gives none for so long. */
   | { readonly kind: 'quarantined'; readonly remainingMs: number }
   /** Nobody knows. `isMisconfigured`: the server itself said why it cannot take part. */
@@ -36,6 +44,34 @@ export interface Counts {
   unknown: number;
   /** Not answered yet. */
   pending: number;
+}
+
+/** How nodes stand by what they said; those that said nothing are pending. */
+export function countOutcomes(outcomes: readonly (Outcome | undefined)[], nodes: number): Counts {
+  const counts: Counts = {
+    granted: 0,
+    held: 0,
+    foreign: 0,
+    quarantined: 0,
+    misconfigured: 0,
+    unknown: 0,
+    pending: 0,
+  };
+  for (let i = 0; i < nodes; i++) counts[classOf(outcomes[i])]++;
+  return counts;
+}
+
+/** What an outcome is counted as. */
+export function classOf(outcome: Outcome | undefined): keyof Counts {
+  if (outcome === undefined) return 'pending';
+  switch (outcome.kind) {
+    case 'refused':
+      return outcome.isForeign ? 'foreign' : 'held';
+    case 'unknown':
+      return outcome.isMisconfigured ? 'misconfigured' : 'unknown';
+    default:
+      return outcome.kind;
+  }
 }
 
 /** A decided round; `open` while an answer that is still to come can change it. */

@@ -2,7 +2,7 @@
  * Randomness: unguessable tokens, and fractions for jitter.
  *
  * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance and is no secret (pushes
- * will name it); the secret part has 144 random bits, so that no claim ever meets the token of another by chance.
+ * go by it); the secret part has 144 random bits, so that no claim ever meets the token of another by chance.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -16,6 +16,16 @@ export interface Random {
 const CLIENT_BYTES = 6;
 const SECRET_BYTES = 18;
 const TOKENS_PER_REFILL = 128;
+
+/** How many letters of base64url stand before the colon, and behind it. */
+export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_BYTES * 4) / 3 } as const;
+
+const SHAPE = new RegExp(`^[\\w-]{${TOKEN_LETTERS.client}}:[\\w-]{${TOKEN_LETTERS.secret}}$`);
+
+/** Has it the shape of a token of this library? Whoever holds a lock by another one hands it over to nobody. */
+export function isOurs(token: string): boolean {
+  return SHAPE.test(token);
+}
 
 /** What every token of a client starts with, up to and without the colon; the whole text where there is none. */
 export function publicPart(token: string): string {
@@ -35,7 +45,7 @@ export class SystemRandom implements Random {
 
   constructor() {
     this.#prefix = `${randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url')}:`;
-    this.#length = this.#prefix.length + (SECRET_BYTES * 4) / 3;
+    this.#length = this.#prefix.length + TOKEN_LETTERS.secret;
     this.#text = Buffer.alloc(this.#length * TOKENS_PER_REFILL);
     this.#next = this.#text.length;
   }

@@ -1,7 +1,6 @@
 /**
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
-import type { Wish } from './acquisition.js';
 import { Cancellation } from './cancellation.js';
 import { type Master, openClients } from './connect.js';
 import { Coordinator } from './coordinator.js';
@@ -39,6 +38,7 @@ import {
 import type { Random } from './random.js';
 import { type Scope, SettledScope } from './scope.js';
 import { Wheel } from './wheel.js';
+import type { Wish } from './wish.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
 import { checkOneSlot } from './slots.js';
@@ -311,12 +311,13 @@ export class Redlock {
       nodeTimeoutMs,
       minDelayMs,
       maxDelayMs,
+      isFair: call.fair && waitMs > 0 && !this.#hasCluster,
     };
   }
 
   #scopeFor(resources: readonly string[], fencing: boolean): Scope {
     const scope = new SettledScope(this.#keysFor(resources), this.#settings[fencing ? 'fenced' : 'unfenced']);
-    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.counters], this.#coordinator.nodes);
+    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.queues], this.#coordinator.nodes);
     return scope;
   }
 

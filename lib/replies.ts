@@ -8,8 +8,13 @@ import type { Scope } from './scope.js';
 export type Guarded = Pick<Scope, 'marker' | 'guardMs'>;
 
 /** Refused, and the master did not say by what; an undo looks into it. */
-const REFUSED_UNSEEN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: false });
-const REFUSED_FOREIGN: Outcome = Object.freeze({ kind: 'refused', remainingMs: undefined, isForeign: true });
+const REFUSED_UNSEEN: Outcome = Object.freeze({
+  kind: 'refused',
+  remainingMs: undefined,
+  isForeign: false,
+  isStranger: false,
+});
+const REFUSED_FOREIGN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isForeign: true });
 
 /** In a batch a script claims, and says more. */
 export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
@@ -18,15 +23,54 @@ export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
 }
 
 export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
-  const [code, amount] = integers(reply, 3);
-  return code === 1 ? GRANTED : readNo(code, amount, scope);
+  const [code, amount, more] = integers(reply, 3);
+  return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }
 
 export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
-  const [code, amount, clockUs] = integers(reply, 3);
-  if (code !== 1) return readNo(code, amount, scope);
+  const [code, amount, more] = integers(reply, 3);
+  if (code !== 1) return readClaimed(code, amount, more, scope);
   if (amount === undefined || amount < 1) return undefined;
-  return { kind: 'granted', fence: amount, clockUs: clockUs ?? 0 };
+  return { kind: 'granted', fence: amount, clockUs: more ?? 0 };
+}
+
+/** A claim that was refused says beside the time left whether a stranger is in the way. */
+function readClaimed(
+  code: number | undefined,
+  amount: number | undefined,
+  more: number | undefined,
+  guard: Guarded,
+): Outcome | undefined {
+  return code === 0 ? refusedFor(amount, more === 1) : readNo(code, amount, guard);
+}
+
+/** The reply to a request for a vote or a place, as far as it is about the vote. */
+export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  if (code === 1) return GRANTED;
+  return code === 4 ? refusedFor(amount, true) : readNo(code, amount, scope);
+}
+
+/** How one stands in the queue of a master. */
+export interface Place {
+  /** The vote is mine, reserved. */
+  readonly isMine: boolean;
+  /** Names the grant of a vote that is mine; else 0. */
+  readonly serial: number;
+  /** The master's clock, in µs. */
+  readonly clockUs: number;
+  /** How many stand before me; undefined where I do not stand in the queue. */
+  readonly rank: number | undefined;
+}
+
+/** The same reply, as far as it is about the place; undefined where the master said nothing about it. */
+export function readPlace(reply: unknown): Place | undefined {
+  const [code, amount, clockUs] = integers(reply, 3);
+  if (amount === undefined || clockUs === undefined) return undefined;
+  if (code === 1) return { isMine: true, serial: amount, clockUs, rank: undefined };
+  const [, , , rank] = integers(reply, 4);
+  if (code === 0 && rank !== undefined) return { isMine: false, serial: 0, clockUs, rank };
+  return code === 4 ? { isMine: false, serial: 0, clockUs, rank: undefined } : undefined;
 }
 
 /** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
@@ -79,14 +123,15 @@ export function readUndo(reply: unknown): Outcome | undefined {
   return ms === -2 ? GRANTED : refusedFor(ms);
 }
 
-export function readRelease(reply: unknown): Outcome | undefined {
+/** Whatever the number, it is done. */
+export function readCount(reply: unknown): Outcome | undefined {
   return toInteger(reply) === undefined ? undefined : GRANTED;
 }
 
 /** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
-function refusedFor(ms: number | undefined): Outcome {
+function refusedFor(ms: number | undefined, isStranger = false): Outcome {
   const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
-  return { kind: 'refused', remainingMs, isForeign: false };
+  return { kind: 'refused', remainingMs, isForeign: false, isStranger };
 }
 
 /** The reply as that many integers; none where it is anything else. */

@@ -1,9 +1,9 @@
 /**
  * What is asked of a master. A request is built once and sent to all masters as it is, alone or in a batch.
  */
-import { counterTtlMs } from './keys.js';
+import { counterTtlMs, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
-import { readAcceptance, readFenced, readRelease, readSet, readUndo, readVote } from './replies.js';
+import { readAcceptance, readCount, readFenced, readQueued, readSet, readUndo, readVote } from './replies.js';
 import { NO_MARKER, type Scope } from './scope.js';
 import {
   ACCEPT,
@@ -11,11 +11,14 @@ import {
   CLAIM,
   ENTRY,
   EXTEND,
+  HELLO,
   INSPECT,
+  QUEUE,
   RELEASE,
   type Script,
   UNDO,
   VOUCH,
+  YIELD,
 } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
@@ -29,6 +32,8 @@ interface Operation {
   readonly letter: (typeof ENTRY)[keyof typeof ENTRY] | undefined;
   /** It may leave a vote: an undo has to follow it, and it must not be sent again once nobody waits for it. */
   readonly leavesVote: boolean;
+  /** Queues and turns are among its keys. */
+  readonly withQueues: boolean;
   readonly read: (reply: unknown, scope: Scope) => Outcome | undefined;
   /** It alone. */
   readonly alone: (request: Request) => Command;
@@ -110,11 +115,11 @@ export class Request {
     );
   }
 
-  /** Makes the master know the script of a claim or an extension: carried out on no keys, it does nothing. */
+  /** Makes the master know a script that may leave a vote: carried out on no keys, it does nothing. */
   lesson(): Command | undefined {
     const { script } = this.operation;
-    if (script !== CLAIM && script !== EXTEND) return undefined;
-    const onNothing = script === CLAIM ? ['0', '0', '0', '0', '-1'] : ['0', '0', '0', '0', '0', '-1'];
+    const onNothing = script === undefined ? undefined : ON_NOTHING.get(script);
+    if (script === undefined || onNothing === undefined) return undefined;
     return { name: 'eval', args: [script.source, '0', ...onNothing] };
   }
 
@@ -126,9 +131,17 @@ export class Request {
   }
 }
 
-const CLAIMING: Pick<Operation, 'letter' | 'leavesVote' | 'head' | 'rest'> = {
+/** The arguments with which a script does nothing on no keys. */
+const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
+  [CLAIM, ['0', '0', '0', '0', '-1']],
+  [EXTEND, ['0', '0', '0', '0', '0', '-1']],
+  [QUEUE, []],
+]);
+
+const CLAIMING: Pick<Operation, 'letter' | 'leavesVote' | 'withQueues' | 'head' | 'rest'> = {
   letter: ENTRY.claim,
   leavesVote: true,
+  withQueues: false,
   head: ({ ttlMs, withCounters, amount }) => [
     String(ttlMs),
     withCounters ? String(counterTtlMs(ttlMs)) : '0',
@@ -161,6 +174,7 @@ const ACCEPTING: Operation = {
   script: ACCEPT,
   letter: ENTRY.accept,
   leavesVote: false,
+  withQueues: false,
   read: readAcceptance,
   head: ({ ttlMs }) => [String(counterTtlMs(ttlMs))],
   rest: ({ amount }) => String(amount),
@@ -171,9 +185,10 @@ const ACCEPTING: Operation = {
   },
 };
 
-/** Both take votes back, and lift counters to what was seen where there was anything to see. */
-const WITHDRAWING: Pick<Operation, 'leavesVote' | 'head' | 'rest'> = {
+/** Both take votes back and hand them over, and lift counters to what was seen where there was anything to see. */
+const WITHDRAWING: Pick<Operation, 'leavesVote' | 'withQueues' | 'head' | 'rest'> = {
   leavesVote: false,
+  withQueues: true,
   head: ({ withCounters }) => [withCounters ? '1' : '0'],
   rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
 };
@@ -195,13 +210,13 @@ const RELEASING: Operation = {
   ...WITHDRAWING,
   script: RELEASE,
   letter: ENTRY.release,
-  read: readRelease,
+  read: readCount,
   alone: (request) => {
     const { withCounters, scope, token } = request;
     const [key = ''] = scope.keys;
     // the usual one, written out: every lease ends here
     if (!withCounters && scope.keys.length === 1)
-      return { name: 'evalsha', args: [RELEASE_DIGEST, '1', key, token] };
+      return { name: 'evalsha', args: [RELEASE_DIGEST, '3', key, queueKey(key), turnKey(key), token] };
     return command(RELEASE, namedKeys(request), token, seen(request));
   },
 };
@@ -210,6 +225,7 @@ const EXTENDING: Operation = {
   script: EXTEND,
   letter: ENTRY.extend,
   leavesVote: true,
+  withQueues: false,
   read: readVote,
   head: ({ withCounters, mayCreate, ttlMs }) => [
     String(ttlMs),
@@ -270,40 +286,99 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
   return new Request(EXTENDING, scope, token, { ttlMs, mayCreate, withCounters: fence > 0, amount: fence });
 }
 
+/**
+ * Asks for the vote on one resource, and for a place in its queue where another client holds it. `readPlace` reads more
+ * of its reply. The client has to be subscribed to the channel of the token.
+ *
+ * @param ticket  in whole µs of the masters' time: earlier ones come first
+ * @param lifeMs  how long the place is kept
+ */
+export function queueing(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
+  const args = [String(ticket), String(lifeMs), String(scope.guardMs)];
+  return lone(QUEUE, scope, token, args, { leavesVote: true, withQueues: true, read: readQueued });
+}
+
+/**
+ * Gives a vote up for one with an earlier ticket, and queues again with the same one. Where the vote has been given back
+ * meanwhile, it does nothing: it may be sent again at any time.
+ *
+ * @param serial  of the grant that is given up: if it stands no more, nothing is done
+ */
+export function yielding(
+  scope: Scope,
+  token: string,
+  serial: number,
+  ticket: number,
+  lifeMs: number,
+): Request {
+  const args = [String(serial), String(ticket), String(lifeMs)];
+  return lone(YIELD, scope, token, args, { withQueues: true, read: readCount });
+}
+
 export function inspection(key: string): Request {
-  return lookAt(INSPECT, key, []);
+  return lone(INSPECT, barely([key, queueKey(key)]), '', []);
+}
+
+/** Sends this client a message of its own, and learns the master's clock. */
+export function hello(channel: string): Request {
+  return lone(HELLO, barely([]), '', [channel]);
 }
 
 /** Does the master vote, or is it quarantined? */
 export function vouching(marker: string, guardMs: number): Request {
-  return lookAt(VOUCH, marker, [String(guardMs)]);
+  return lone(VOUCH, barely([marker]), '', [String(guardMs)]);
 }
 
 /** Declares that the master has forgotten nothing. */
 export function bootstrapping(marker: string, guardMs: number, force: boolean): Request {
-  return lookAt(BOOTSTRAP, marker, [String(guardMs), force ? '1' : '0']);
+  return lone(BOOTSTRAP, barely([marker]), '', [String(guardMs), force ? '1' : '0']);
 }
 
-function lookAt(script: Script, key: string, args: readonly string[]): Request {
+/** What always goes alone. The guard has a word in what may leave a vote. */
+function lone(
+  script: Script,
+  scope: Scope,
+  token: string,
+  args: readonly string[],
+  manner: Partial<Pick<Operation, 'leavesVote' | 'withQueues' | 'read'>> = {},
+): Request {
   const operation: Operation = {
     script,
     letter: undefined,
     leavesVote: false,
+    withQueues: false,
     read: () => undefined,
-    alone: ({ scope }) => command(script, scope.keys, '', args),
+    alone: (request) => {
+      const keys = request.leavesVote ? allKeys(request) : namedKeys(request);
+      return command(script, keys, token, args);
+    },
     head: () => NONE,
     rest: () => undefined,
+    ...manner,
   };
-  const scope: Scope = { keys: [key], counters: [], isFenced: false, marker: undefined, guardMs: NO_MARKER };
-  return new Request(operation, scope, '', {});
+  return new Request(operation, scope, token, {});
 }
 
-/** Resources, and their counters where it needs them. */
-export function namedKeys({ withCounters, scope }: Request): readonly string[] {
-  return withCounters ? [...scope.keys, ...scope.counters] : scope.keys;
+/** These keys, and nothing beside them. */
+function barely(keys: readonly string[]): Scope {
+  return {
+    keys,
+    counters: NONE,
+    queues: NONE,
+    turns: NONE,
+    isFenced: false,
+    marker: undefined,
+    guardMs: NO_MARKER,
+  };
 }
 
-/** In the order of the scripts: keys, counters, marker. */
+/** Resources, and what stands beside them as far as it needs that. */
+export function namedKeys({ operation, withCounters, scope }: Request): readonly string[] {
+  const keys = operation.withQueues ? [...scope.keys, ...scope.queues, ...scope.turns] : scope.keys;
+  return withCounters ? [...keys, ...scope.counters] : keys;
+}
+
+/** In the order of the scripts: resources, queues, turns, counters, marker. */
 function allKeys(request: Request): readonly string[] {
   const { marker } = request.scope;
   return marker === undefined ? namedKeys(request) : [...namedKeys(request), marker];

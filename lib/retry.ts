@@ -37,6 +37,11 @@ export class Retry {
     this.isLast = patience.waitMs === 0;
   }
 
+  /** What is left of the wait; 0 when it is over. */
+  get leftMs(): number {
+    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#ground.clock.now());
+  }
+
   get elapsedMs(): number {
     return Math.round(this.#ground.clock.now() - this.startedAtMs);
   }
@@ -47,9 +52,9 @@ export class Retry {
    * @param freeInMs  what is in the way will be gone by then: no use in waiting longer
    */
   async next(freeInMs = Infinity): Promise<boolean> {
-    const { clock, random, timers } = this.#ground;
-    const { minDelayMs, maxDelayMs, waitMs } = this.#patience;
-    const leftMs = this.startedAtMs + waitMs - clock.now();
+    const { random, timers } = this.#ground;
+    const { minDelayMs, maxDelayMs } = this.#patience;
+    const { leftMs } = this;
     if (this.isLast || leftMs <= 0) return false;
     const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
     const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);

@@ -6,7 +6,15 @@
 import { atEndOfTurn } from './clock.js';
 import type { Node, Sink } from './node.js';
 import { isMisconfigured } from './server-errors.js';
-import { type Counts, decideClaim, type Decision, type Outcome, quorumOf, verdict } from './quorum.js';
+import {
+  classOf,
+  type Counts,
+  decideClaim,
+  type Decision,
+  type Outcome,
+  quorumOf,
+  verdict,
+} from './quorum.js';
 import type { Request } from './request.js';
 
 /** An answer to a request for a vote that came after its round was over. */
@@ -174,7 +182,7 @@ export class Round implements Sink, Counts {
     if (seen.kind !== 'refused') return;
     const before = this.outcomes[node.index];
     if (before?.kind === 'refused') {
-      this[before.isForeign ? 'foreign' : 'held']--;
+      this[classOf(before)]--;
       this.pending++;
     } else if (before !== undefined) return;
     this.#count(node, seen);
@@ -218,6 +226,10 @@ export class Round implements Sink, Counts {
   /** Is a request that may leave a vote unanswered there, with no withdrawal behind it? */
   owes(node: Node): boolean {
     return this.#deliveries[node.index] === Delivery.unanswered;
+  }
+
+  drop(): void {
+    this.end(new Error('the lease ended'), false);
   }
 
   get isAnswered(): boolean {
@@ -274,20 +286,8 @@ export class Round implements Sink, Counts {
   #count(node: Node, outcome: Outcome): void {
     this.outcomes[node.index] = outcome;
     this.pending--;
-    switch (outcome.kind) {
-      case 'granted':
-        this.granted++;
-        if (this.request.isFenced) this.#noteFence(node, outcome.fence);
-        return;
-      case 'quarantined':
-        this.quarantined++;
-        return;
-      case 'refused':
-        this[outcome.isForeign ? 'foreign' : 'held']++;
-        return;
-      case 'unknown':
-        this[outcome.isMisconfigured ? 'misconfigured' : 'unknown']++;
-    }
+    this[classOf(outcome)]++;
+    if (outcome.kind === 'granted' && this.request.isFenced) this.#noteFence(node, outcome.fence);
   }
 
   #finish(): void {

@@ -1,5 +1,5 @@
 /** What requests are about: the keys of one claim or lease, and what all calls of an instance have in common. */
-import { counterKey } from './keys.js';
+import { counterKey, queueKey, turnKey } from './keys.js';
 
 /** The guard period that stands for: no marker is looked at. */
 export const NO_MARKER = -1;
@@ -9,6 +9,9 @@ export interface Scope {
   readonly keys: readonly string[];
   /** The counters of those keys, in the same order; none without fencing. */
   readonly counters: readonly string[];
+  /** The queues of those keys, and whose turn it is, in the same order. */
+  readonly queues: readonly string[];
+  readonly turns: readonly string[];
   readonly isFenced: boolean;
   /** The master's marker; undefined where it is not looked at. */
   readonly marker: string | undefined;
@@ -25,7 +28,7 @@ export interface Setting {
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** Small, since each held lease has one: counters are named anew when they are needed. */
+/** Small, since each held lease has one: what stands beside its keys is named anew when it is needed. */
 export class SettledScope implements Scope {
   readonly keys: readonly string[];
   readonly setting: Setting;
@@ -41,6 +44,14 @@ export class SettledScope implements Scope {
 
   get counters(): readonly string[] {
     return this.setting.isFenced ? this.keys.map(counterKey) : NONE;
+  }
+
+  get queues(): readonly string[] {
+    return this.keys.map(queueKey);
+  }
+
+  get turns(): readonly string[] {
+    return this.keys.map(turnKey);
   }
 
   get marker(): string | undefined {

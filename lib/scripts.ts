@@ -1,14 +1,15 @@
 /**
- * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives a text back as well,
+ * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives texts back as well,
  * and a batch one reply for each entry).
  *
- * Keys are the n resources; behind them, with fencing, their n counters; and last, with a guard, the master's marker.
- * All keys are declared and used in place as `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot
+ * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then, with
+ * fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot
  * where a node is a cluster. A key of another type never makes a script fail half-way: types are looked at before the
  * first write, and deletions come first: what follows them may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already
+ *   4 no, a stranger holds it: one that is no client of this library, by its token, and hands over to nobody
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
  */
 import {
@@ -20,9 +21,12 @@ import {
   GUARD,
   LIFTING,
   RELEASING,
+  RELEASING_AT_ONCE,
+  RELEASING_MANY,
   REPLY,
   UNDOING,
 } from './lua.js';
+import { LEAVING, QUEUEING, YIELDING } from './lua-queue.js';
 
 export interface Script {
   readonly name: string;
@@ -45,7 +49,8 @@ end
  *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for)
  * → {1, fence, us} granted, also when this token holds them already; fence = highest counter + 1, which all counters
  *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
- *   {0, ms, 0} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry
+ *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
+ *                  stranger holds one of them
  *   {2, 0, 0} refused: a key or a counter holds something else
  *   {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is that one (0: unreadable)
  */
@@ -71,26 +76,32 @@ ${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
 };
 
 /**
- * Deletes the keys that hold this token, and says what stands in the way on the others.
- * KEYS resources, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen in that attempt
+ * Deletes the keys that hold this token, and says what stands in the way on the others. What it leaves free is handed
+ * over to who waits for it; the token itself waits no more.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen in that attempt
  * → {n, ms, 0} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none
  *   {n, ms, 1} likewise, and a key holds something that is no lock
  */
 export const UNDO: Script = {
   name: 'undo',
-  source: `${LIFTING}${UNDOING}${REPLY}local seen = ARGV[2]
-return reply(undo(1, seen and #KEYS / 2 or #KEYS, ARGV[1], seen))`,
+  source: `${LIFTING}${LEAVING}${UNDOING}${REPLY}local seen = ARGV[2]
+return reply(undo(1, #KEYS / (seen and 4 or 3), ARGV[1], seen))`,
 };
 
 /**
- * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well.
- * KEYS resources, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
+ * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well. What it leaves free is
+ * handed over to who waits for it; the token itself waits no more.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
  * → the number of keys deleted
  */
 export const RELEASE: Script = {
   name: 'release',
-  source: `${LIFTING}${RELEASING}local seen = ARGV[2]
-return release(1, seen and #KEYS / 2 or #KEYS, ARGV[1], seen)`,
+  source: `${RELEASING_AT_ONCE}${LIFTING}${LEAVING}${RELEASING}local seen = ARGV[2]
+if deleted then
+  leave({1}, 1, ARGV[1])
+  return deleted
+end
+return release(1, #KEYS / (seen and 4 or 3), ARGV[1], seen)`,
 };
 
 /**
@@ -115,7 +126,7 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
 /**
  * Many entries in one call, carried out one after another as if each had come alone, in groups that share what stands at
  * their head. One that fails fails alone.
- * KEYS for each entry its resources and counters, as above; marker if ARGV 1 ≥ 0
+ * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
  *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
  *      a  ttl of counters · token, fence
@@ -127,7 +138,7 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
  */
 export const BATCH: Script = {
   name: 'batch',
-  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${UNDOING}${RELEASING}${EXTENDING}local guard = tonumber(ARGV[1])
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}local guard = tonumber(ARGV[1])
 local asked, barred, barredMs = guard < 0, nil, nil
 local replies, k, a = {}, 1, 2
 local function take(step, more)
@@ -180,16 +191,24 @@ while a <= #ARGV do
   else
     local lifts = ARGV[a] == '1'
     a = a + 1
+    local isUndo, done = kind == 'u', {}
+    if not isUndo and n == 1 and not lifts then
+      local ok, many = pcall(releaseMany, k, a, count)
+      if ok then done = many end
+    end
     for i = first + 1, first + count do
-      local ok, code, x, y = pcall(kind == 'u' and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
-      if not ok or type(code) == 'table' then
-        replies[i] = failed(code)
-      elseif kind == 'u' and (x ~= -2 or y ~= 0) then
-        replies[i] = {code, x, y}
-      else
-        replies[i] = code
+      replies[i] = done[i - first]
+      if not replies[i] then
+        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
+        if not ok or type(code) == 'table' then
+          replies[i] = failed(code)
+        elseif isUndo and (x ~= -2 or y ~= 0) then
+          replies[i] = {code, x, y}
+        else
+          replies[i] = code
+        end
       end
-      take(lifts and 2 * n or n, lifts and 2 or 1)
+      take(lifts and 4 * n or 3 * n, lifts and 2 or 1)
     end
   end
 end
@@ -231,19 +250,68 @@ return {1, 0, 0}`,
 };
 
 /**
+ * Sends a client a message of its own, and tells the master's clock.
+ * ARGV 1 channel → {receivers, us}
+ */
+export const HELLO: Script = {
+  name: 'hello',
+  source: `local time = redis.call('TIME')
+return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
+};
+
+/**
  * Looks at one key and changes nothing.
  * KEYS 1 the resource
  * → {0, −2, ''} free · {1, ms, owner} held; ms left, −1 without expiry · {2, ms, ''} something that is no lock
+ * Asks for a vote, and for a place in the queue where that cannot be. The client has to be subscribed to its channel.
+ * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
+ * → {1, serial, us}    this token has the vote, for RESERVE_MS at least, also when it had it before; us = the master's clock
+ *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many
+ *   {4, ms, us}        a stranger holds it: no place is taken, and one that it had stays
+ *   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
+ */
+export const QUEUE: Script = {
+  name: 'queue',
+  source: `if #KEYS == 0 then return {0, 0, 0, 0} end
+${GUARD}${QUEUEING}local guard = tonumber(ARGV[4])
+${MARKER}return queue(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))`,
+};
+
+/**
+ * Gives a vote up for one with an earlier ticket, and queues again: with the same ticket, so that it comes back where
+ * nobody is before it.
+ * KEYS 1 resource, 2 queue, 3 turn
+ * ARGV 1 token, 2 serial of the grant that is given up, 3 ticket in µs, 4 how long the place is kept in ms
+ * → 1 done · 0 that grant does not stand any more: nothing is changed
+ */
+export const YIELD: Script = {
+  name: 'yield',
+  source: `${YIELDING}return yield(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))`,
+};
+
+/** So many of those that wait are told by an inspection. */
+export const SHOWN_WAITERS = 32;
+
+/**
+ * Looks at one key and its queue, and changes nothing.
+ * KEYS 1 resource, 2 queue
+ * → {code, ms, owner, waiting, tokens} · waiting = how many stand in the queue; tokens = the first of them, in their order
+ *   0, −2, '' free · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is no lock
  */
 export const INSPECT: Script = {
   name: 'inspect',
-  source: `local owner = redis.pcall('GET', KEYS[1])
+  source: `local function length(reply) return type(reply) == 'number' and reply or 0 end
+local function list(reply) return reply.err and {} or reply end
+local owner = redis.pcall('GET', KEYS[1])
+local waiting = length(redis.pcall('ZCARD', KEYS[2]))
+local tokens = list(redis.pcall('ZRANGE', KEYS[2], 0, ${SHOWN_WAITERS - 1}))
 if type(owner) == 'table' then
-  if string.find(owner.err, 'WRONGTYPE', 1, true) then return {2, redis.call('PTTL', KEYS[1]), ''} end
-  return owner
+  if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
+  return {2, redis.call('PTTL', KEYS[1]), '', waiting, tokens}
 end
-if not owner then return {0, -2, ''} end
-return {1, redis.call('PTTL', KEYS[1]), owner}`,
+if not owner then return {0, -2, '', waiting, tokens} end
+return {1, redis.call('PTTL', KEYS[1]), owner, waiting, tokens}`,
 };
 
 /** All of them, for specs and for those who must allow scripts by hand. */
@@ -256,5 +324,8 @@ export const SCRIPTS: readonly Script[] = [
   BATCH,
   VOUCH,
   BOOTSTRAP,
+  HELLO,
+  QUEUE,
+  YIELD,
   INSPECT,
 ];

@@ -12,6 +12,13 @@
 import { createHash } from 'node:crypto';
 import { type Command, type CommandSender, sharedSender } from './encoding.js';
 import { invalidArgument } from './errors.js';
+import {
+  type PushListener,
+  RedisSubscription,
+  type SubscriberClient,
+  SUBSCRIBER_SETTINGS,
+  type Subscription,
+} from './subscription.js';
 
 export type { Command };
 
@@ -38,6 +45,8 @@ export interface Transport {
   call(command: Command): Promise<unknown>;
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void;
+  /** Has a channel's pushes come in, on a connection of their own. Not there where that cannot be: on a cluster. */
+  readonly subscribe?: ((channel: string, listener: PushListener) => Subscription) | undefined;
 }
 
 /** What quorate needs of an ioredis `Redis` or `Cluster`, of version 5 or 6; their types are not interchangeable. */
@@ -55,6 +64,7 @@ type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 /** What is read of a client where it is there. */
 interface ClientDetails {
   readonly sendCommand?: CommandSender['sendCommand'];
+  readonly duplicate?: (override: object) => unknown;
   readonly isCluster?: boolean;
   readonly startupNodes?: readonly unknown[];
   readonly options?: {
@@ -76,6 +86,7 @@ export class RedisTransport implements Transport {
   readonly name: string;
   readonly isCluster: boolean;
   readonly keyPrefix: string;
+  readonly subscribe: Transport['subscribe'];
   readonly #client: RedisClient & ClientDetails;
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
   /** For long commands, where the client can. */
@@ -90,6 +101,12 @@ export class RedisTransport implements Transport {
     this.name = clientName(client);
     this.isCluster = this.#client.isCluster === true;
     this.keyPrefix = prefixText(this.#client.options?.keyPrefix);
+    if (!this.isCluster && typeof this.#client.duplicate === 'function') {
+      this.subscribe = (channel, listener) => {
+        const subscriber = this.#client.duplicate?.(SUBSCRIBER_SETTINGS) as SubscriberClient;
+        return new RedisSubscription(subscriber, channel, listener);
+      };
+    }
     this.#sendShared = this.isCluster ? undefined : sharedSender(this.#client, this.keyPrefix);
     // ioredis types it as a function of the client that it is called on
     const builtin = (name: string): Builtin => client.createBuiltinCommand(name).string as Builtin;
@@ -126,10 +143,10 @@ export class RedisTransport implements Transport {
     const builtin = this.#builtins[name];
     // with a fixed number of arguments where it counts: spreading costs as much as the rest of the call
     switch (args.length) {
-      case 4: // a release of one resource
-        return builtin.call(this.#client, args[0], args[1], args[2], args[3]);
       case 5: // a plain claim
         return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4]);
+      case 6: // a release of one resource
+        return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4], args[5]);
       default:
         return this.#sendShared?.(command) ?? builtin.apply(this.#client, [...args]);
     }

@@ -2,10 +2,9 @@
  * Taking votes back on several masters at once: an undo or a release. It settles as soon as enough masters confirmed, and
  * when its caller says that time is up. It sets no timer: who waits has one deadline for all.
  */
-import type { Node, Sink } from './node.js';
+import type { Node, Sink, Withdrawn } from './node.js';
 import type { Outcome } from './quorum.js';
 import type { Request } from './request.js';
-import type { Round } from './round.js';
 
 export interface WithdrawalOptions {
   /** Whose answer is waited for; the others are sent it all the same. All by default. */
@@ -24,7 +23,7 @@ export class Withdrawal implements Sink {
   isSettled = false;
   readonly #request: Request;
   readonly #targets: readonly Node[];
-  readonly #rounds: readonly Round[];
+  readonly #rounds: readonly Withdrawn[];
   #options: WithdrawalOptions;
   #confirmed = 0;
   #answered = 0;
@@ -35,7 +34,7 @@ export class Withdrawal implements Sink {
   constructor(
     request: Request,
     targets: readonly Node[],
-    rounds: readonly Round[],
+    rounds: readonly Withdrawn[],
     options: WithdrawalOptions,
   ) {
     this.#request = request;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { counterKey } from '../lib/keys.js';
+import { tokenFrom } from '../lib/testing/seeded.js';
 import { type Bench, fakeCluster } from './support/fake-cluster.js';
 import { kindsSentTo, sentTo } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
@@ -45,7 +46,9 @@ describe('home first', () => {
       await time.advance(1);
       expect([claims(home), ...others.map(claims)]).to.deep.equal([3, ...others.map(() => 2)]);
       await time.advance(10);
-      expect(masters.map((master) => master.value('r'))).to.deep.equal(masters.map(() => 'client:secret-3'));
+      expect(masters.map((master) => master.value('r'))).to.deep.equal(
+        masters.map(() => tokenFrom('client', 'secret-3')),
+      );
       const closed = redlock.close();
       await time.advance(300);
       await closed;

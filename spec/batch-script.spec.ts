@@ -1,7 +1,7 @@
 /**
  * The batch script on a real server: the same replies, and the same keys afterwards, as when each entry comes alone. Both
  * run on the same server, in one database each; the clock differs a little between them, so counters and times left are
- * compared as far as the clock does not matter.
+ * compared as far as the clock does not matter. What is pushed is compared as well.
  */
 import { expect } from 'chai';
 import { Batch, entryReply } from '../lib/batch.js';
@@ -9,45 +9,43 @@ import {
   acceptance,
   extension,
   plainClaim,
+  queueing,
   release,
   type Request,
   scriptedClaim,
   undo,
 } from '../lib/request.js';
+import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
+import { RESERVE_MS } from '../lib/lua-queue.js';
 import type { Scope } from '../lib/scope.js';
+import { tokenFrom } from '../lib/testing/seeded.js';
 import { plainScope } from './support/commands.js';
-import { oneServer, putData, TYPES } from './support/server.js';
+import { Draw } from './support/draw.js';
+import { oneListener, oneServer, putData, TYPES } from './support/server.js';
 
 const SEEDS = 40;
 const BATCHES = 12;
 const LOCKS = ['a', 'b', 'c', 'd'];
 const MARKER = 'm';
-const ALL = [...LOCKS, ...LOCKS.map((key) => `f${key}`), MARKER];
+const ALL = [
+  ...[...LOCKS, ...LOCKS.map((key) => `f${key}`)],
+  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), MARKER],
+];
+/** A turn that is data counts as none where many are released at once, and is not deleted. */
+const MAY_BE_DATA = ALL.filter((key) => key !== MARKER && !key.includes('turn'));
+/** Clients of ours, of which the last is dead, and a stranger. */
+const OURS = ['ann', 'ben', 'cat'].map((name) => tokenFrom(name, '1'));
+const TOKENS = [...OURS, 'stranger'];
 /** Far enough apart to be told by their millions. */
 const TTLS = [10_000_000, 20_000_000, 30_000_000];
 const GUARD_MS = 50_000_000;
 /** Counters that are born of the clock are all like this one. */
 const CLOCKLIKE = 1e15;
 
-class Draw {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  below(limit: number): number {
-    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((this.#state / 2 ** 32) * limit);
-  }
-
-  pick<T>(list: readonly [T, ...T[]] | readonly T[]): T {
-    return list[this.below(list.length)] as T; // never empty
-  }
-}
-
 describe('batch: on a real server', () => {
   const server = oneServer();
+  const listener = oneListener(server);
+  before(() => listener.listenTo(...OURS.slice(0, -1).map(pushChannel)));
 
   const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
     const batch = new Batch();
@@ -74,10 +72,33 @@ describe('batch: on a real server', () => {
       ALL.map(async (key) => {
         const type = await server.redis.type(key);
         const value = type === 'string' ? await server.redis.get(key) : type;
+        const members = type === 'zset' ? await server.redis.zrange(key, '0', '-1', 'WITHSCORES') : [];
         const ms = await server.redis.pttl(key);
-        return [key, roughly(value), ms < 0 ? ms : Math.round(ms / 1_000_000)];
+        return [key, roughly(value), ...members, ms < 0 ? ms : Math.round(ms / 1_000_000)];
       }),
     );
+  };
+
+  /** What was pushed meanwhile, without the serials. */
+  const pushes = async (): Promise<readonly string[]> => {
+    const heard = await listener.heard();
+    return heard.map((text) => text.replace(/ \d{16} /, ' serial '));
+  };
+
+  /** In both databases: some wait, and what is reserved for a second does not run out while the spec runs. */
+  const prepare = async (draw: Draw): Promise<void> => {
+    const waiters = Array.from({ length: draw.below(4) }, () =>
+      queueing(plainScope(draw.pick(LOCKS)), draw.pick(OURS), 1 + draw.below(3), 50_000_000),
+    );
+    for (const database of [0, 1]) {
+      await server.redis.select(database);
+      for (const key of LOCKS) {
+        const ms = await server.redis.pttl(key);
+        if (ms >= 0 && ms <= RESERVE_MS) await server.redis.pexpire(key, 10_000_000);
+      }
+      for (const waiter of waiters) await server.redis.call('EVAL', [...waiter.whole().args]);
+    }
+    await listener.heard();
   };
 
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -86,7 +107,7 @@ describe('batch: on a real server', () => {
       const guardMs = draw.pick([-1, 0, GUARD_MS]);
       if (guardMs === GUARD_MS && draw.below(3) > 0) await declare(server.runId, [0, 1]);
       for (let i = 0; i < BATCHES; i++) {
-        const foreign = draw.below(6) === 0 ? draw.pick(ALL.slice(0, -1)) : undefined;
+        const foreign = draw.below(6) === 0 ? draw.pick(MAY_BE_DATA) : undefined;
         if (foreign !== undefined) {
           for (const database of [0, 1]) {
             await server.redis.select(database);
@@ -94,11 +115,16 @@ describe('batch: on a real server', () => {
             await putData(server.redis, foreign, 'list');
           }
         }
+        await prepare(draw);
         const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs));
+        for (let releases = draw.below(7); releases > 0; releases--)
+          requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), 0));
         const replies = (await alone(requests)).map(coarse);
+        const heard = await pushes();
         const replied = await asOne(requests);
         const together = requests.map((request, j) => entryReply(request, replied[j]));
         expect(together.map(coarse), `batch ${i}`).to.deep.equal(replies);
+        expect(await pushes(), `batch ${i}`).to.deep.equal(heard);
         expect(await contents(1), `batch ${i}`).to.deep.equal(await contents(0));
       }
     });
@@ -145,20 +171,16 @@ describe('batch: on a real server', () => {
     await server.redis.select(1);
     await server.redis.set(MARKER, 'something else');
     await server.redis.set('b', 'tb');
-    const scope: Scope = { keys: ['a'], counters: ['fa'], isFenced: true, marker: MARKER, guardMs: GUARD_MS };
     const replies = await asOne([
-      scriptedClaim(scope, 'ta', 60_000, 0),
+      scriptedClaim(guardedScope('a'), 'ta', 60_000, 0),
       release(plainScope('b'), 'tb', 0),
-      scriptedClaim({ ...scope, keys: ['c'], counters: ['fc'] }, 'tc', 60_000, 0),
+      scriptedClaim(guardedScope('c'), 'tc', 60_000, 0),
     ]);
     expect(replies).to.deep.equal([[-2, 0, 0], 1, [-2, 0, 0]]);
   });
 
   it('a master begins its quarantine with the first entry of a batch, and all in it hear of it', async () => {
-    const scope: Scope = { keys: ['a'], counters: ['fa'], isFenced: true, marker: MARKER, guardMs: GUARD_MS };
-    const claims = ['a', 'b'].map((key) =>
-      scriptedClaim({ ...scope, keys: [key], counters: [`f${key}`] }, 't', 60_000, 0),
-    );
+    const claims = ['a', 'b'].map((key) => scriptedClaim(guardedScope(key), 't', 60_000, 0));
     expect(await asOne(claims)).to.deep.equal([
       [-1, GUARD_MS, 0],
       [-1, GUARD_MS, 0],
@@ -167,14 +189,24 @@ describe('batch: on a real server', () => {
   });
 });
 
+function guardedScope(key: string): Scope {
+  return {
+    ...plainScope(key),
+    counters: [`f${key}`],
+    isFenced: true,
+    marker: MARKER,
+    guardMs: GUARD_MS,
+  };
+}
+
 function drawRequest(draw: Draw, guardMs: number): Request {
   const first = draw.below(LOCKS.length);
   const keys = draw.below(3) === 0 ? [...new Set([draw.pick(LOCKS), draw.pick(LOCKS)])] : [draw.pick(LOCKS)];
   const marker = guardMs < 0 ? undefined : MARKER;
   const isFenced = draw.below(3) > 0;
   const counters = isFenced ? keys.map((key) => `f${key}`) : [];
-  const scope: Scope = { keys, counters, isFenced, marker, guardMs };
-  const token = draw.pick(['one', 'two', 'three']);
+  const scope: Scope = { ...plainScope(...keys), counters, isFenced, marker, guardMs };
+  const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
   const amount = 1 + draw.below(9) + (draw.below(2) === 0 ? 0 : 4e15);
   switch (first + draw.below(4)) {
@@ -196,17 +228,18 @@ function drawRequest(draw: Draw, guardMs: number): Request {
 function roughly(value: unknown): unknown {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof value === 'string' && value.startsWith('1|')) return value.replace(/\|\d+\|/, '|since|');
+  if (typeof value === 'string' && /^\d{16}\|/.test(value)) return value.replace(/^\d+/, 'serial');
   if (typeof number !== 'number' || number < CLOCKLIKE || number > 3 * CLOCKLIKE) return value;
   return 'a count from the clock';
 }
 
-/** Times left count down between the two. */
+/** Times left count down between the two; a vote that is reserved has less left than any other. */
 function coarse(reply: unknown): unknown {
   if (!Array.isArray(reply)) return roughly(reply);
   return reply.map((part: unknown) => {
     const rough = roughly(part);
-    return typeof rough === 'number' && rough > 1_000_000 && rough < CLOCKLIKE
-      ? Math.round(rough / 1_000_000)
-      : rough;
+    if (typeof rough !== 'number' || rough >= CLOCKLIKE) return rough;
+    if (rough > RESERVE_MS / 4 && rough <= RESERVE_MS) return 'reserved';
+    return rough > 1_000_000 ? Math.round(rough / 1_000_000) : rough;
   });
 }

@@ -20,7 +20,8 @@ import { plainScope } from './support/commands.js';
 const MARKER = 'quorate:guard';
 
 function fenced(guardMs: number, ...keys: readonly string[]): Scope {
-  return { keys, counters: keys.map((key) => `f:${key}`), isFenced: true, marker: MARKER, guardMs };
+  const counters = keys.map((key) => `f:${key}`);
+  return { ...plainScope(...keys), counters, isFenced: true, marker: MARKER, guardMs };
 }
 
 function batchOf(...requests: readonly Request[]): Batch {
@@ -91,7 +92,10 @@ describe('batch: many requests in one call', () => {
     const command = batchOf(release(plainScope('b'), 't', 0), scriptedClaim(scope, 't', 500, 0)).command(
       false,
     );
-    expect(command.args.slice(1, 7)).to.deep.equal(['4', 'b', 'a', 'f:a', MARKER, '7000']);
+    expect(command.args.slice(1, 9)).to.deep.equal([
+      ...['6', 'b', 'quorate:queue:{b}', 'quorate:turn:{b}'],
+      ...['a', 'f:a', MARKER, '7000'],
+    ]);
   });
 
   it('takes none that is under another guard, nor one that always goes alone', () => {

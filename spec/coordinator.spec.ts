@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Cancellation } from '../lib/cancellation.js';
 import { Coordinator, type ExtensionEnd } from '../lib/coordinator.js';
 import type { Grant } from '../lib/grant.js';
-import type { Wish } from '../lib/acquisition.js';
+import type { Wish } from '../lib/wish.js';
 import { FakeRandom } from './support/fake-cluster.js';
 import { kindsSentTo, plainScope } from './support/commands.js';
 import { FakeMaster } from './support/fake-master.js';
@@ -18,6 +18,7 @@ const WISH: Wish = {
   waitMs: 0,
   minDelayMs: 10,
   maxDelayMs: 20,
+  isFair: true,
 };
 
 interface Bench {

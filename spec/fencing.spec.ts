@@ -5,6 +5,8 @@ import type { Lease } from '../lib/lease.js';
 import { quorumOf } from '../lib/quorum.js';
 import type { Redlock } from '../lib/redlock.js';
 import { hashTag } from '../lib/slots.js';
+import { tokenFrom } from '../lib/testing/seeded.js';
+import type { Command } from '../lib/transport.js';
 import { type Bench, fakeCluster } from './support/fake-cluster.js';
 import { gate, keysOf, kindOf, kindsSentTo, type OnItsWay } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
@@ -14,6 +16,10 @@ import { rejection } from './support/rejection.js';
 const SIZES = [1, 2, 3, 4, 5];
 const HOUR_MS = 3_600_000;
 const ONE_ATTEMPT = { waitMs: 0 } as const;
+
+/** Its keys without the queues that a release or an undo looks at. */
+const locksAndCounters = (command: Command): readonly string[] =>
+  keysOf(command).filter((key) => !/^quorate:(tagged:)?(queue|turn):/.test(key));
 
 const counts = (masters: readonly FakeMaster[], key = 'r'): (string | undefined)[] =>
   masters.map((master) => master.value(counterKey(key)));
@@ -144,7 +150,10 @@ describe('fencing: a token that a quorum accepted', () => {
         ['B', 'client'],
       ]) {
         const { results, ways, masters, random, time } = await crossed();
-        const tokens: Record<string, string> = { client: random.tokens[0] ?? '', B: 'B:secret-1' };
+        const tokens: Record<string, string> = {
+          client: random.tokens[0] ?? '',
+          B: tokenFrom('B', 'secret-1'),
+        };
         for (const client of order) {
           for (let step = 0; step < 6; step++) {
             for (const [i, way] of ways.entries()) {
@@ -642,7 +651,7 @@ describe('fencing: off', () => {
       ['for the instance', { fencing: false }, {}],
       ['for the call', {}, { fencing: false }],
     ] as const) {
-      it(`N=${nodes}, ${title}: a literal SET NX PX, no counter, no fence, and nothing beside the lock`, async () => {
+      it(`N=${nodes}, ${title}: a literal SET NX PX, no counter and no fence`, async () => {
         const { redlock, masters, random } = fakeCluster(nodes, options);
         const lease = await redlock.acquire('r', { ttlMs: 5_000, ...call });
         expect(lease.fence).to.equal(undefined);
@@ -654,7 +663,7 @@ describe('fencing: off', () => {
         await lease.release();
         await settle();
         for (const master of masters) {
-          for (const command of master.sent) expect(keysOf(command)).to.deep.equal(['r']);
+          for (const command of master.sent) expect(locksAndCounters(command)).to.deep.equal(['r']);
           expect(master.get(counterKey('r'))).to.equal(undefined);
         }
         const several = await redlock.acquire(['a', 'b'], { waitMs: 0, ...call });
@@ -735,8 +744,9 @@ describe('fencing: handles', () => {
       await adopted.extend();
       await adopted.release();
       await settle();
-      // beside its lock it asks for nothing, as the lease of the giver did not
-      for (const command of masters.flatMap(({ sent }) => sent)) expect(keysOf(command)).to.deep.equal(['r']);
+      // it asks for no counter, as the lease of the giver did not
+      for (const command of masters.flatMap(({ sent }) => sent))
+        expect(locksAndCounters(command)).to.deep.equal(['r']);
       expect(counts(masters)).to.deep.equal(masters.map(() => undefined));
     });
   }
@@ -860,7 +870,7 @@ describe('fencing: the names of counters', () => {
       ['x', true],
       ['{x}', true],
       [['{x}1', '{x}2'], true],
-      ['a}b', false], // its counter's tag would be another one
+      ['a}b', false], // the tag of what stands beside it would be another one
       ['a{}b}', false],
       [['{x}1', '{y}1'], false],
       [['x', '{x}'], true],
@@ -876,10 +886,20 @@ describe('fencing: the names of counters', () => {
       });
     }
 
-    it(`N=${nodes}, a cluster: a name with } is taken without fencing, and no call names a marker`, async () => {
+    it(`N=${nodes}, a cluster: a name with } is refused without fencing as well: a release looks at its queue`, async () => {
       const { redlock, masters } = fakeCluster(nodes, {}, { isCluster: true });
-      expect((await redlock.acquire('a}b', { waitMs: 0, fencing: false })).status).to.equal('held');
-      await grant(redlock, ['{x}1', '{x}2']);
+      const error = await rejection(redlock.acquire('a}b', { waitMs: 0, fencing: false }));
+      expect([error.code, masters.flatMap(({ sent }) => sent)]).to.deep.equal(['INVALID_ARGUMENT', []]);
+    });
+
+    it(`N=${nodes}, a cluster: all keys of a call have one tag, and none is a marker`, async () => {
+      const { redlock, masters } = fakeCluster(nodes, {}, { isCluster: true });
+      for (const fencing of [true, false]) {
+        const lease = await redlock.acquire(['{x}1', '{x}2'], { ...ONE_ATTEMPT, fencing });
+        await lease.extend();
+        await lease.release();
+        await settle();
+      }
       for (const command of masters.flatMap(({ sent }) => sent)) {
         expect(new Set(keysOf(command).map(hashTag)).size).to.equal(1);
         expect(keysOf(command).join()).to.not.contain('guard');

@@ -24,6 +24,14 @@ class Notes implements Sink, Withdrawn {
     return true;
   }
 
+  owes(): boolean {
+    return !this.#isFollowed && this.sent > 0 && this.replies.length === 0;
+  }
+
+  drop(): void {
+    this.isWanted = false;
+  }
+
   onReply(_node: Node, reply: unknown): void {
     this.replies.push(reply);
   }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { publicPart, SystemRandom } from '../lib/random.js';
+import { isOurs, publicPart, SystemRandom } from '../lib/random.js';
 
 describe('SystemRandom', () => {
   it('a token is {client}:{secret}, 48 and 144 bits in letters that need no escape', () => {
@@ -55,4 +55,21 @@ describe('publicPart', () => {
     expect(publicPart('another library')).to.equal('another library');
     expect(publicPart('')).to.equal('');
   });
+});
+
+describe('isOurs', () => {
+  it('knows the tokens of this library by their shape', () => {
+    const random = new SystemRandom();
+    for (let i = 0; i < 300; i++) expect(isOurs(random.token())).to.equal(true);
+  });
+
+  for (const text of [
+    ...['', 'mine', '6f1c0e5e-5c60-4d9c-9b0e-1c6e3c1e5a11', 'abcdefgh:', 'a'.repeat(33)],
+    ...[`abcdefgh:${'x'.repeat(23)}`, `abcdefgh:${'x'.repeat(25)}`, `abcdefg:${'x'.repeat(25)}`],
+    ...[`abcdefgh:${'x'.repeat(23)}+`, `abcdefgh:${'x'.repeat(24)}\n`, `abcdefgh:${'x'.repeat(23)}:`],
+  ]) {
+    it(`${JSON.stringify(text)} is none of them`, () => {
+      expect(isOurs(text)).to.equal(false);
+    });
+  }
 });

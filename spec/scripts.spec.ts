@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { queueKey, turnKey } from '../lib/keys.js';
 import { FLOOR_LEAD_US } from '../lib/lua.js';
 import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../lib/scripts.js';
 import { scriptDigest } from '../lib/transport.js';
@@ -20,6 +21,11 @@ function ends(reply: unknown): unknown[] {
   return [code, third];
 }
 
+/** The keys of a release or an undo of these resources. */
+function withQueues(keys: readonly string[]): readonly string[] {
+  return [...keys, ...keys.map(queueKey), ...keys.map(turnKey)];
+}
+
 function numbers(reply: unknown): number[] {
   return Array.isArray(reply) ? reply.map(Number) : [];
 }
@@ -38,6 +44,7 @@ describe('scripts on a real server', () => {
     run(EXTEND, keys, 'mine', ttlMs, mayCreate, 0, 0, -1);
   const extendFenced = (keys: readonly string[], fence: number, mayCreate = 1): Promise<unknown> =>
     run(EXTEND, keys, 'mine', 60_000, mayCreate, HOUR_MS, fence, -1);
+  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key)]);
   const expectMs = async (key: string, ms: number): Promise<void> =>
     void expect(await server.redis.pttl(key)).to.be.within(ms - 5_000, ms);
 
@@ -61,21 +68,21 @@ describe('scripts on a real server', () => {
       await expectMs('b', 60_000);
     });
 
-    it('{0, ms, 0}: the longest time left of those of others, and nothing is set', async () => {
+    it('{0, ms, 1}: the longest time left of those of others, and nothing is set', async () => {
       await server.redis.set('b', 'other', 'PX', 20_000);
       await server.redis.set('c', 'third', 'PX', 90_000);
       await server.redis.set('d', 'other', 'PX', 10_000);
       const reply = await claim(['a', 'b', 'c', 'd']);
       expect(about(reply, 90_000)).to.equal(true);
-      expect(ends(reply)).to.deep.equal([0, 0]);
+      expect(ends(reply)).to.deep.equal([0, 1]);
       expect(await server.redis.exists('a')).to.equal(0);
     });
 
-    it('{0, -1, 0}: one of them has no expiry, wherever it stands', async () => {
+    it('{0, -1, 1}: one of them has no expiry, wherever it stands', async () => {
       await server.redis.set('a', 'other', 'PX', 20_000);
       await server.redis.set('b', 'other');
       await server.redis.set('c', 'other', 'PX', 20_000);
-      expect(await claim(['a', 'b', 'c'])).to.deep.equal([0, -1, 0]);
+      expect(await claim(['a', 'b', 'c'])).to.deep.equal([0, -1, 1]);
     });
   });
 
@@ -145,11 +152,11 @@ describe('scripts on a real server', () => {
       expect(await claimFenced(['a', 'c'])).to.deep.equal([1, 7, 0]);
     });
 
-    it('{0, ms, 0}: another holds it; the counter stays, or stays missing', async () => {
+    it('{0, ms, 1}: another holds it; the counter stays, or stays missing', async () => {
       await server.redis.set('a', 'other', 'PX', 90_000);
       const reply = await claimFenced(['a', 'c']);
       expect(about(reply, 90_000)).to.equal(true);
-      expect(ends(reply)).to.deep.equal([0, 0]);
+      expect(ends(reply)).to.deep.equal([0, 1]);
       expect(await server.redis.exists('c')).to.equal(0);
       await server.redis.set('c', 5);
       await claimFenced(['a', 'c']);
@@ -221,7 +228,7 @@ describe('scripts on a real server', () => {
   describe('undo', () => {
     it('{n, -2, 0}: deletes what is mine', async () => {
       await claim(['a', 'b']);
-      expect(await run(UNDO, ['a', 'b', 'c'], 'mine')).to.deep.equal([2, -2, 0]);
+      expect(await run(UNDO, withQueues(['a', 'b', 'c']), 'mine')).to.deep.equal([2, -2, 0]);
       expect(await server.redis.exists('a', 'b')).to.equal(0);
     });
 
@@ -229,7 +236,7 @@ describe('scripts on a real server', () => {
       await server.redis.set('a', 'mine', 'PX', 60_000);
       await server.redis.set('b', 'other', 'PX', 20_000);
       await server.redis.set('c', 'other', 'PX', 90_000);
-      const reply = await run(UNDO, ['a', 'b', 'c'], 'mine');
+      const reply = await run(UNDO, withQueues(['a', 'b', 'c']), 'mine');
       expect(about(reply, 90_000)).to.equal(true);
       expect(ends(reply)).to.deep.equal([1, 0]);
       expect(await server.redis.mget('b', 'c')).to.deep.equal(['other', 'other']);
@@ -238,14 +245,14 @@ describe('scripts on a real server', () => {
     it('{n, -1, 0}: one of them has no expiry', async () => {
       await server.redis.set('a', 'other', 'PX', 20_000);
       await server.redis.set('b', 'other');
-      expect(await run(UNDO, ['a', 'b'], 'mine')).to.deep.equal([0, -1, 0]);
+      expect(await run(UNDO, withQueues(['a', 'b']), 'mine')).to.deep.equal([0, -1, 0]);
     });
   });
 
   it('release: counts what it deleted; gone and taken are nothing', async () => {
     await server.redis.set('a', 'mine', 'PX', 60_000);
     await server.redis.set('b', 'other', 'PX', 60_000);
-    expect(await run(RELEASE, ['a', 'b', 'c'], 'mine')).to.equal(1);
+    expect(await run(RELEASE, withQueues(['a', 'b', 'c']), 'mine')).to.equal(1);
     expect(await server.redis.mget('a', 'b')).to.deep.equal([null, 'other']);
   });
 
@@ -254,7 +261,12 @@ describe('scripts on a real server', () => {
       await server.redis.mset('a', 'mine', 'b', 'mine', 'd', 'mine', 'e', 'other');
       await server.redis.set('c1', BIG - 3, 'PX', 20_000);
       await server.redis.set('c4', BIG + 3);
-      const reply = await run(script, ['a', 'b', 'd', 'e', 'c1', 'c2', 'c3', 'c4'], 'mine', BIG);
+      const reply = await run(
+        script,
+        [...withQueues(['a', 'b', 'd', 'e']), 'c1', 'c2', 'c3', 'c4'],
+        'mine',
+        BIG,
+      );
       expect(Array.isArray(reply) ? reply[0] : reply).to.equal(3);
       expect(await server.redis.mget('a', 'b', 'd', 'e')).to.deep.equal([null, null, null, 'other']);
       expect(await server.redis.mget('c1', 'c2', 'c3', 'c4')).to.deep.equal([
@@ -272,7 +284,7 @@ describe('scripts on a real server', () => {
         await server.redis.set('a', 'mine');
         if (content === 'a list') await putData(server.redis, 'c', 'list');
         else await server.redis.set('c', content);
-        const reply = await run(script, ['a', 'c'], 'mine', BIG);
+        const reply = await run(script, [...withQueues(['a']), 'c'], 'mine', BIG);
         expect(Array.isArray(reply) ? reply[0] : reply).to.equal(1);
         if (content === 'a list') expect(await server.redis.type('c')).to.equal('list');
         else expect(await server.redis.get('c')).to.equal(content);
@@ -284,7 +296,7 @@ describe('scripts on a real server', () => {
     it(`release and undo with the fence seen: ${JSON.stringify(content)} is no counter: not lifted`, async () => {
       for (const script of [RELEASE, UNDO]) {
         await server.redis.set('c', content);
-        await run(script, ['a', 'c'], 'mine', BIG);
+        await run(script, [...withQueues(['a']), 'c'], 'mine', BIG);
         expect(await server.redis.get('c')).to.equal(content);
       }
     });
@@ -345,13 +357,13 @@ describe('scripts on a real server', () => {
   });
 
   it('inspect: {0, -2} free, {1, ms, owner} held, {1, -1, owner} without expiry', async () => {
-    expect(await run(INSPECT, ['a'])).to.deep.equal([0, -2, '']);
+    expect(await inspect('a')).to.deep.equal([0, -2, '', 0, []]);
     await server.redis.set('a', 'mine', 'PX', 60_000);
-    const held = await run(INSPECT, ['a']);
+    const held = await inspect('a');
     expect(about(held, 60_000)).to.equal(true);
     expect(ends(held)).to.deep.equal([1, 'mine']);
     await server.redis.persist('a');
-    expect(await run(INSPECT, ['a'])).to.deep.equal([1, -1, 'mine']);
+    expect(await inspect('a')).to.deep.equal([1, -1, 'mine', 0, []]);
   });
 
   for (const type of TYPES) {
@@ -371,10 +383,10 @@ describe('scripts on a real server', () => {
         await server.redis.set('a', 'mine', 'PX', 60_000);
         expect(await accept([...keys, ...counters], BIG)).to.deep.equal([2, 0, 0]);
         expect(await server.redis.exists(...counters)).to.equal(0);
-        expect(await run(UNDO, keys, 'mine')).to.deep.equal([1, -2, 1]);
-        expect(await run(RELEASE, keys, 'mine')).to.equal(0);
+        expect(await run(UNDO, withQueues(keys), 'mine')).to.deep.equal([1, -2, 1]);
+        expect(await run(RELEASE, withQueues(keys), 'mine')).to.equal(0);
       }
-      const seen = await run(INSPECT, ['x']);
+      const seen = await inspect('x');
       expect(about(seen, 60_000)).to.equal(true);
       expect(ends(seen)).to.deep.equal([2, '']);
       expect(await server.redis.type('x')).to.equal(type);
@@ -437,7 +449,7 @@ describe('scripts on a real server', () => {
         await extendFenced(['a', 'c'], fence);
         expect(await server.redis.get('c')).to.equal(String(fence));
         await server.redis.set('c', String(fence - 1));
-        await run(UNDO, ['x', 'c'], 'mine', as);
+        await run(UNDO, [...withQueues(['x']), 'c'], 'mine', as);
         expect(await server.redis.get('c')).to.equal(String(fence));
       }
     }
@@ -459,11 +471,11 @@ describe('scripts on a real server', () => {
       expect(await message(claim(['z']))).to.match(/OOM/);
       expect(await message(claimFenced(['z', 'cz']))).to.match(/OOM/);
       expect(await message(accept(['a', 'c'], 7))).to.match(/OOM/);
-      expect(await run(RELEASE, ['a'], 'mine')).to.equal(1);
-      expect(await run(UNDO, ['b'], 'mine')).to.deep.equal([1, -2, 0]);
-      expect(await run(RELEASE, ['d', 'c'], 'mine', 7)).to.equal(1);
-      expect(await run(UNDO, ['e', 'c'], 'mine', 7)).to.deep.equal([1, -2, 0]);
-      expect(await run(INSPECT, ['a'])).to.deep.equal([0, -2, '']);
+      expect(await run(RELEASE, withQueues(['a']), 'mine')).to.equal(1);
+      expect(await run(UNDO, withQueues(['b']), 'mine')).to.deep.equal([1, -2, 0]);
+      expect(await run(RELEASE, [...withQueues(['d']), 'c'], 'mine', 7)).to.equal(1);
+      expect(await run(UNDO, [...withQueues(['e']), 'c'], 'mine', 7)).to.deep.equal([1, -2, 0]);
+      expect(await inspect('a')).to.deep.equal([0, -2, '', 0, []]);
       expect(await server.redis.exists('a', 'b', 'd', 'e', 'z', 'cz')).to.equal(0);
     } finally {
       await server.redis.config('SET', 'maxmemory', '0');

@@ -4,10 +4,11 @@
  */
 import type { Lease } from '../lease.js';
 import { SILENT_WINDOW } from '../node.js';
-import { ACCEPT, CLAIM } from '../scripts.js';
+import { ACCEPT, CLAIM, QUEUE, YIELD } from '../scripts.js';
 import type { Command } from '../transport.js';
+import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
-import { entriesOf, isBatch } from './entries.js';
+import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
 import { scriptOf } from './twins.js';
@@ -23,6 +24,7 @@ export type Property =
   | 'orphan'
   | 'settling'
   | 'progress'
+  | 'fairness'
   | 'commands'
   | 'leftovers'
   | 'exception';
@@ -76,6 +78,8 @@ export class Checker {
   readonly violations: Violation[] = [];
   /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
   broken = 0;
+  /** Places that were given in queues, and votes that were yielded. */
+  readonly lines = { places: 0, yields: 0 };
   readonly #world: World;
   readonly #isBeyond: boolean;
   readonly #open = new Map<string, Holding[]>();
@@ -83,8 +87,7 @@ export class Checker {
   readonly #given = new Map<string, Set<number>>();
   readonly #accepted = new Map<string, number>();
   readonly #tokens = new Map<string, Token>();
-  /** By client and resources: a client has one call at a time for the same ones. */
-  readonly #tokensOfCall = new Map<string, Token[]>();
+  readonly #calls = new Calls<Token>();
   readonly #expected = new Set<Expectation>();
 
   /** @param isBeyond  faults break exclusion in this run; tokens must go on rising */
@@ -193,10 +196,7 @@ export class Checker {
       answeredBy: new Set<string>(),
     };
     this.#tokens.set(name, token);
-    const call = callOf(client, locksOf(command));
-    const list = this.#tokensOfCall.get(call);
-    if (list === undefined) this.#tokensOfCall.set(call, [token]);
-    else list.push(token);
+    this.#calls.sent(client, locksOf(command), token);
   }
 
   /** The answer to a command reached the client. */
@@ -206,16 +206,26 @@ export class Checker {
     }
   }
 
-  /** A call of acquire is over; the token that it was granted with lives on. */
-  callEnded(client: SimulatedClient, resources: readonly string[], lease: Lease | undefined): void {
-    const kept = lease === undefined ? undefined : this.#tokens.get(lease.token);
-    const call = callOf(client, resources);
-    for (const token of this.#tokensOfCall.get(call) ?? []) {
-      if (token === kept) continue;
-      token.endedAtMs ??= this.#world.nowMs;
-      token.hasFailed = true;
+  /** A call of acquire. Once it is over, only the token that it was granted lives on. */
+  async call(
+    client: SimulatedClient,
+    resources: readonly string[],
+    acquire: () => Promise<Lease | null | undefined>,
+  ): Promise<Lease | undefined> {
+    const call = this.#calls.begin(client, resources);
+    let lease: Lease | undefined;
+    try {
+      lease = (await acquire()) ?? undefined;
+      return lease;
+    } finally {
+      this.#calls.end(call);
+      const kept = lease === undefined ? undefined : this.#tokens.get(lease.token);
+      for (const token of call.tokens) {
+        if (token === kept) continue;
+        token.endedAtMs ??= this.#world.nowMs;
+        token.hasFailed = true;
+      }
     }
-    this.#tokensOfCall.delete(call);
   }
 
   /** A server has carried a command out. */
@@ -226,6 +236,8 @@ export class Checker {
 
   #executed(server: MemoryServer, command: Command, reply: unknown): void {
     const script = scriptOf(command);
+    if (script === QUEUE && (reply as readonly number[])[0] === 0) this.lines.places++;
+    if (script === YIELD && reply === 1) this.lines.yields++;
     if (script !== CLAIM && script !== ACCEPT) return;
     const [code, fence] = typeof reply === 'number' ? [1, reply] : (reply as readonly number[]); // scripts with a code
     if (code !== 1 || fence === undefined || fence === 0) return;
@@ -354,20 +366,4 @@ export class Checker {
       else this.#world.note('CHECK', `exclusion broken, as faults beyond the model do: ${resource}, ${pair}`);
     }
   }
-}
-
-function callOf(client: SimulatedClient, resources: readonly string[]): string {
-  return `${client.name} ${[...resources].sort().join()}`;
-}
-
-function locksOf({ name, args }: Command): readonly string[] {
-  if (name === 'set') return args.slice(0, 1);
-  return args.slice(2, 2 + Number(args[1])).filter((key) => !key.startsWith('quorate:'));
-}
-
-/** The token that a command carries; undefined for one that is about no lock. */
-function tokenOf(command: Command): string | undefined {
-  const { name, args } = command;
-  if (locksOf(command).length === 0) return undefined;
-  return name === 'set' ? args[1] : args[2 + Number(args[1])];
 }

@@ -19,6 +19,8 @@ interface Kind {
   /** How many arguments its head has behind kind, number and size. */
   readonly heads: number;
   readonly hasCounters: (head: readonly string[]) => boolean;
+  /** Its queues and turns are among its keys. */
+  readonly hasQueues: boolean;
   /** How many arguments follow each token. */
   readonly rests: (head: readonly string[]) => number;
   /** The arguments of the script that stands alone. */
@@ -31,6 +33,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     script: CLAIM,
     heads: 3,
     hasCounters: ([, life]) => life !== '0',
+    hasQueues: false,
     rests: () => 0,
     args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [token, ttl, life, floor, guard],
     isGuarded: true,
@@ -39,6 +42,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     script: ACCEPT,
     heads: 1,
     hasCounters: () => true,
+    hasQueues: false,
     rests: () => 1,
     args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
     isGuarded: true,
@@ -47,6 +51,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     script: EXTEND,
     heads: 3,
     hasCounters: ([, , life]) => life !== '0',
+    hasQueues: false,
     rests: ([, , life]) => (life === '0' ? 0 : 1),
     args: ([ttl = '', create = '', life = ''], token, [fence = '0'], guard) => [
       token,
@@ -68,6 +73,7 @@ function withdrawal(script: Script): Kind {
     script,
     heads: 1,
     hasCounters,
+    hasQueues: true,
     rests: (head) => (hasCounters(head) ? 1 : 0),
     args: (_head, token, rest) => [token, ...rest],
     isGuarded: false,
@@ -84,7 +90,7 @@ function* unpacked({ name, args }: Command): Generator<Command> {
     const kind = KINDS[letter];
     if (kind === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
     const head = groups.splice(0, kind.heads);
-    const ofEach = Number(resources) * (kind.hasCounters(head) ? 2 : 1);
+    const ofEach = Number(resources) * (1 + (kind.hasQueues ? 2 : 0) + (kind.hasCounters(head) ? 1 : 0));
     for (let i = 0; i < Number(entries); i++) {
       const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
       const [token = ''] = groups.splice(0, 1);
@@ -93,4 +99,17 @@ function* unpacked({ name, args }: Command): Generator<Command> {
       yield { name, args: [script, String(own.length), ...own, ...more] };
     }
   }
+}
+
+/** The locks that a command is about. */
+export function locksOf({ name, args }: Command): readonly string[] {
+  if (name === 'set') return args.slice(0, 1);
+  return args.slice(2, 2 + Number(args[1])).filter((key) => !key.startsWith('quorate:'));
+}
+
+/** The token that a command carries; undefined for one that is about no lock. */
+export function tokenOf(command: Command): string | undefined {
+  const { name, args } = command;
+  if (locksOf(command).length === 0) return undefined;
+  return name === 'set' ? args[1] : args[2 + Number(args[1])];
 }

@@ -14,6 +14,7 @@ export type FaultKind =
   | 'server loading'
   | 'scripts flushed'
   | 'connection cut'
+  | 'pushes cut'
   | 'partition'
   | 'slow link'
   | 'client paused'
@@ -63,6 +64,7 @@ const WEIGHTS: readonly (readonly [FaultKind, number])[] = [
   ['server loading', 2],
   ['scripts flushed', 2],
   ['connection cut', 6],
+  ['pushes cut', 4],
   ['partition', 4],
   ['slow link', 3],
   ['client paused', 5],

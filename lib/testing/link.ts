@@ -4,11 +4,13 @@
  * is under way to the server still arrives. Unanswered commands fail, or are sent again on the next connection, as
  * ioredis does by default: then a command may be carried out twice, and a new connection may overtake the old one.
  */
+import type { PushListener, Subscription } from '../subscription.js';
 import type { Command, Transport, TransportState } from '../transport.js';
 import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from './server.js';
 import { entriesOf, isBatch } from './entries.js';
+import { PushLine } from './push-line.js';
 import { scriptOf } from './twins.js';
 import type { World } from './world.js';
 
@@ -62,6 +64,7 @@ export class SimulatedLink implements Transport {
   onAnswered: (command: Command) => void = () => undefined;
   readonly #ground: LinkGround;
   readonly #listeners = new Set<() => void>();
+  readonly #lines = new Set<PushLine>();
   #connection: Connection | undefined;
   #connections = 0;
   #pending: Pending[] = [];
@@ -103,8 +106,25 @@ export class SimulatedLink implements Transport {
     return this.#pending.reduce((sum, { command }) => sum + entriesOf(command).length, 0);
   }
 
+  /** Listeners on the connection, and connections for pushes. */
   get listeners(): number {
-    return this.#listeners.size;
+    return this.#listeners.size + this.#lines.size;
+  }
+
+  subscribe(channel: string, listener: PushListener): Subscription {
+    const { client, seeded, server, world } = this.#ground;
+    const road = {
+      world,
+      client,
+      server,
+      seeded: seeded.fork('pushes'),
+      isBlocked: () => this.#blocks('to client'),
+      isCalm: () => this.isCalm,
+      delayMs: () => this.#delayMs(),
+    };
+    const line = new PushLine(road, channel, listener, () => this.#lines.delete(line));
+    this.#lines.add(line);
+    return line;
   }
 
   call(command: Command): Promise<unknown> {
@@ -142,6 +162,12 @@ export class SimulatedLink implements Transport {
     this.#ground.client.hear(() => this.#lose());
   }
 
+  /** Connections for pushes break. */
+  cutPushes(): void {
+    if (this.#lines.size > 0) this.#disturb();
+    for (const line of this.#lines) line.cut();
+  }
+
   /** Nothing passes in that direction until `heal`. */
   block(direction: Direction): void {
     this.#disturb();
@@ -152,6 +178,7 @@ export class SimulatedLink implements Transport {
   heal(drops: boolean): void {
     this.#disturb();
     this.#blocked = undefined;
+    for (const line of this.#lines) line.healed(drops);
     const connection = this.#connection;
     if (connection === undefined) return;
     if (drops) return this.cut(false);

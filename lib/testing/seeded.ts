@@ -1,7 +1,7 @@
 /**
  * Randomness from a seed: the same seed, the same numbers, on every machine. For simulations, not for secrets.
  */
-import type { Random } from '../random.js';
+import { type Random, TOKEN_LETTERS } from '../random.js';
 
 /** sfc32 (PractRand's small fast counting generator), seeded by a text. */
 export class Seeded {
@@ -60,6 +60,20 @@ export function hash(text: string, seed = 0x811c9dc5): number {
   return sum >>> 0;
 }
 
+/** A token of the shape that the system's have, and that says whose it is and which. @param client  up to 8 letters */
+export function tokenFrom(client: string, text: string): string {
+  return `${client.padEnd(TOKEN_LETTERS.client, '_')}:${text.padStart(TOKEN_LETTERS.secret, '_')}`;
+}
+
+/** The text with such tokens as readers want them: `c1:7`. */
+export function withShortTokens(text: string): string {
+  const { client, secret } = TOKEN_LETTERS;
+  const tokens = new RegExp(`([\\w-]{${client}}):([\\w-]{${secret}})`, 'g');
+  return text.replace(tokens, (_, name: string, rest: string) => {
+    return `${name.replace(/_+$/, '')}:${rest.replace(/^_+/, '')}`;
+  });
+}
+
 /** What a simulated instance draws: tokens in sequence, which name their client. */
 export class SeededRandom implements Random {
   readonly #client: string;
@@ -72,7 +86,7 @@ export class SeededRandom implements Random {
   }
 
   token(): string {
-    return `${this.#client}:${++this.#drawn}`;
+    return tokenFrom(this.#client, String(++this.#drawn));
   }
 
   fraction(): number {

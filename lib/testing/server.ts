@@ -1,22 +1,19 @@
 /**
- * A Redis server in memory: string keys that expire by its own wall clock, scripts by their twins, and the faults of a
+ * A Redis server in memory: keys that expire by its own wall clock, scripts by their twins, channels, and the faults of a
  * process: it dies and comes back with its data, with old data or with none, under another run id; it is emptied,
  * stopped for a while, or answers with an error.
  */
 import type { Command } from '../transport.js';
-import { execute, type FOREIGN, type ScriptCache, serverError, type Store } from './twins.js';
+import { Channels } from './channels.js';
+import { Keyspace, type Snapshot } from './keyspace.js';
+import type { Store } from './store.js';
+import { execute, type ScriptCache, serverError } from './twins.js';
 
 /** What a restart finds. */
 export type DataAfter = 'kept' | 'lost' | 'old';
 
 /** Where the reply to a command goes. */
 export type Answer = (error: Error | undefined, reply: unknown) => void;
-
-interface Entry {
-  readonly text: string | typeof FOREIGN;
-  /** By the wall clock, in ms. */
-  readonly expiresAtMs: number;
-}
 
 interface Arrival {
   readonly command: Command;
@@ -30,7 +27,7 @@ export interface ServerClock {
   trueMs(): number;
 }
 
-export class MemoryServer implements Store {
+export class MemoryServer extends Keyspace implements Store {
   readonly name: string;
   runId: string;
   isUp = true;
@@ -44,14 +41,16 @@ export class MemoryServer implements Store {
   commands = 0;
   /** Told of each one. */
   onExecuted: (command: Command, reply: unknown) => void = () => undefined;
+  /** Who is subscribed to what; gone with the process. What a command published is heard before its reply is. */
+  readonly channels = new Channels();
   readonly #clock: ServerClock;
   readonly #scripts: ScriptCache = new Set();
-  #keys = new Map<string, Entry>();
-  #snapshot = new Map<string, Entry>();
+  #snapshot: Snapshot = new Map();
   #arrived: Arrival[] = [];
   #starts = 1;
 
   constructor(name: string, clock: ServerClock) {
+    super(() => Math.floor(clock.micros() / 1_000));
     this.name = name;
     this.#clock = clock;
     this.runId = `${name}r1`;
@@ -78,6 +77,7 @@ export class MemoryServer implements Store {
     this.isUp = false;
     this.isStopped = false;
     this.#arrived = [];
+    this.channels.clear();
   }
 
   /** Another process serves from here on. */
@@ -86,18 +86,18 @@ export class MemoryServer implements Store {
     this.isUp = true;
     this.runId = `${this.name}r${++this.#starts}`;
     this.#scripts.clear();
-    if (data === 'lost') this.#keys = new Map();
-    if (data === 'old') this.#keys = new Map(this.#snapshot);
+    if (data === 'lost') this.clear();
+    if (data === 'old') this.restore(this.#snapshot);
   }
 
   /** Keeps the data as it is now for a restart with old data. */
   save(): void {
-    this.#snapshot = new Map(this.#keys);
+    this.#snapshot = this.snapshot();
   }
 
   /** FLUSHALL. */
   flush(): void {
-    this.#keys.clear();
+    this.clear();
   }
 
   /** SCRIPT FLUSH. */
@@ -105,38 +105,12 @@ export class MemoryServer implements Store {
     this.#scripts.clear();
   }
 
-  /** The names of all keys that are there. */
-  names(): string[] {
-    return [...this.#keys.keys()].filter((key) => this.#entry(key) !== undefined);
-  }
-
   micros(): number {
     return this.#clock.micros();
   }
 
-  get(key: string): string | typeof FOREIGN | undefined {
-    return this.#entry(key)?.text;
-  }
-
-  pttl(key: string): number {
-    const entry = this.#entry(key);
-    if (entry === undefined) return -2;
-    return entry.expiresAtMs === Infinity ? -1 : entry.expiresAtMs - this.#wallMs();
-  }
-
-  set(key: string, text: string | typeof FOREIGN, ttlMs: number | 'keep' | 'none'): void {
-    const kept = this.#entry(key)?.expiresAtMs ?? Infinity;
-    const expiresAtMs = ttlMs === 'keep' ? kept : ttlMs === 'none' ? Infinity : this.#wallMs() + ttlMs;
-    this.#keys.set(key, { text, expiresAtMs });
-  }
-
-  expire(key: string, ttlMs: number): void {
-    const entry = this.#entry(key);
-    if (entry !== undefined) this.#keys.set(key, { ...entry, expiresAtMs: this.#wallMs() + ttlMs });
-  }
-
-  delete(key: string): boolean {
-    return this.#keys.delete(key);
+  publish(channel: string, text: string): number {
+    return this.channels.publish(channel, text);
   }
 
   #carryOut({ command, answer }: Arrival): void {
@@ -147,20 +121,11 @@ export class MemoryServer implements Store {
     try {
       reply = execute(this, this.#scripts, command);
     } catch (error) {
+      this.channels.deliver();
       return answer(error instanceof Error ? error : new Error(String(error)), undefined);
     }
     this.onExecuted(command, reply);
+    this.channels.deliver();
     answer(undefined, reply);
-  }
-
-  #wallMs(): number {
-    return Math.floor(this.#clock.micros() / 1_000);
-  }
-
-  #entry(key: string): Entry | undefined {
-    const entry = this.#keys.get(key);
-    if (entry === undefined || entry.expiresAtMs > this.#wallMs()) return entry;
-    this.#keys.delete(key);
-    return undefined;
   }
 }

@@ -37,7 +37,7 @@ export interface SimulationReport {
   readonly events: number;
   /** Virtual time, in ms. */
   readonly tookMs: number;
-  readonly deeds: Omit<Deeds, 'errors'>;
+  readonly deeds: Omit<Deeds, 'errors'> & Checker['lines'];
   readonly errors: Readonly<Partial<Record<RedlockErrorCode, number>>>;
   readonly plan: readonly Fault[];
   /** How many faults of each kind struck. */
@@ -56,6 +56,19 @@ const LONGEST_MS = 400_000;
 /** From time to time the checker looks for what takes a while to show. */
 const LOOK_EVERY_MS = 250;
 const DRIFT_FACTOR = 0.01;
+/** How often each waiter has its turn at the end. */
+const TURNS = 6;
+/** After so many of all, connections for pushes break. */
+const CUT_AFTER = 4;
+const LONGEST_LINE_MS = 8_000;
+/** Between two turns, also while all connect anew, which takes up to 400 ms. Less than a reservation. */
+const LONGEST_IDLE_MS = 900;
+/** No turn is shorter. */
+const TURN_MS = 4;
+/** How far tickets may be off beside what the masters' clocks are apart: messages take their time. */
+const TICKET_MS = 8;
+/** No place in a queue outlives its wait by more. */
+const PLACE_LIFE_MS = 2_600;
 
 interface Setting {
   readonly nodes: number;
@@ -135,6 +148,7 @@ class Director {
     await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
     await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
     for (const player of this.#living()) await this.#checkProgress(player);
+    await this.#takeTurns();
     await this.#close();
   }
 
@@ -188,14 +202,11 @@ class Director {
     const before = checker.highest([resource]);
     const settled = checker.expect(client, `acquire ${resource} at the end`, 2_000);
     try {
-      const lease = await redlock.acquire(resource, {
-        ttlMs: this.#setting.maxTtlMs,
-        waitMs: 1_500,
-        renew: true,
-      });
+      const options = { ttlMs: this.#setting.maxTtlMs, waitMs: 1_500, renew: true };
+      const lease = await checker.call(client, [resource], () => redlock.acquire(resource, options));
       settled();
+      if (lease === undefined) return;
       checker.granted(client, lease, before);
-      checker.callEnded(client, [resource], lease);
       await this.#pass(5);
       checker.ended(lease, true);
       await lease.release();
@@ -209,6 +220,68 @@ class Director {
     await this.#pass(300);
   }
 
+  /**
+   * Nothing is wrong, and everybody wants the same: all wait in line, nobody for more turns than there are others, and a
+   * turn has its fixed price; once, all connections for pushes break. Two turns more are for those who come at the same time; and as many as fit into what tickets
+   * can be off, since each client knows the masters' clocks only as it reaches them.
+   */
+  async #takeTurns(): Promise<void> {
+    const { checker, links, world } = this.#stage;
+    const { nodes, terms } = this.#setting;
+    const [resource = ''] = terms.resources;
+    const waiters = this.#living().flatMap((player) => [player, player]);
+    const turns: number[] = [];
+    let lastMs = world.nowMs;
+    let sent = 0;
+    const sentSoFar = (): number => links.reduce((sum, link) => sum + link.sent, 0);
+    const inTurn = async (player: Player, i: number): Promise<void> => {
+      for (let turn = 0; turn < TURNS; turn++) {
+        const before = checker.highest([resource]);
+        const settled = checker.expect(player.client, `wait for ${resource} in line`, LONGEST_LINE_MS);
+        const options = { ttlMs: this.#setting.maxTtlMs, waitMs: LONGEST_LINE_MS, renew: true };
+        const lease = await checker.call(player.client, [resource], () =>
+          player.redlock.acquire(resource, options),
+        );
+        settled();
+        if (lease === undefined) return;
+        checker.granted(player.client, lease, before);
+        const idleMs = world.nowMs - lastMs;
+        if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
+          checker.fail(
+            'progress',
+            `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`,
+          );
+        turns.push(i);
+        if (turns.length === waiters.length) sent -= sentSoFar();
+        if (turns.length === CUT_AFTER * waiters.length) {
+          sent += sentSoFar();
+          for (const link of links) link.cutPushes();
+        }
+        await player.client.sleep(2);
+        lastMs = world.nowMs;
+        checker.ended(lease, true);
+        void lease.release();
+      }
+    };
+    const clocks = this.#stage.places.map(({ server }) => server.micros() / 1_000);
+    const apartMs = Math.max(...clocks) - Math.min(...clocks);
+    const longest = waiters.length + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
+    await Promise.all(waiters.map(inTurn)).catch((error: unknown) =>
+      checker.fail('progress', describe(error)),
+    );
+    // the first turns are for who is connected first, and those after the cut again
+    turns.slice(0, CUT_AFTER * waiters.length).forEach((i, at) => {
+      const before = turns.lastIndexOf(i, at - 1);
+      if (at > 0 && before >= waiters.length && at - before > longest)
+        checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
+    });
+    const counted = (CUT_AFTER - 1) * waiters.length;
+    const most = (3 * nodes + 1) * counted + 2 * nodes * waiters.length; // votes that are yielded take one more
+    if (sent > most)
+      checker.fail('commands', `${counted} turns in line took ${sent} commands, ${most} at most`);
+    await this.#pass(500);
+  }
+
   async #close(): Promise<void> {
     const { checker } = this.#stage;
     for (const { client, links, redlock } of this.#living()) {
@@ -220,9 +293,9 @@ class Director {
       const listeners = links.reduce((sum, link) => sum + link.listeners, 0);
       if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
     }
-    await this.#pass(this.#setting.maxTtlMs + 1_000);
+    await this.#pass(Math.max(this.#setting.maxTtlMs, PLACE_LIFE_MS) + 1_000);
     for (const { server } of this.#stage.places) {
-      const locks = server.names().filter((key) => !key.startsWith('quorate:'));
+      const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key));
       if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
     }
   }
@@ -272,7 +345,7 @@ function report(seed: number, stage: Stage, setting: Setting, deeds: Deeds): Sim
     guardMs: setting.guardMs,
     events: world.events,
     tookMs: world.nowMs,
-    deeds: rest,
+    deeds: { ...rest, ...checker.lines },
     errors: Object.fromEntries(errors),
     plan: setting.plan,
     struck: Object.fromEntries(struck),

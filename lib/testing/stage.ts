@@ -174,6 +174,8 @@ export class Stage {
         return `${m} crashes, and is back after ${lasting} with its data ${data}`;
       case 'connection cut':
         return `connection ${c} to ${m} is cut; what is under way ${drops ? 'is lost' : 'arrives'}`;
+      case 'pushes cut':
+        return `${c}'s connection for pushes of ${m} is cut`;
       case 'partition':
         return `${c} and ${m} are cut off for ${lasting}, ${direction}; then the connection ${drops ? 'breaks' : 'goes on'}`;
       case 'slow link':
@@ -197,7 +199,10 @@ function strikeServer(
   const { server } = place;
   if (!server.isUp || server.isStopped || server.error !== undefined) return undefined;
   const cutAll = (): void => {
-    for (const link of links) link.cut(false);
+    for (const link of links) {
+      link.cut(false);
+      link.cutPushes();
+    }
   };
   switch (fault.kind) {
     case 'server crash':
@@ -240,6 +245,9 @@ function strikeLink(fault: Fault, link: SimulatedLink): (() => void) | undefined
     case 'connection cut':
       link.cut(!fault.drops);
       return nothing;
+    case 'pushes cut':
+      link.cutPushes();
+      return nothing;
     case 'partition':
       link.block(fault.direction);
       return () => link.heal(fault.drops);
@@ -264,7 +272,10 @@ function strikeClient(fault: Fault, player: Player, checker: Checker): (() => vo
     case 'client crash':
       client.crash();
       checker.crashed(client);
-      for (const link of links) link.cut(!fault.drops);
+      for (const link of links) {
+        link.cut(!fault.drops);
+        link.cutPushes();
+      }
       return nothing;
     case 'client wall clock stepped':
       client.wallStepMs += fault.stepMs;

@@ -2,6 +2,7 @@
  * The history of a run for readers: when, who, what. Masters' lines are commands with their replies, clients' lines what
  * they do and are given, PLAN's lines faults, CHECK's lines broken promises.
  */
+import { withShortTokens } from './seeded.js';
 import type { SimulationReport } from './simulation.js';
 import type { Line } from './world.js';
 
@@ -18,7 +19,10 @@ export function timeline({ lines, violations }: SimulationReport, options: Timel
   const isNear = (line: Line): boolean => first === undefined || Math.abs(line.atMs - first.atMs) <= aroundMs;
   const isAbout = ({ who, what }: Line): boolean =>
     about === undefined || who === 'PLAN' || who === 'CHECK' || who === about || what.includes(about);
-  const rows = lines.filter((line) => isNear(line) && isAbout(line)).map(row);
+  const rows = lines
+    .map((line) => ({ ...line, what: withShortTokens(line.what) }))
+    .filter((line) => isNear(line) && isAbout(line))
+    .map(row);
   return [`${'ms'.padStart(11)}  ${'who'.padEnd(6)}  what`, ...rows].join('\n');
 }
 

@@ -6,39 +6,29 @@
  * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
  */
 import { FLOOR_LEAD_US } from '../lua.js';
+import { isOurs } from '../random.js';
 import {
   ACCEPT,
   BATCH,
   BOOTSTRAP,
   CLAIM,
   EXTEND,
+  HELLO,
   INSPECT,
+  QUEUE,
   RELEASE,
   SCRIPTS,
   type Script,
+  SHOWN_WAITERS,
   UNDO,
   VOUCH,
+  YIELD,
 } from '../scripts.js';
 import { type Command, scriptDigest } from '../transport.js';
 import { entriesOf } from './entries.js';
-
-/** What a key of another type than string gives. */
-export const FOREIGN = Symbol('a key of another type');
-
-/** The data of one server, as a script sees it. Expired keys are not there. */
-export interface Store {
-  /** The id of the server's process. */
-  readonly runId: string;
-  /** The server's wall clock, in whole µs. */
-  micros(): number;
-  get(key: string): string | typeof FOREIGN | undefined;
-  /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
-  pttl(key: string): number;
-  /** @param ttlMs  'keep' leaves the expiry as it is */
-  set(key: string, text: string, ttlMs: number | 'keep' | 'none'): void;
-  expire(key: string, ttlMs: number): void;
-  delete(key: string): boolean;
-}
+import { FOREIGN } from './keyspace.js';
+import { deleteVote, leave, queue, type Waited, yieldVote } from './queue-twins.js';
+import type { Store } from './store.js';
 
 /** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
@@ -51,8 +41,11 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [UNDO, undo],
   [RELEASE, release],
   [EXTEND, extend],
+  [QUEUE, wait],
+  [YIELD, giveUp],
   [VOUCH, vouch],
   [BOOTSTRAP, bootstrap],
+  [HELLO, hello],
   [INSPECT, inspect],
 ]);
 
@@ -176,7 +169,10 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   if (refusal !== undefined) return refusal;
   if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];
   const others = locks.filter((key) => store.get(key) !== undefined && store.get(key) !== token);
-  if (others.length > 0) return [0, longest(others.map((key) => store.pttl(key))), 0];
+  if (others.length > 0) {
+    const isStranger = others.some((key) => !isOurs(String(store.get(key))));
+    return [0, longest(others.map((key) => store.pttl(key))), isStranger ? 1 : 0];
+  }
   let [fence, seenAt] = [0, 0];
   for (const key of counters) {
     const found = counter(store, key, least, Number(floor));
@@ -210,12 +206,18 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
   return [1, Number(fence), 0];
 }
 
-function withCounters(
-  keys: readonly string[],
-  seen: string | undefined,
-): [readonly string[], readonly string[]] {
-  const n = seen === undefined ? keys.length : keys.length / 2;
-  return [keys.slice(0, n), keys.slice(n)];
+/** The keys of a release or an undo. */
+interface Given {
+  readonly resources: readonly Waited[];
+  readonly counters: readonly string[];
+}
+
+function given(keys: readonly string[], seen: string | undefined): Given {
+  const n = keys.length / (seen === undefined ? 3 : 4);
+  const resources = keys
+    .slice(0, n)
+    .map((lock, i): Waited => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
+  return { resources, counters: keys.slice(3 * n) };
 }
 
 function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
@@ -226,23 +228,45 @@ function lift(store: Store, counters: readonly string[], seen: string | undefine
   }
 }
 
-function undo(store: Store, keys: readonly string[], [token, seen]: readonly string[]): Reply {
-  const [locks, counters] = withCounters(keys, seen);
-  const own = locks.filter((key) => store.get(key) === token);
-  for (const key of own) store.delete(key);
-  const isForeign = locks.some((key) => store.get(key) === FOREIGN);
-  const others = locks.filter((key) => typeof store.get(key) === 'string');
-  const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
+/** Votes first, then counters, then queues. @returns how many votes were there */
+function withdraw(
+  store: Store,
+  { resources, counters }: Given,
+  [token = '', seen]: readonly string[],
+): number {
+  const own = resources.filter(([lock]) => store.get(lock) === token);
+  const awaited = resources.filter((resource) => deleteVote(store, resource, token));
   lift(store, counters, seen);
-  return [own.length, left, isForeign ? 1 : 0];
+  for (const resource of awaited) leave(store, resource, token);
+  return own.length;
 }
 
-function release(store: Store, keys: readonly string[], [token, seen]: readonly string[]): number {
-  const [locks, counters] = withCounters(keys, seen);
-  const own = locks.filter((key) => store.get(key) === token);
-  for (const key of own) store.delete(key);
-  lift(store, counters, seen);
-  return own.length;
+function undo(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const all = given(keys, args[1]);
+  const locks = all.resources.map(([lock]) => lock);
+  const isForeign = locks.some((key) => store.get(key) === FOREIGN);
+  const others = locks.filter((key) => typeof store.get(key) === 'string' && store.get(key) !== args[0]);
+  const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
+  return [withdraw(store, all, args), left, isForeign ? 1 : 0];
+}
+
+function release(store: Store, keys: readonly string[], args: readonly string[]): number {
+  return withdraw(store, given(keys, args[1]), args);
+}
+
+function wait(store: Store, keys: readonly string[], args: readonly string[]): unknown {
+  const [lock = '', own = '', turn = '', marker = ''] = keys;
+  const [token = '', ticket, lifeMs, guard] = args;
+  if (keys.length === 0) return [0, 0, 0, 0];
+  const word = Number(guard) >= 0 ? guarded(store, marker, Number(guard)) : 0;
+  if (typeof word !== 'number') return word;
+  return queue(store, [lock, own, turn], token, Number(ticket), Number(lifeMs));
+}
+
+function giveUp(store: Store, keys: readonly string[], args: readonly string[]): number {
+  const [lock = '', own = '', turn = ''] = keys;
+  const [token = '', serial, ticket, lifeMs] = args;
+  return yieldVote(store, [lock, own, turn], token, Number(serial), Number(ticket), Number(lifeMs));
 }
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
@@ -272,6 +296,12 @@ function vouch(store: Store, [key = '']: readonly string[], [period]: readonly s
   return typeof word === 'number' ? [1, 0, 0] : word;
 }
 
+function hello(store: Store, _keys: readonly string[], [channel = '']: readonly string[]): unknown {
+  const receivers = store.publish(channel, '');
+  if (receivers === undefined) throw serverError('NOPERM this user has no permissions to access the channel');
+  return [receivers, store.micros()];
+}
+
 function bootstrap(store: Store, [key = '']: readonly string[], [period, force]: readonly string[]): Reply {
   if (force === '1' && Number(period) === 0) {
     const was = store.get(key);
@@ -287,10 +317,13 @@ function bootstrap(store: Store, [key = '']: readonly string[], [period, force]:
   return [1, 0, 0];
 }
 
-function inspect(store: Store, [key = '']: readonly string[]): unknown {
+function inspect(store: Store, [key = '', line = '']: readonly string[]): unknown {
   const owner = store.get(key);
-  if (owner === undefined) return [0, -2, ''];
-  return owner === FOREIGN ? [2, store.pttl(key), ''] : [1, store.pttl(key), owner];
+  const found = store.members(line);
+  const names = found === FOREIGN ? [] : found.map(({ name }) => name);
+  const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
+  if (owner === undefined) return [0, -2, '', ...waiting];
+  return owner === FOREIGN ? [2, store.pttl(key), '', ...waiting] : [1, store.pttl(key), owner, ...waiting];
 }
 
 function longest(ttls: readonly number[]): number {

@@ -43,7 +43,7 @@ export interface Shared {
   readonly deeds: Deeds;
   /** What the locks guard. */
   readonly guarded: MemoryFence;
-  /** The calls of one client that are under way, by their resources. */
+  /** What the calls of one client that are under way are about. */
   readonly busy: Set<string>;
   /** All workers, those included that only go on with what another gave away. */
   readonly crew: Worker[];
@@ -135,20 +135,19 @@ export class Worker {
   /** One call of acquire; undefined when it came to nothing. */
   async #call(): Promise<Lease | undefined> {
     const resources = this.#resources();
-    const name = resources.join();
-    if (this.#shared.busy.has(name)) return undefined; // one call at a time for the same ones
-    this.#shared.busy.add(name);
+    const { busy } = this.#shared;
+    if (resources.some((name) => busy.has(name))) return undefined; // one call at a time about each
+    for (const name of resources) busy.add(name);
     this.#shared.deeds.calls++;
-    let lease: Lease | undefined;
+    const { client } = this.#player;
     try {
-      lease = await this.#acquire(resources);
+      return await this.#stage.checker.call(client, resources, () => this.#acquire(resources));
     } catch (error) {
       this.#count(error);
+      return undefined;
     } finally {
-      this.#stage.checker.callEnded(this.#player.client, resources, lease);
-      this.#shared.busy.delete(name);
+      for (const name of resources) busy.delete(name);
     }
-    return lease;
   }
 
   #resources(): readonly string[] {
@@ -169,7 +168,7 @@ export class Worker {
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
-      const { waitMs: _wait, ...forTry } = options;
+      const { waitMs: _wait, fair: _fair, ...forTry } = options;
       const lease = await (isTry
         ? redlock.tryAcquire(resources, forTry)
         : redlock.acquire(resources, options));
@@ -194,6 +193,7 @@ export class Worker {
       ttlMs,
       waitMs: isTry ? 0 : seeded.whole(0, 1_500),
       renew: seeded.chance(0.3),
+      ...(isTry ? {} : { fair: seeded.chance(0.8) }),
       ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
       ...(controller === undefined ? {} : { signal: controller.signal }),
     };

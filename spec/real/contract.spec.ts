@@ -1,7 +1,8 @@
 import type { RedlockOptions } from '../../lib/options.js';
-import { RELEASE } from '../../lib/scripts.js';
-import { FOREIGN } from '../../lib/testing/twins.js';
+import { release } from '../../lib/request.js';
+import { FOREIGN } from '../../lib/testing/keyspace.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { plainScope } from '../support/commands.js';
 import { type Backend, contract, type Hand } from '../support/contract.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
@@ -18,7 +19,7 @@ function fakeHand(master: FakeMaster): Hand {
     get: (key) => Promise.resolve(master.value(key) ?? null),
     pttl: (key) => Promise.resolve(master.ttlMs(key)),
     compareAndDelete: async (key, value) => {
-      await master.call({ name: 'eval', args: [RELEASE.source, '1', key, value] });
+      await master.call(release(plainScope(key), value, 0).whole());
     },
     putData(key, type) {
       types.set(key, type);
@@ -34,7 +35,7 @@ async function fakeBackend(nodes: number): Promise<Backend> {
   let opened = 0;
   return Promise.resolve({
     hands: masters.map(fakeHand),
-    open: (options?: RedlockOptions) => other(`client-${++opened}`, options ?? {}).redlock,
+    open: (options?: RedlockOptions) => other(`c${++opened}`, options ?? {}).redlock,
     async settled<T>(promise: Promise<T>): Promise<T> {
       let isPending = true;
       const end = (): void => void (isPending = false);

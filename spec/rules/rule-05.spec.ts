@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { tokenFrom } from '../../lib/testing/seeded.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { holdBack, sentTo } from '../support/commands.js';
 import { serverError } from '../support/fake-master.js';
@@ -95,7 +96,7 @@ describe('rule 5: undo goes to every master that was sent to', () => {
       for (const master of masters.slice(0, most)) {
         const [claim, undo] = ['OK', serverError('ERR busy')];
         master.replies.push(claim, undo);
-        master.set('r', 'client:secret-1', 60_000); // the vote that the scripted reply speaks of
+        master.set('r', tokenFrom('client', 'secret-1'), 60_000); // the vote that the scripted reply speaks of
       }
       await rejection(redlock.acquire('r', { waitMs: 0 }));
       await time.advance(2_000);
@@ -121,7 +122,7 @@ describe('rule 5: undo goes to every master that was sent to', () => {
         for (const master of masters) expect(sentTo(master)).to.deep.equal(['claim 1', 'undo 1']); // answered
         for (const run of runLate) run();
         expect(masters.map((master) => master.value('r'))).to.deep.equal(
-          masters.map(() => 'client:secret-1'),
+          masters.map(() => tokenFrom('client', 'secret-1')),
         );
         await time.advance(100);
         expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { counterKey } from '../../lib/keys.js';
+import { counterKey, queueKey, turnKey } from '../../lib/keys.js';
 import {
   ACCEPTING,
   CLAIMING,
@@ -9,8 +9,11 @@ import {
   GUARD,
   LIFTING,
   RELEASING,
+  RELEASING_AT_ONCE,
+  RELEASING_MANY,
   UNDOING,
 } from '../../lib/lua.js';
+import { LEAVING } from '../../lib/lua-queue.js';
 import { ACCEPT, BATCH, CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
 import { type Command, scriptDigest } from '../../lib/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
@@ -30,8 +33,8 @@ function read({ name, args }: Command): string {
 
 const sent = (master: FakeMaster): string[] => master.sent.map(read);
 
-// The queue comes with an issue of its own. What holds until then: whoever gives a vote back does it by comparing and
-// deleting, on the very keys that were claimed, so that whatever waits on them sees them free.
+// Whoever gives a vote back does it by comparing and deleting, on the very keys that were claimed, with the queues beside
+// them; spec/queue-script.spec.ts has what is handed over then.
 describe('rule 14: every release and undo deletes the vote, by compare-and-delete on the keys of its claim', () => {
   for (const nodes of SIZES) {
     for (const fencing of [true, false]) {
@@ -43,11 +46,13 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
         const { redlock, masters, random } = fakeCluster(nodes, { keyPrefix: 'app:', fencing });
         await (await redlock.acquire(['a', 'b'])).release();
         const [token] = random.tokens;
-        const keys = `app:a+app:b${beside('app:a', 'app:b')}`;
+        const locks = ['app:a', 'app:b'];
+        const keys = `${locks.join('+')}${beside(...locks)}`;
         for (const master of masters) {
           expect(sent(master)).to.deep.equal([
             `claim ${keys}${fencing ? '+quorate:guard:app:' : ''} ${token}`,
-            `release app:a+app:b ${token}`, // counters were seen alike: nothing to lift
+            // counters were seen alike: nothing to lift
+            `release ${[...locks, ...locks.map(queueKey), ...locks.map(turnKey)].join('+')} ${token}`,
           ]);
         }
       });
@@ -63,7 +68,7 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
         for (const [i, master] of masters.entries()) {
           // a script that refused compared the tokens: there is nothing to give back
           const isExplained = fencing && i >= quorum - 1;
-          const keys = fencing ? `r${beside('r')}` : 'r';
+          const keys = `r+${queueKey('r')}+${turnKey('r')}${beside('r')}`;
           expect(sent(master)).to.deep.equal(isExplained ? [claim] : [claim, `undo ${keys} ${token}`]);
           expect(master.value('r')).to.equal(i >= quorum - 1 ? 'another' : undefined);
         }
@@ -120,13 +125,20 @@ const isWrite = (call: string): boolean => /^p?(?:SET|DEL|PEXPIRE)$/.test(call);
 
 describe('rule 14: the scripts delete before anything that may fail', () => {
   for (const [name, source] of Object.entries({ release: RELEASING, undo: UNDOING })) {
-    it(`${name}: the first write is a DEL, and what is written after it may fail`, () => {
+    it(`${name}: the first write is a DEL, and what is written after it may fail: counters, and queues last`, () => {
       expect(callsOf(source).filter(isWrite)).to.deep.equal(['DEL']);
       expect(source.indexOf('lift(')).to.be.above(source.indexOf("'DEL'"));
+      expect(source.indexOf('leave(')).to.be.above(source.indexOf('lift('));
       expect(callsOf(LIFTING).filter(isWrite)).to.deep.equal(['pSET']);
+      expect(LEAVING).to.contain('pcall(own.leave, token)');
       if (source.includes("'PTTL'")) expect(source.indexOf("'DEL'")).to.be.below(source.indexOf("'PTTL'"));
     });
   }
+
+  it('release, the short ways: they write nothing but that', () => {
+    for (const source of [RELEASING_AT_ONCE, RELEASING_MANY])
+      expect(callsOf(source).filter(isWrite)).to.deep.equal(['DEL']);
+  });
 
   it('no script but those of the guard writes anything by itself', () => {
     const pieces = [
@@ -138,6 +150,9 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
       LIFTING,
       UNDOING,
       RELEASING,
+      RELEASING_AT_ONCE,
+      RELEASING_MANY,
+      LEAVING,
       EXTENDING,
     ];
     for (const { source } of [CLAIM, ACCEPT, UNDO, RELEASE, EXTEND, BATCH]) {

@@ -1,5 +1,17 @@
 /** Commands as the specs look at them: what kind, and with which token. */
-import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, INSPECT, RELEASE, UNDO, VOUCH } from '../../lib/scripts.js';
+import {
+  ACCEPT,
+  BOOTSTRAP,
+  CLAIM,
+  EXTEND,
+  INSPECT,
+  QUEUE,
+  RELEASE,
+  UNDO,
+  VOUCH,
+  YIELD,
+} from '../../lib/scripts.js';
+import { queueKey, turnKey } from '../../lib/keys.js';
 import { NO_MARKER, type Scope } from '../../lib/scope.js';
 import { entriesOf, isBatch } from '../../lib/testing/entries.js';
 import { scriptOf } from '../../lib/testing/twins.js';
@@ -7,7 +19,18 @@ import type { Command } from '../../lib/transport.js';
 import type { FakeMaster } from './fake-master.js';
 
 export type CommandKind =
-  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'inspect' | 'vouch' | 'bootstrap' | 'lesson' | 'batch';
+  | 'claim'
+  | 'accept'
+  | 'undo'
+  | 'release'
+  | 'extend'
+  | 'queue'
+  | 'yield'
+  | 'inspect'
+  | 'vouch'
+  | 'bootstrap'
+  | 'lesson'
+  | 'batch';
 
 const KINDS: Readonly<Record<string, CommandKind>> = {
   [CLAIM.name]: 'claim',
@@ -15,6 +38,8 @@ const KINDS: Readonly<Record<string, CommandKind>> = {
   [UNDO.name]: 'undo',
   [RELEASE.name]: 'release',
   [EXTEND.name]: 'extend',
+  [QUEUE.name]: 'queue',
+  [YIELD.name]: 'yield',
   [INSPECT.name]: 'inspect',
   [VOUCH.name]: 'vouch',
   [BOOTSTRAP.name]: 'bootstrap',
@@ -22,7 +47,15 @@ const KINDS: Readonly<Record<string, CommandKind>> = {
 
 /** What requests without fencing and guard are about. */
 export function plainScope(...keys: readonly string[]): Scope {
-  return { keys, counters: [], isFenced: false, marker: undefined, guardMs: NO_MARKER };
+  return {
+    keys,
+    counters: [],
+    queues: keys.map(queueKey),
+    turns: keys.map(turnKey),
+    isFenced: false,
+    marker: undefined,
+    guardMs: NO_MARKER,
+  };
 }
 
 export function kindOf(command: Command): CommandKind {

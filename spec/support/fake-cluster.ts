@@ -4,6 +4,7 @@
 import type { Random } from '../../lib/random.js';
 import type { RedlockOptions } from '../../lib/options.js';
 import { Redlock } from '../../lib/redlock.js';
+import { tokenFrom } from '../../lib/testing/seeded.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
 
@@ -18,7 +19,7 @@ export class FakeRandom implements Random {
   }
 
   token(): string {
-    const token = `${this.#client}:secret-${this.tokens.length + 1}`;
+    const token = tokenFrom(this.#client, `secret-${this.tokens.length + 1}`);
     this.tokens.push(token);
     return token;
   }

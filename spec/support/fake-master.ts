@@ -3,8 +3,11 @@
  * twins of the scripts.
  */
 import { SCRIPTS } from '../../lib/scripts.js';
+import { Channels } from '../../lib/testing/channels.js';
 import { entriesOf } from '../../lib/testing/entries.js';
-import { execute, FOREIGN, serverError, type Store } from '../../lib/testing/twins.js';
+import { FOREIGN, Keyspace } from '../../lib/testing/keyspace.js';
+import type { Store } from '../../lib/testing/store.js';
+import { execute, serverError } from '../../lib/testing/twins.js';
 import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
 import type { FakeTime } from './fake-time.js';
 
@@ -12,11 +15,6 @@ export { serverError };
 
 /** `answer`: at once. `freeze`: commands arrive and run at `thaw`. `lose-reply`: they run, and no answer ever comes. */
 export type Manner = 'answer' | 'freeze' | 'lose-reply' | 'lose-request';
-
-interface Entry {
-  readonly value: string | typeof FOREIGN;
-  readonly expiresAtMs: number;
-}
 
 interface InFlight {
   readonly command: Command;
@@ -27,7 +25,7 @@ interface InFlight {
 /** What the wall clocks of all masters show at instant 0, in µs; a spec moves one by `clockAheadUs`. */
 const WALL_US = 1_790_000_000_000_000;
 
-export class FakeMaster implements Transport, Store {
+export class FakeMaster extends Keyspace implements Transport, Store {
   readonly name: string;
   isCluster = false;
   keyPrefix = '';
@@ -50,13 +48,17 @@ export class FakeMaster implements Transport, Store {
   clockAheadUs = 0;
   /** What its wall clock shows at the next looks at it, in µs; after them it goes by the virtual time again. */
   readonly readings: number[] = [];
+  /** Who is subscribed to what. What a command published is heard before its reply is. */
+  readonly channels = new Channels();
+  /** False: its user has no right to publish. */
+  mayPublish = true;
   readonly #time: FakeTime;
-  readonly #keys = new Map<string, Entry>();
   readonly #known = new Set(SCRIPTS.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
   #held: InFlight[] = [];
 
   constructor(name: string, time: FakeTime) {
+    super(() => time.now());
     this.name = name;
     this.#time = time;
   }
@@ -121,24 +123,25 @@ export class FakeMaster implements Transport, Store {
   }
 
   ttlMs(key: string): number {
-    const entry = this.#entry(key);
-    return entry === undefined ? -2 : entry.expiresAtMs - this.#time.now();
+    const ms = this.pttl(key);
+    return ms === -1 ? Infinity : ms;
   }
 
   setForeign(key: string): void {
-    this.#keys.set(key, { value: FOREIGN, expiresAtMs: Infinity });
+    this.set(key, FOREIGN);
   }
 
   /** All data is gone, as after FLUSHALL, which leaves scripts alone. */
   forget(): void {
-    this.#keys.clear();
+    this.clear();
   }
 
   /** Another process serves from here on, with the data or without. */
   restart(data: 'kept' | 'lost'): void {
     this.runId = `run${Number(this.runId.slice(3)) + 1}`;
     this.#known.clear();
-    if (data === 'lost') this.#keys.clear();
+    this.channels.clear();
+    if (data === 'lost') this.clear();
   }
 
   /** Whether scripts are known without being sent whole first; false is what SCRIPT FLUSH leaves. */
@@ -149,39 +152,15 @@ export class FakeMaster implements Transport, Store {
 
   /** The locks that are there: what stands beside them is not counted. */
   get size(): number {
-    return this.#names().filter((key) => !key.startsWith('quorate:')).length;
+    return this.names().filter((key) => !key.startsWith('quorate:')).length;
   }
 
   micros(): number {
     return this.readings.shift() ?? Math.round(WALL_US + this.clockAheadUs + this.#time.now() * 1_000);
   }
 
-  get(key: string): string | typeof FOREIGN | undefined {
-    return this.#entry(key)?.value;
-  }
-
-  pttl(key: string): number {
-    const ttlMs = this.ttlMs(key);
-    return ttlMs === Infinity ? -1 : ttlMs;
-  }
-
-  set(key: string, value: string, ttlMs: number | 'keep' | 'none' = 'none'): void {
-    const before = this.#entry(key)?.expiresAtMs ?? Infinity;
-    const expiresAtMs = ttlMs === 'keep' ? before : ttlMs === 'none' ? Infinity : this.#time.now() + ttlMs;
-    this.#keys.set(key, { value, expiresAtMs });
-  }
-
-  expire(key: string, ttlMs: number): void {
-    const entry = this.#entry(key);
-    if (entry !== undefined) this.#keys.set(key, { ...entry, expiresAtMs: this.#time.now() + ttlMs });
-  }
-
-  delete(key: string): boolean {
-    return this.#keys.delete(key);
-  }
-
-  #names(): string[] {
-    return [...this.#keys.keys()].filter((key) => this.#entry(key) !== undefined);
+  publish(channel: string, text: string): number | undefined {
+    return this.mayPublish ? this.channels.publish(channel, text) : undefined;
   }
 
   #answer({ command, resolve, reject }: InFlight): void {
@@ -200,12 +179,11 @@ export class FakeMaster implements Transport, Store {
 
   #execute(command: Command): unknown {
     this.run.push(...entriesOf(command));
-    return execute(this, this.#known, command);
-  }
-
-  #entry(key: string): Entry | undefined {
-    const entry = this.#keys.get(key);
-    return entry !== undefined && entry.expiresAtMs > this.#time.now() ? entry : undefined;
+    try {
+      return execute(this, this.#known, command);
+    } finally {
+      this.channels.deliver();
+    }
   }
 }
 

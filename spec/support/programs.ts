@@ -56,6 +56,25 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say('closed');
   },
 
+  /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */
+  async 'wait-in-line'() {
+    const [count = '1', resource = 'r'] = args;
+    const redlock = Redlock.connect(urls);
+    const waits = Array.from({ length: Number(count) }, async () => {
+      await redlock.using(resource, { ttlMs: 60_000, waitMs: 60_000 }, () => say('served'));
+    });
+    await Promise.all(waits);
+    await redlock.close();
+  },
+
+  /** Waits in line, and never calls `close`: its own clients are all that keeps it alive. */
+  async 'wait-and-end'() {
+    const clients = urls.map((url) => new Redis(url));
+    const redlock = new Redlock(clients);
+    await redlock.using(args[0] ?? 'r', { ttlMs: 60_000, waitMs: 60_000 }, () => say('served'));
+    for (const client of clients) client.disconnect();
+  },
+
   /** The same when masters are frozen at `close`: the spec freezes them in between. */
   async 'close-frozen'() {
     const redlock = Redlock.connect(urls);

@@ -47,6 +47,38 @@ export function oneServer(): Server {
   };
 }
 
+/** Who listens to channels, and what was heard there. */
+export interface Listener {
+  /** What has come since the last time, as `channel text`. */
+  heard(): Promise<readonly string[]>;
+  /** Listens to these channels and to no others from here on. */
+  listenTo(...channels: readonly string[]): Promise<void>;
+}
+
+/** A connection of its own that listens, for the specs of this suite. */
+export function oneListener(server: Server): Listener {
+  let client: Redis | undefined;
+  let messages: string[] = [];
+  const open = (): Redis => {
+    client ??= server.redis
+      .duplicate()
+      .on('message', (channel: string, text: string) => messages.push(`${channel} ${text}`));
+    return client;
+  };
+  after(() => client?.disconnect());
+  return {
+    async heard() {
+      await open().ping(); // what was published before is there before the answer
+      return messages.splice(0);
+    },
+    async listenTo(...channels) {
+      await open().unsubscribe();
+      if (channels.length > 0) await open().subscribe(...channels);
+      messages = [];
+    },
+  };
+}
+
 const LOADS = {
   list: ['LPUSH', '1'],
   hash: ['HSET', 'f', '1'],

@@ -121,6 +121,8 @@ describe('simulation: a smaller run that breaks the same', () => {
     }
     const text = timeline(await simulate(seed, { ...options, history: true }), { about: 'CHECK' });
     expect(text).to.contain('exclusion broken').and.contain('PLAN');
+    const aboutOne = timeline(await simulate(seed, { ...options, history: true }), { about: 'c1:1' });
+    expect(aboutOne).to.match(/claim (\(whole\) )?\S+ c1:1 /);
   });
 });
 

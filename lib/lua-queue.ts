@@ -1,0 +1,187 @@
+/**
+ * The Lua of fair waiting (protocol C1): what is done to the queue of one resource at one master.
+ *
+ * The queue is a sorted set, tokens by their tickets; equal tickets stand in the order of the tokens, as sorted sets have
+ * it. Beside it stands the turn, `serial|token|ticket` of the grant that was made to a waiter last, or `0||`. It is there
+ * whenever the queue is, so that a release learns from it alone whether anybody waits. A serial names one grant at one
+ * master, and only rises: a yield that names another one is stale. Both keys expire, the turn never before the queue.
+ *
+ * Pushes are texts on the channel of the client that a token belongs to; the key is the one that the script was given:
+ *   g serial token key   the vote is yours, for RESERVE_MS unless you claim it
+ *   w token key          you are the first of the queue now, and whoever was before you has been told of a vote
+ *   i serial token key   one with an earlier ticket waits: yield that vote if you have no quorum
+ * A waiter whom no push reaches is dropped: its client is gone, or asks anew when it has subscribed again.
+ */
+import { PUSH_CHANNELS } from './keys.js';
+import { TOKEN_LETTERS } from './random.js';
+
+/** How long, in ms, a vote that was handed over waits for the claim of whom it was handed to. */
+export const RESERVE_MS = 1_000;
+
+const { client, secret } = TOKEN_LETTERS;
+
+/** As Lua: whether the text in that variable has the shape of a token of this library. */
+export function oursInLua(name: string): string {
+  const isLong = `#${name} == ${client + 1 + secret}`;
+  const isParted = `string.sub(${name}, ${client + 1}, ${client + 1}) == ':'`;
+  return `(${isLong} and ${isParted} and string.find(${name}, '^[%w_-]+:[%w_-]+$') ~= nil)`;
+}
+
+/**
+ * What can be done to the queue whose resource, queue and turn stand at `l`, `q` and `t` of KEYS. Made where a queue is
+ * needed only: a script's functions cost more than what a release does where nobody waits.
+ *
+ * `give` and `handOver` want a lock that is free. `handOver` gives it to the first waiter whom the push reaches, `self`
+ * being reached in any case, and returns its token and the serial; nothing where nobody waits, or where this user may
+ * not publish: then all stays with the waiters, who look again by themselves. What a push says is carried out after it
+ * and not before, so that there is nothing to take back.
+ */
+export const LINE = `local function line(l, q, t)
+  local function int(number) return string.format('%.0f', number) end
+  local function push(token, text)
+    local channel = '${PUSH_CHANNELS}' .. string.match(token, '^[^:]*')
+    local receivers = redis.pcall('PUBLISH', channel, text .. ' ' .. token .. ' ' .. KEYS[l])
+    return type(receivers) == 'number' and receivers
+  end
+  local function head()
+    local found = redis.call('ZRANGE', KEYS[q], 0, 0, 'WITHSCORES')
+    return found[1], tonumber(found[2])
+  end
+  local function turn()
+    return string.match(redis.call('GET', KEYS[t]) or '', '^(%d+)|([^|]*)|(%d*)$')
+  end
+  local function setTurn(text, life)
+    local ms = math.max(life, redis.call('PTTL', KEYS[q]), redis.call('PTTL', KEYS[t]))
+    redis.call('SET', KEYS[t], text, 'PX', int(ms))
+  end
+  local function turnTo(token, ticket, serial, life)
+    setTurn(int(serial) .. '|' .. token .. '|' .. int(ticket), math.max(life, ${RESERVE_MS}))
+  end
+  local function nextSerial()
+    local time = redis.call('TIME')
+    return math.max((turn() or 0) + 1, time[1] * 1000000 + time[2])
+  end
+  local function tellHead(self)
+    local first = head()
+    while first and push(first, 'w') == 0 and first ~= self do
+      redis.call('ZREM', KEYS[q], first)
+      first = head()
+    end
+  end
+  local function give(token, ticket, serial, life, self)
+    redis.call('SET', KEYS[l], token, 'PX', ${RESERVE_MS})
+    turnTo(token, ticket, serial, life)
+    redis.call('ZREM', KEYS[q], token)
+    tellHead(self)
+  end
+  local function handOver(self)
+    local token, ticket = head()
+    local serial = token and nextSerial()
+    while token do
+      local receivers = token == self or push(token, 'g ' .. int(serial))
+      if not receivers then return setTurn('0||', ${RESERVE_MS}) end
+      if receivers ~= 0 then
+        give(token, ticket, serial, 0, self)
+        return token, serial
+      end
+      redis.call('ZREM', KEYS[q], token)
+      token, ticket = head()
+    end
+    redis.call('DEL', KEYS[t])
+  end
+  local function leave(token)
+    redis.call('ZREM', KEYS[q], token)
+    if redis.call('EXISTS', KEYS[l]) == 0 then handOver() end
+  end
+  local function join(token, ticket, life)
+    redis.call('ZADD', KEYS[q], int(ticket), token)
+    if redis.call('PTTL', KEYS[q]) < life then redis.call('PEXPIRE', KEYS[q], int(life)) end
+    if not turn() then
+      setTurn('0||', life)
+    elseif redis.call('PTTL', KEYS[t]) < life then
+      redis.call('PEXPIRE', KEYS[t], int(life))
+    end
+  end
+  return {
+    push = push, head = head, turn = turn, setTurn = setTurn, turnTo = turnTo, nextSerial = nextSerial,
+    give = give, handOver = handOver, leave = leave, join = join,
+  }
+end
+`;
+
+/**
+ * What a release or an undo does last for those of its `n` resources that are waited for, which stand at the places in
+ * `awaited`: its token leaves the queues, and locks that are free are handed over. The votes are gone by now, and the
+ * turns where there was a vote; whatever fails here does not bring the votes back.
+ */
+export const LEAVING = `local function leave(awaited, n, token)
+  ${LINE}for _, i in ipairs(awaited) do
+    local own = line(i, i + n, i + 2 * n)
+    if not pcall(own.leave, token) then pcall(own.setTurn, '0||', ${RESERVE_MS}) end
+  end
+end
+`;
+
+/** Whether one place is before another; in Lua, texts compare by the server's locale, and sorted sets by their bytes. */
+const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
+  if ticket ~= otherTicket then return ticket < otherTicket end
+  for i = 1, #token do
+    local byte, its = string.byte(token, i), string.byte(other, i)
+    if byte ~= its then return its ~= nil and byte < its end
+  end
+  return #token < #other
+end
+`;
+
+/** Needs GUARD, for the clock. */
+export const QUEUEING = `${LINE}${BEFORE}local function queue(token, ticket, life)
+  local owner, turn = redis.pcall('GET', KEYS[1]), redis.pcall('GET', KEYS[3])
+  for _, reply in ipairs({owner, turn, redis.pcall('ZCARD', KEYS[2])}) do
+    if type(reply) == 'table' then
+      if string.find(reply.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
+      return reply
+    end
+  end
+  local own, us = line(1, 2, 3), micros()
+  local last, named, namedTicket = own.turn()
+  if owner and owner ~= token then
+    local ms = redis.call('PTTL', KEYS[1])
+    if not ${oursInLua('owner')} then return {4, ms, us} end
+    own.join(token, ticket, life)
+    if named == owner and isBefore(ticket, token, tonumber(namedTicket) or 0, owner) then
+      own.push(owner, 'i ' .. last)
+    end
+    return {0, ms, us, redis.call('ZRANK', KEYS[2], token)}
+  end
+  if owner then
+    local ms = redis.call('PTTL', KEYS[1])
+    if ms ~= -1 and ms < ${RESERVE_MS} then redis.call('PEXPIRE', KEYS[1], ${RESERVE_MS}) end
+    local serial = named == token and tonumber(last) or own.nextSerial()
+    own.turnTo(token, ticket, serial, life)
+    redis.call('ZREM', KEYS[2], token)
+    return {1, serial, us}
+  end
+  local first, firstTicket = own.head()
+  if first and first ~= token and not isBefore(ticket, token, firstTicket, first) then
+    own.join(token, ticket, life)
+    local winner, serial = own.handOver(token)
+    if winner == token then return {1, serial, us} end
+    if winner then return {0, redis.call('PTTL', KEYS[1]), us, redis.call('ZRANK', KEYS[2], token)} end
+  end
+  local serial = own.nextSerial()
+  own.give(token, ticket, serial, life, token)
+  return {1, serial, us}
+end
+`;
+
+export const YIELDING = `${LINE}local function yield(token, serial, ticket, life)
+  local own = line(1, 2, 3)
+  local isThere, last, named = pcall(own.turn)
+  if not isThere or named ~= token or tonumber(last) ~= tonumber(serial) then return 0 end
+  if redis.pcall('GET', KEYS[1]) ~= token or not pcall(own.head) then return 0 end
+  redis.call('DEL', KEYS[1])
+  pcall(own.join, token, ticket, life)
+  pcall(own.handOver)
+  return 1
+end
+`;

@@ -1,0 +1,386 @@
+/**
+ * A stay in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
+ * over. Who releases hands over to the first in line and tells it; nobody polls.
+ *
+ * What a stay collects are reservations, not a lock: they have no send time from which a validity could be measured, and
+ * never count by themselves. A claim of all masters follows, as in any other attempt, and only that one decides.
+ *
+ * Masters may see the waiters in another order, and each give its vote to another one: then nobody gets a quorum. So a
+ * master tells who has its vote when somebody with an earlier ticket waits; who has no quorum then *yields* that vote,
+ * and is queued again. Tickets are the masters' time, not that of clients, so that no client is always the first.
+ */
+import type { Clock, Timer, Timers } from './clock.js';
+import { RESERVE_MS } from './lua-queue.js';
+import type { Node, Sink, Withdrawn } from './node.js';
+import { NOBODY, Place, YIELDED } from './place.js';
+import type { Push } from './pushes.js';
+import { type Outcome, quorumOf } from './quorum.js';
+import type { Random } from './random.js';
+import { readPlace } from './replies.js';
+import { queueing, type Request, yielding } from './request.js';
+import type { Scope } from './scope.js';
+import { isMisconfigured } from './server-errors.js';
+import type { Recipient, Subscriptions } from './subscriptions.js';
+
+/**
+ * `reserved`: a quorum of masters keeps its votes for it · `stranger`: a client that hands over to nobody holds it ·
+ * `hopeless`: too few masters take part · `ended`: by whoever waits.
+ */
+export type StayEnd = 'reserved' | 'stranger' | 'hopeless' | 'ended';
+
+export interface StayGround {
+  readonly nodes: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly subscriptions: Subscriptions;
+}
+
+export interface StayTerms {
+  /** Of one key. */
+  readonly scope: Scope;
+  readonly token: string;
+  /** In µs of the masters' time; the lower one is served first. Drawn when the masters' clocks are known. */
+  readonly ticket: () => number;
+  /** The wait ends at this instant. */
+  readonly untilMs: number;
+  readonly nodeTimeoutMs: number;
+}
+
+/** What a late answer may have left is told to whoever cares. */
+export type OnLatePlace = (node: Node) => void;
+
+/** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
+const POLL_MS = 2_000;
+const SLOWEST_POLL_MS = 15_000;
+/** A lock that a stranger holds is looked at so often at least: nobody will tell. */
+const STRANGER_POLL_MS = 250;
+/** A master that gave no clear answer is asked again. */
+const FAILED_POLL_MS = 1_000;
+/** After an instant at which a vote should be free, in ms; drawn from 1 to this. */
+const SOON_MS = 5;
+/** A place lives no longer than this without being renewed. */
+export const LONGEST_LIFE_MS = 60_000;
+/** A place outlives the wait by this, so that it is not gone before its owner has gone. */
+const LIFE_MARGIN_MS = 1_000;
+
+export class Stay implements Sink, Recipient, Withdrawn {
+  readonly #ground: StayGround;
+  readonly #terms: StayTerms;
+  readonly #quorum: number;
+  readonly #places: readonly Place[];
+  readonly #onLate: OnLatePlace;
+  #request: Request | undefined;
+  #requestAtMs = -Infinity;
+  #timer: Timer | undefined;
+  #hasBegun = false;
+  #isOver = false;
+  #settle: ((end: StayEnd) => void) | undefined;
+  /** A master did not give its vote at once. */
+  wasRefused = false;
+
+  constructor(ground: StayGround, terms: StayTerms, onLate: OnLatePlace) {
+    this.#ground = ground;
+    this.#terms = terms;
+    this.#onLate = onLate;
+    this.#quorum = quorumOf(ground.nodes.length);
+    this.#places = ground.nodes.map(() => new Place());
+  }
+
+  get isWanted(): boolean {
+    return !this.#isOver;
+  }
+
+  /** The masters on which it may have a place or a vote. */
+  get sentTo(): readonly Node[] {
+    return this.#ground.nodes.filter((node) => this.#placeAt(node).wasSent);
+  }
+
+  /** What each master said last, by its index. */
+  get outcomes(): readonly (Outcome | undefined)[] {
+    return this.#places.map(({ outcome }) => outcome);
+  }
+
+  get isAnswered(): boolean {
+    return this.#places.every(({ unanswered }) => unanswered === 0);
+  }
+
+  /** Queues on all masters; resolves when it is over. */
+  run(): Promise<StayEnd> {
+    const { clock, subscriptions } = this.#ground;
+    const over = new Promise<StayEnd>((resolve) => {
+      this.#settle = resolve;
+    });
+    const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
+    for (const place of this.#places) place.dueAtMs = silentAtMs;
+    subscriptions.enter(this.#terms.token, this);
+    this.#begin();
+    this.#arm();
+    return over;
+  }
+
+  /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
+  #begin(): void {
+    const { nodes, subscriptions } = this.#ground;
+    const open = nodes.filter((node) => subscriptions.isOpen(node));
+    if (open.length < this.#quorum) return;
+    this.#hasBegun = true;
+    for (const node of open) this.#ask(node);
+  }
+
+  /** Ends it; places and votes stay until they are withdrawn. */
+  end(end: StayEnd = 'ended'): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#ground.subscriptions.leave(this.#terms.token);
+    for (const node of this.#ground.nodes) node.forget(this);
+    this.#settle?.(end);
+  }
+
+  // --- pushes
+
+  onOpen(node: Node): void {
+    if (this.#hasBegun) this.#ask(node);
+    else this.#begin();
+    this.#arm();
+  }
+
+  onClosed(node: Node, cause: Error): void {
+    this.#fail(node, { kind: 'unknown', cause, isMisconfigured: false }); // the lock itself may do without pushes
+  }
+
+  onPush(node: Node, push: Push): void {
+    const place = this.#placeAt(node);
+    if (this.#isOver) return;
+    switch (push.kind) {
+      case 'first':
+        if (place.state === 'queued') place.dueAtMs = this.#soonAfter(RESERVE_MS);
+        break;
+      case 'reserved':
+        if (push.serial >= place.refusedAtUs) this.#reserve(node, push.serial);
+        break;
+      case 'inquiry':
+        if (push.serial === place.yielded) return;
+        place.inquired = push.serial;
+        this.#yieldIfInquired(node);
+    }
+    this.#proceed();
+  }
+
+  // --- answers
+
+  onSent(node: Node): void {
+    const place = this.#placeAt(node);
+    place.wasSent = true;
+    place.isFollowed = false;
+    place.unanswered = 1; // a second step after NOSCRIPT is the same request
+  }
+
+  follow(node: Node): boolean {
+    const place = this.#placeAt(node);
+    if (place.unanswered === 0) return false;
+    place.isFollowed = true;
+    return true;
+  }
+
+  owes(node: Node): boolean {
+    const { unanswered, isFollowed } = this.#placeAt(node);
+    return unanswered > 0 && !isFollowed;
+  }
+
+  drop(): void {
+    this.end();
+  }
+
+  onReply(node: Node, reply: unknown): void {
+    const place = this.#placeAt(node);
+    const { isFollowed } = place;
+    place.unanswered = 0;
+    if (this.#isOver) {
+      if (!isFollowed) this.#onLate(node);
+      return;
+    }
+    const outcome = this.#request?.read(reply);
+    if (outcome === undefined)
+      return this.#fail(node, unknown('a reply that no master gives to this request'));
+    const told = readPlace(reply);
+    if (told !== undefined) this.#ground.subscriptions.learn(node, told.clockUs, place.sentAtMs);
+    if (outcome.kind === 'granted' && told !== undefined) this.#reserve(node, told.serial);
+    else if (outcome.kind === 'refused' && !outcome.isForeign) {
+      // pushes come by another connection, and may overtake the reply to what was asked before
+      if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
+      place.outcome = outcome;
+      place.refusedAtUs = told?.clockUs ?? 0;
+      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isStranger);
+    } else {
+      place.outcome = outcome;
+      this.#shelve(place);
+    }
+    this.#proceed();
+  }
+
+  onFailure(node: Node, cause: Error, mayRun = false): void {
+    if (!mayRun) this.#placeAt(node).unanswered = 0;
+    if (!this.#isOver) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+  }
+
+  // --- places
+
+  #placeAt(node: Node): Place {
+    const place = this.#places[node.index];
+    if (place === undefined) throw new Error(`no master of this instance: ${node.name}`);
+    return place;
+  }
+
+  #ask(node: Node): void {
+    const place = this.#placeAt(node);
+    if (this.#isOver || place.unanswered > 0) return;
+    const nowMs = this.#ground.clock.earliest();
+    if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
+    place.sentAtMs = nowMs;
+    place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
+    node.send(this.#requestAt(nowMs), this);
+  }
+
+  /** One for all masters that are asked at about the same time. */
+  #requestAt(nowMs: number): Request {
+    if (this.#request !== undefined && nowMs - this.#requestAtMs < LIFE_MARGIN_MS / 2) return this.#request;
+    const { scope, token, ticket } = this.#terms;
+    this.#request = queueing(scope, token, ticket(), this.#lifeMs(nowMs));
+    this.#requestAtMs = nowMs;
+    return this.#request;
+  }
+
+  #lifeMs(nowMs: number): number {
+    const leftMs = Math.max(this.#terms.untilMs - nowMs, 0) + LIFE_MARGIN_MS;
+    return Math.ceil(Math.min(leftMs, LONGEST_LIFE_MS));
+  }
+
+  #reserve(node: Node, serial: number): void {
+    const place = this.#placeAt(node);
+    if (serial === place.yielded) return; // told before it was given back
+    place.state = 'mine';
+    place.serial = serial;
+    place.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
+    place.dueAtMs = this.#ground.clock.earliest() + RESERVE_MS / 2;
+    this.#yieldIfInquired(node);
+  }
+
+  #onRefusal(place: Place, remainingMs: number, rank: number | undefined, isStranger: boolean): void {
+    this.wasRefused = true;
+    place.state = isStranger ? 'stranger' : 'queued';
+    place.serial = NOBODY;
+    const free = this.#soonAfter(remainingMs);
+    const poll = isStranger ? STRANGER_POLL_MS : Math.min(POLL_MS * ((rank ?? 0) + 1), SLOWEST_POLL_MS);
+    const later = this.#ground.clock.earliest() + poll * (0.75 + this.#ground.random.fraction() / 4);
+    place.dueAtMs = isStranger || rank === 0 ? Math.min(free, later) : later;
+  }
+
+  /** It takes no part for now. */
+  #shelve(place: Place): void {
+    place.state = 'failed';
+    place.serial = NOBODY;
+    place.dueAtMs =
+      this.#ground.clock.earliest() + FAILED_POLL_MS * (0.75 + this.#ground.random.fraction() / 2);
+  }
+
+  #fail(node: Node, outcome: Outcome): void {
+    const place = this.#placeAt(node);
+    place.outcome = outcome;
+    this.#shelve(place);
+    this.#proceed();
+  }
+
+  #soonAfter(delayMs: number): number {
+    const { clock, random } = this.#ground;
+    return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
+  }
+
+  /** Gives the vote to whoever has the earlier ticket, unless it makes a quorum. */
+  #yieldIfInquired(node: Node): void {
+    const place = this.#placeAt(node);
+    const { serial } = place;
+    if (place.state !== 'mine' || place.inquired !== serial || this.#reserved() >= this.#quorum) return;
+    const { scope, ticket, token } = this.#terms;
+    place.yielded = serial;
+    place.serial = NOBODY;
+    place.state = 'queued';
+    place.outcome = YIELDED;
+    place.dueAtMs = this.#soonAfter(RESERVE_MS);
+    this.wasRefused = true;
+    const life = this.#lifeMs(this.#ground.clock.earliest());
+    node.send(yielding(scope, token, serial, ticket(), life), new Sent());
+  }
+
+  #reserved(): number {
+    return this.#count('mine');
+  }
+
+  #count(state: Place['state']): number {
+    return this.#places.filter((place) => place.state === state).length;
+  }
+
+  // --- the course of things
+
+  /** Over, or on with it. */
+  #proceed(): void {
+    if (this.#isOver) return;
+    if (this.#reserved() >= this.#quorum) return this.end('reserved');
+    const strangers = this.#count('stranger');
+    const out = strangers + this.#count('failed');
+    if (this.#places.length - out < this.#quorum) return this.end(strangers > 0 ? 'stranger' : 'hopeless');
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#isOver) return;
+    const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
+    if (dueAtMs === Infinity) return;
+    const { clock, timers } = this.#ground;
+    this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => this.#onDue());
+  }
+
+  /** Who looks at one queue looks at all of them: votes that come at different times run out before they are enough. */
+  #onDue(): void {
+    const nowMs = this.#ground.clock.earliest();
+    const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
+    for (const node of this.#ground.nodes) {
+      if (this.#isOver) return;
+      const place = this.#placeAt(node);
+      if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
+    }
+    this.#proceed();
+  }
+
+  #onPlaceDue(node: Node, place: Place): void {
+    const { subscriptions } = this.#ground;
+    place.dueAtMs = Infinity;
+    if (place.unanswered > 0) {
+      node.markSilent();
+      place.outcome = unknown(`no reply within ${this.#terms.nodeTimeoutMs} ms`);
+      place.state = 'failed';
+      place.serial = NOBODY;
+    } else if (subscriptions.isOpen(node)) {
+      this.#ask(node);
+      if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
+    } else {
+      place.outcome = { kind: 'unknown', cause: subscriptions.cause(node), isMisconfigured: false };
+      place.state = 'failed'; // until its line is open
+    }
+  }
+}
+
+/** A yield needs no answer: whatever comes of it, a look after the reservation's end tells. */
+class Sent implements Sink {
+  readonly isWanted = true;
+  onSent(): void {}
+  onReply(): void {}
+  onFailure(): void {}
+}
+
+function unknown(text: string): Outcome {
+  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
+}

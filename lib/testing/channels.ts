@@ -1,0 +1,35 @@
+/** Who hears what is published on one server. */
+
+export type Listener = (text: string) => void;
+
+export class Channels {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #published: (() => void)[] = [];
+
+  /** Each listener stands for a connection; the same one counts once. @returns what ends it */
+  subscribe(channel: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(channel) === listeners) this.#listeners.delete(channel);
+    };
+  }
+
+  /** For those who listen now; they hear of it by `deliver`, when the command that published it is over. */
+  publish(channel: string, text: string): number {
+    const listeners = [...(this.#listeners.get(channel) ?? [])];
+    for (const listener of listeners) this.#published.push(() => listener(text));
+    return listeners.length;
+  }
+
+  deliver(): void {
+    for (const tell of this.#published.splice(0)) tell();
+  }
+
+  /** Nobody is connected any more. */
+  clear(): void {
+    this.#listeners.clear();
+    this.#published = [];
+  }
+}

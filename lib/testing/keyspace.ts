@@ -1,0 +1,116 @@
+/** The keys of a server in memory: texts and sorted sets, which expire by a clock that the server gives. */
+
+/** What a key of another type gives. */
+export const FOREIGN = Symbol('a key of another type');
+
+/** One of a sorted set. */
+export interface Member {
+  readonly name: string;
+  readonly score: number;
+}
+
+/** Members in their order: by score, and by name where scores are equal. */
+type SortedSet = readonly Member[];
+
+interface Entry {
+  readonly content: string | typeof FOREIGN | SortedSet;
+  readonly expiresAtMs: number;
+}
+
+/** All of a keyspace as it was at one time. */
+export type Snapshot = ReadonlyMap<string, Entry>;
+
+export class Keyspace {
+  readonly #nowMs: () => number;
+  #entries = new Map<string, Entry>();
+
+  /** @param nowMs  only differences mean anything */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The names of all keys that are there. */
+  names(): string[] {
+    return [...this.#entries.keys()].filter((key) => this.#entry(key) !== undefined);
+  }
+
+  /** A text. */
+  get(key: string): string | typeof FOREIGN | undefined {
+    const content = this.#entry(key)?.content;
+    return typeof content === 'object' ? FOREIGN : content;
+  }
+
+  /** A sorted set, in its order; empty where there is none. */
+  members(key: string): SortedSet | typeof FOREIGN {
+    const content = this.#entry(key)?.content ?? [];
+    return typeof content === 'object' ? content : FOREIGN;
+  }
+
+  /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
+  pttl(key: string): number {
+    const entry = this.#entry(key);
+    if (entry === undefined) return -2;
+    return entry.expiresAtMs === Infinity ? -1 : entry.expiresAtMs - this.#nowMs();
+  }
+
+  /** @param ttlMs  'keep' leaves the expiry as it is */
+  set(key: string, text: string | typeof FOREIGN, ttlMs: number | 'keep' | 'none' = 'none'): void {
+    const kept = this.#entry(key)?.expiresAtMs ?? Infinity;
+    const expiresAtMs = ttlMs === 'keep' ? kept : ttlMs === 'none' ? Infinity : this.#nowMs() + ttlMs;
+    this.#entries.set(key, { content: text, expiresAtMs });
+  }
+
+  /** Adds it to a sorted set, or gives it another score. What else is there stays as it is. */
+  addMember(key: string, name: string, score: number): void {
+    const before = this.members(key);
+    if (before === FOREIGN) return;
+    const others = before.filter((one) => one.name !== name);
+    const after = others.findIndex((one) => one.score > score || (one.score === score && one.name > name));
+    const place = after < 0 ? others.length : after;
+    this.#setMembers(key, [...others.slice(0, place), { name, score }, ...others.slice(place)]);
+  }
+
+  removeMember(key: string, name: string): void {
+    const before = this.members(key);
+    if (before !== FOREIGN)
+      this.#setMembers(
+        key,
+        before.filter((one) => one.name !== name),
+      );
+  }
+
+  expire(key: string, ttlMs: number): void {
+    const entry = this.#entry(key);
+    if (entry !== undefined) this.#entries.set(key, { ...entry, expiresAtMs: this.#nowMs() + ttlMs });
+  }
+
+  delete(key: string): boolean {
+    return this.#entry(key) !== undefined && this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  snapshot(): Snapshot {
+    return new Map(this.#entries);
+  }
+
+  restore(snapshot: Snapshot): void {
+    this.#entries = new Map(snapshot);
+  }
+
+  /** A sorted set of nobody is no key. */
+  #setMembers(key: string, content: SortedSet): void {
+    const expiresAtMs = this.#entry(key)?.expiresAtMs ?? Infinity;
+    if (content.length === 0) this.#entries.delete(key);
+    else this.#entries.set(key, { content, expiresAtMs });
+  }
+
+  #entry(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.expiresAtMs > this.#nowMs()) return entry;
+    this.#entries.delete(key);
+    return undefined;
+  }
+}

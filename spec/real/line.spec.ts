@@ -1,0 +1,370 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { Lease } from '../../lib/lease.js';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import {
+  byHand,
+  CLIENT_KINDS,
+  type ClientKind,
+  eventually,
+  Program,
+  type SpecClient,
+} from '../support/real.js';
+
+const QUEUE = 'quorate:queue:{r}';
+const TURN = 'quorate:turn:{r}';
+const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
+const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
+
+class Ground {
+  masters!: Masters;
+  hands!: Redis[];
+  readonly #clients: SpecClient[] = [];
+  readonly #locks: Redlock[] = [];
+  readonly #programs: Program[] = [];
+
+  async open(nodes: number): Promise<void> {
+    this.masters = await startMasters(nodes, { persist: true });
+    this.hands = this.masters.list.map(({ port }) => byHand(port));
+  }
+
+  async close(): Promise<void> {
+    for (const program of this.#programs) program.kill();
+    await Promise.all(this.#locks.map((lock) => lock.close()));
+    for (const client of [...this.#clients, ...this.hands]) client.disconnect();
+    await this.masters.stop();
+  }
+
+  /** An instance with connections of its own, as another process would have. */
+  async lock(options: RedlockOptions = {}, kind = IOREDIS_6, client: object = {}): Promise<Redlock> {
+    const clients = this.masters.list.map(({ port }) => kind.open(port, { ...client }));
+    const lock = new Redlock(clients, options);
+    this.#clients.push(...clients);
+    this.#locks.push(lock);
+    await eventually(() => clients.every(({ status }) => status === 'ready')); // all of them, and not a quorum
+    return lock;
+  }
+
+  program(name: string, ...args: readonly string[]): Program {
+    const program = new Program(name, this.masters.urls.join(), ...args);
+    this.#programs.push(program);
+    return program;
+  }
+
+  /** Resolves when so many wait at every master. */
+  async inLine(count: number): Promise<void> {
+    for (const hand of this.hands) await eventually(async () => (await hand.zcard(QUEUE)) === count);
+  }
+
+  /** Nothing but counters is left. */
+  async nothingLeft(): Promise<void> {
+    for (const hand of this.hands) {
+      await eventually(async () => (await hand.keys('*')).every((key) => key.includes(':fence:')));
+    }
+  }
+
+  /** Calls of scripts so far, over all masters. */
+  async calls(): Promise<number> {
+    let sum = 0;
+    for (const hand of this.hands) {
+      const stats = await hand.info('commandstats');
+      for (const [, calls] of stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)) sum += Number(calls);
+    }
+    return sum;
+  }
+}
+
+for (const nodes of [1, 3, 5]) {
+  describe(`waiting in line on real masters: N=${nodes}`, function () {
+    this.timeout(30_000);
+    let ground: Ground;
+    beforeEach(async () => {
+      ground = new Ground();
+      await ground.open(nodes);
+    });
+    afterEach(() => ground.close());
+
+    for (const kind of CLIENT_KINDS) {
+      it(`${kind.name}: served in the order in which they came, by instances of their own`, async () => {
+        const holder = await (await ground.lock()).acquire('r', WAIT);
+        const served: number[] = [];
+        const waits: Promise<void>[] = [];
+        for (let i = 0; i < 6; i++) {
+          const lock = await ground.lock({ fencing: i % 2 === 0 }, kind);
+          const wait = lock.acquire('r', WAIT).then(async (lease) => {
+            served.push(i);
+            await lease.release();
+          });
+          waits.push(wait);
+          await ground.inLine(i + 1);
+        }
+        await holder.release();
+        await Promise.all(waits);
+        expect(served).to.deep.equal([0, 1, 2, 3, 4, 5]);
+        await ground.nothingLeft();
+      });
+    }
+
+    it('fences rise, and nobody meets another, however many contend', async () => {
+      const locks = await Promise.all(Array.from({ length: 8 }, () => ground.lock()));
+      let last = 0;
+      let inside = 0;
+      const work = locks.map(async (lock) => {
+        for (let turn = 0; turn < 6; turn++) {
+          const lease = await lock.acquire('r', WAIT);
+          expect(++inside).to.equal(1);
+          expect(lease.fence).to.be.above(last);
+          last = lease.fence ?? 0;
+          await Promise.resolve();
+          inside--;
+          await lease.release();
+        }
+      });
+      await Promise.all(work);
+      await ground.nothingLeft();
+    });
+
+    it('a contended grant costs three calls a master, whether 4 wait or 16', async () => {
+      for (const waiters of [4, 16]) {
+        const locks = await Promise.all(Array.from({ length: waiters }, () => ground.lock()));
+        const takeTurns = (turns: number): Promise<unknown> =>
+          Promise.all(
+            locks.map(async (lock) => {
+              for (let turn = 0; turn < turns; turn++) await lock.using('r', WAIT, () => undefined);
+            }),
+          );
+        await takeTurns(2); // connections are opened, scripts are learned
+        const before = await ground.calls();
+        await takeTurns(5);
+        const perGrant = ((await ground.calls()) - before) / (5 * waiters);
+        expect(perGrant).to.be.at.most(3 * nodes + 1);
+      }
+    });
+
+    it('twenty waiters of a process that was killed are skipped', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const dead = ground.program('wait-in-line', '20', 'r');
+      await ground.inLine(20);
+      const wait = (await ground.lock()).acquire('r', WAIT);
+      await ground.inLine(21);
+      dead.kill();
+      await dead.ends();
+      await holder.release();
+      await (await wait).release();
+      await ground.nothingLeft();
+    });
+
+    it('the first in line stands still when it is told: the next one is served all the same', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const still = ground.program('wait-in-line', '1', 'r');
+      await ground.inLine(1);
+      const wait = (await ground.lock()).acquire('r', WAIT);
+      await ground.inLine(2);
+      still.process.kill('SIGSTOP');
+      await holder.release();
+      await (await wait).release();
+      still.process.kill('SIGCONT');
+      await still.says('served'); // it kept its ticket
+    });
+
+    it('the holder is killed: the first in line has it when the ttl is over', async () => {
+      const holder = ground.program('hold', 'r', '1000');
+      await holder.says('held');
+      const wait = (await ground.lock()).acquire('r', WAIT);
+      await ground.inLine(1);
+      holder.kill();
+      await (await wait).release();
+    });
+
+    it('a wait that is over or aborted leaves no place, and no vote', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const lock = await ground.lock();
+      const controller = new AbortController();
+      const aborted = lock.acquire('r', { ...WAIT, signal: controller.signal });
+      const over = lock.acquire('r', { ...WAIT, waitMs: 300 });
+      await ground.inLine(2);
+      controller.abort();
+      for (const [wait, code] of [
+        [aborted, 'ABORTED'],
+        [over, 'LOCK_TAKEN'],
+      ] as const) {
+        const error = await wait.then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).to.have.property('code', code);
+      }
+      await ground.inLine(0);
+      await holder.release();
+      await ground.nothingLeft();
+    });
+
+    it('waiters of one instance are served one after another, and its connections are closed in the end', async () => {
+      const lock = await ground.lock();
+      const holder = await lock.acquire('r', WAIT);
+      const served: number[] = [];
+      const waits: Promise<unknown>[] = [];
+      for (let i = 0; i < 5; i++) {
+        waits.push(lock.using('r', WAIT, () => served.push(i)));
+        await ground.inLine(i + 1);
+      }
+      await holder.release();
+      await Promise.all(waits);
+      expect(served).to.deep.equal([0, 1, 2, 3, 4]);
+      for (const hand of ground.hands) {
+        await eventually(
+          async () => String(await hand.call('CLIENT', 'LIST', 'TYPE', 'pubsub')).trim() === '',
+        );
+      }
+    });
+
+    it('connections for pushes are killed again and again: everybody is served', async () => {
+      const locks = await Promise.all(Array.from({ length: 5 }, () => ground.lock()));
+      let isDone = false;
+      const killing = (async () => {
+        while (!isDone) {
+          for (const hand of ground.hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+          await new Promise((resolve) => setTimeout(resolve, 60));
+        }
+      })();
+      await Promise.all(
+        locks.map(async (lock) => {
+          for (let turn = 0; turn < 8; turn++) await lock.using('r', WAIT, () => undefined);
+        }),
+      );
+      isDone = true;
+      await killing;
+    });
+
+    it('masters forget their queues: everybody is served', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const locks = await Promise.all(Array.from({ length: 3 }, () => ground.lock()));
+      const waits = locks.map((lock) => lock.using('r', WAIT, () => undefined));
+      await ground.inLine(3);
+      for (const hand of ground.hands) await hand.del(QUEUE, TURN);
+      await holder.release();
+      await Promise.all(waits);
+    });
+
+    it('a stranger holds it, and knows of no queue: the first in line has it after its DEL', async () => {
+      for (const hand of ground.hands) await hand.set('r', 'a stranger', 'PX', 60_000);
+      const lock = await ground.lock();
+      const wait = lock.acquire('r', WAIT);
+      let isServed = false;
+      void wait.then(() => (isServed = true));
+      const before = await ground.calls();
+      await eventually(async () => (await ground.calls()) >= before + 2 * nodes); // it looks again and again
+      expect(isServed).to.equal(false);
+      for (const hand of ground.hands) await hand.del('r');
+      await (await wait).release();
+      await ground.nothingLeft();
+    });
+
+    it('a holder with fair: false hands over as well, and one without fencing', async () => {
+      for (const options of [{ fair: false }, { fencing: false }, { fair: false, fencing: false }]) {
+        const holder = await (await ground.lock(options)).acquire('r', { ...WAIT });
+        const wait = (await ground.lock()).acquire('r', WAIT);
+        await ground.inLine(1);
+        await holder.release();
+        await (await wait).release();
+        await ground.nothingLeft();
+      }
+    });
+
+    it('overlapping sets of resources: everybody gets all of its own, and nothing is left', async () => {
+      const sets = [['a', 'b', 'c'], ['b', 'c', 'd'], ['a', 'd'], ['c', 'd', 'a'], ['b']];
+      const busy = new Set<string>();
+      const locks = await Promise.all(sets.map(() => ground.lock({ ttlMs: 5_000, waitMs: 60_000 })));
+      const work = locks.map(async (lock, i) => {
+        const names = sets[i] ?? [];
+        for (let turn = 0; turn < 4; turn++) {
+          await lock.using(names, async () => {
+            for (const name of names) expect(busy.has(name)).to.equal(false);
+            for (const name of names) busy.add(name);
+            await new Promise((resolve) => setImmediate(resolve));
+            for (const name of names) busy.delete(name);
+          });
+        }
+      });
+      await Promise.all(work);
+      await ground.nothingLeft();
+    });
+
+    it('inspect shows who waits', async () => {
+      const lock = await ground.lock();
+      const holder = await lock.acquire('r', WAIT);
+      const waits: Promise<Lease>[] = [];
+      for (let i = 0; i < 2; i++) {
+        waits.push((await ground.lock()).acquire('r', WAIT));
+        await ground.inLine(i + 1);
+      }
+      const { nodes: said, state, waiting } = await lock.inspect('r');
+      expect({ state, waiting }).to.deep.equal({ state: 'held', waiting: 2 });
+      const queues = said.map((one) => ('queue' in one ? one.queue : []));
+      expect(queues.every((queue) => queue.length === 2 && queue.join() === queues[0]?.join())).to.equal(
+        true,
+      );
+      expect(JSON.stringify(said)).not.to.include(holder.token);
+      await holder.release();
+      for (const wait of waits) await (await wait).release();
+      expect((await lock.inspect('r')).waiting).to.equal(0);
+    });
+
+    it('close ends who waits in line, and gives its place up', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const lock = await ground.lock();
+      const wait = lock.acquire('r', WAIT);
+      await ground.inLine(1);
+      const failed = wait.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      await lock.close();
+      expect(await failed).to.have.property('code', 'CLOSED');
+      await ground.inLine(0);
+      await holder.release();
+    });
+
+    for (const [lacks, rule] of [
+      ['publish', '-publish'],
+      ['subscribe', '-subscribe'],
+      ['the channels', 'resetchannels'],
+    ] as const) {
+      it(`a user without ${lacks} waits by trying`, async () => {
+        for (const hand of ground.hands) {
+          await hand.call(
+            'ACL',
+            'SETUSER',
+            'u',
+            'reset',
+            'on',
+            'nopass',
+            '~*',
+            '&*',
+            '+@all',
+            ...rule.split(' '),
+          );
+        }
+        const login = { username: 'u', password: 'any' };
+        const holder = await (await ground.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
+        const wait = (await ground.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
+        const before = await ground.calls();
+        await eventually(async () => (await ground.calls()) >= before + 3 * nodes);
+        await holder.release();
+        await (await wait).release();
+        await ground.nothingLeft();
+      });
+    }
+
+    it('a process that has waited has nothing left to do, and ends', async () => {
+      const holder = await (await ground.lock()).acquire('r', WAIT);
+      const waiter = ground.program('wait-and-end', 'r');
+      await ground.inLine(1);
+      await holder.release();
+      await waiter.says('served');
+      expect(await waiter.ends()).to.equal(0);
+    });
+  });
+}
