@@ -3,6 +3,7 @@
  * Exits with 1 when a promise was broken, with 2 for a command line that it does not understand, with 130 after Ctrl-C.
  */
 import { randomInt } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { judge } from './chaos/checker.js';
@@ -45,6 +46,7 @@ async function perform(options: ChaosOptions, seed: number): Promise<number> {
   console.log(`faults for ${Math.round(lengthForFaults(options) / 1_000)} s`);
   clear(options.folder);
   const interrupt = new AbortController();
+  setMaxListeners(0, interrupt.signal); // each blow of the plan waits for its time
   const onSignal = (): void => interrupt.abort(new Error('interrupted'));
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   try {

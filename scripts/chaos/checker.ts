@@ -2,7 +2,8 @@
  * The judge: reads what the clients noted and names everything that the library must not let happen. It shares no code
  * with the lock. Each violation names the lines that prove it.
  */
-import type { LeaseSpan, Call, Life, RunModel, Violation } from './model.js';
+import { believedEnd, type Call, type LeaseSpan, type Life, type RunModel, type Violation } from './model.js';
+import { stalls } from './stalls.js';
 import { Weather } from './weather.js';
 
 /** A busy machine runs a timer, and a process, late by so much at most. */
@@ -12,17 +13,12 @@ const EXPECTED = new Set(['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED', 'VALIDITY_EX
 export interface Verdict {
   readonly violations: readonly Violation[];
   /** How much was looked at. */
-  readonly judged: Readonly<Record<'pairs' | 'fences' | 'calls' | 'losses' | 'heals', number>>;
-}
-
-/** When its holder stopped believing in it. */
-export function believedEnd({ until, overT }: LeaseSpan): number {
-  return Math.min(until, overT);
+  readonly judged: Readonly<Record<'pairs' | 'fences' | 'calls' | 'losses' | 'heals' | 'gaps', number>>;
 }
 
 export function judge(run: RunModel): Verdict {
   const weather = new Weather(run);
-  const judged = { pairs: 0, fences: 0, calls: 0, losses: 0, heals: 0 };
+  const judged = { pairs: 0, fences: 0, calls: 0, losses: 0, heals: 0, gaps: 0 };
   const violations: Violation[] = [...run.seen];
   if (!run.isWhole) violations.push({ kind: 'unfinished', text: 'the history has no end', places: [] });
   for (const leases of byKey(run.leases).values()) {
@@ -42,7 +38,8 @@ export function judge(run: RunModel): Verdict {
   }
   violations.push(...lives(run.lives, ends));
   const { violations: stuck, heals } = noProgress(run, weather, ends);
-  return { violations: [...violations, ...stuck], judged: { ...judged, heals } };
+  const { violations: stalled, gaps } = stalls(run, weather);
+  return { violations: [...violations, ...stuck, ...stalled], judged: { ...judged, heals, gaps } };
 }
 
 export function byKey(leases: readonly LeaseSpan[]): Map<string, LeaseSpan[]> {

@@ -7,10 +7,13 @@ import { type Lease, Redlock, RedlockError } from '../../lib/index.js';
 import { Seeded } from '../../lib/testing/seeded.js';
 import { HistoryFile, type Manner, nowMs } from './history.js';
 import { Holding } from './holding.js';
+import { LONGEST_WAIT_MS } from './options.js';
 import { type ClientOrder, type FromClient, type HandOver, ORDER, type ToClient } from './orders.js';
 
 const TTLS = [400, 700, 1_000, 2_000] as const;
-const WAITS = [0, 300, 1_000, 3_000] as const;
+const WAITS = [0, 300, 1_000, 3_000, LONGEST_WAIT_MS] as const;
+/** Of the calls; they try for what is free, beside those who wait in line. */
+const UNFAIR_SHARE = 0.2;
 /** How long a hand-over waits for its acceptance. */
 const ADOPT_WAIT_MS = 1_000;
 const ADOPT_BOUND_MS = ADOPT_WAIT_MS + 200;
@@ -47,6 +50,7 @@ interface Call {
   readonly ttlMs: number;
   readonly waitMs: number;
   readonly renew: boolean;
+  readonly fair: boolean;
 }
 
 function drawCall(): Call {
@@ -55,7 +59,8 @@ function drawCall(): Call {
   const key = seeded.pick(order.keys);
   const keys = how === 'several' ? [...new Set([key, seeded.pick(order.keys)])].sort() : [key];
   const waitMs = how === 'try' ? 0 : how === 'abort' ? 3_000 : seeded.pick(WAITS);
-  return { how, keys, ttlMs, waitMs, renew: how === 'using' || seeded.chance(0.15) };
+  const renew = how === 'using' || seeded.chance(0.15);
+  return { how, keys, ttlMs, waitMs, renew, fair: !seeded.chance(UNFAIR_SHARE) };
 }
 
 /** Notes the call's begin and its failure; `run` notes the grant. */
@@ -94,7 +99,7 @@ function hold(lease: Lease, op: number, terms: { renew: boolean; from?: string }
 
 async function callOnce(): Promise<void> {
   const call = drawCall();
-  const { how, keys, ttlMs, waitMs, renew } = call;
+  const { how, keys, ttlMs, waitMs, renew, fair } = call;
   const boundMs = waitMs + Math.min(ttlMs / 10, 200);
   if (how === 'using') return use(call, boundMs);
   let holding: Holding | undefined;
@@ -104,17 +109,17 @@ async function callOnce(): Promise<void> {
     const lease =
       how === 'try'
         ? await redlock.tryAcquire(keys, options)
-        : await redlock.acquire(keys, { ...options, waitMs });
+        : await redlock.acquire(keys, { ...options, waitMs, fair });
     if (lease !== null) holding = hold(lease, op, { renew });
     return lease !== null;
   });
   if (holding !== undefined) await work(holding, ttlMs);
 }
 
-async function use({ keys, ttlMs, waitMs }: Call, boundMs: number): Promise<void> {
+async function use({ keys, ttlMs, waitMs, fair }: Call, boundMs: number): Promise<void> {
   let holding: Holding | undefined;
   await ask('using', keys, boundMs, async (op) => {
-    await redlock.using(keys, { ttlMs, waitMs }, async (lease) => {
+    await redlock.using(keys, { ttlMs, waitMs, fair }, async (lease) => {
       holding = hold(lease, op, { renew: true });
       await holding.watch(seeded.between(20, ttlMs * 1.5));
       holding.ending();

@@ -119,6 +119,8 @@ function strike(master: ChaosMaster, { kind }: MasterBlow): Promise<void> {
       return Promise.resolve(master.cut('to-master'));
     case 'cut-to-client':
       return Promise.resolve(master.cut('to-client'));
+    case 'cut-pushes':
+      return Promise.resolve(master.cutPushes());
   }
 }
 

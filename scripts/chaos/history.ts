@@ -55,7 +55,8 @@ export type ClientEvent =
   | { readonly e: 'odd'; readonly t: number; readonly lease: string; readonly text: string }
   | { readonly e: 'down'; readonly t: number };
 
-export type MasterFault = 'kill' | 'stop' | 'freeze' | 'cut' | 'cut-to-master' | 'cut-to-client' | 'unplug';
+export type MasterFault =
+  'kill' | 'stop' | 'freeze' | 'cut' | 'cut-to-master' | 'cut-to-client' | 'cut-pushes' | 'unplug';
 export type ClientFault = 'pause' | 'crash';
 export type FaultKind = MasterFault | ClientFault;
 

@@ -15,6 +15,8 @@ import {
 export interface Call {
   readonly process: string;
   readonly kind: Manner | 'extend' | 'release';
+  /** What is asked for. */
+  readonly keys: readonly string[];
   readonly t: number;
   readonly boundMs: number;
   readonly place: Place;
@@ -40,6 +42,11 @@ export interface LeaseSpan {
   outcome: 'open' | 'released' | 'gave' | 'lost';
   extensions: number;
   lastPlace: Place;
+}
+
+/** When its holder stopped believing in it. */
+export function believedEnd({ until, overT }: LeaseSpan): number {
+  return Math.min(until, overT);
 }
 
 export interface Life {
@@ -183,7 +190,7 @@ export class RunReader {
         return;
       case 'ask': {
         const { t, how: kind, boundMs } = event;
-        const call: Call = { process, kind, t, boundMs, place };
+        const call: Call = { process, kind, keys: event.keys, t, boundMs, place };
         this.#asks.set(event.op, call);
         this.#calls.push(call);
         return;
@@ -232,7 +239,7 @@ export class RunReader {
     switch (event.e) {
       case 'extend':
       case 'release':
-        this.#callOn(lease, { process, kind: event.e, t, boundMs: event.boundMs, place });
+        this.#callOn(lease, { process, kind: event.e, keys: lease.keys, t, boundMs: event.boundMs, place });
         if (event.e === 'release') end(lease, t, 'released');
         return;
       case 'extended':

@@ -30,6 +30,8 @@ export interface ChaosOptions {
 
 /** Clients hold for at most so long at a time; a guard must cover it with its drift. */
 export const LONGEST_TTL_MS = 2_000;
+/** They wait for at most so long. */
+export const LONGEST_WAIT_MS = 5_000;
 const LEAST_GUARD_MS = 2_100;
 const DEFAULT_GUARD_MS = 2_500;
 

@@ -1,8 +1,7 @@
 /** The report page: one file that needs no network. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { believedEnd } from './checker.js';
 import type { FaultKind } from './history.js';
-import type { LeaseSpan, RunModel, Span } from './model.js';
+import { believedEnd, type LeaseSpan, type RunModel, type Span } from './model.js';
 import { describeTally, inMs, isGood, type Latency, type Summary } from './summary.js';
 import { isOfMaster, Weather } from './weather.js';
 
@@ -17,6 +16,7 @@ const KIND_COLOURS: Readonly<Record<FaultKind, string>> = {
   cut: '--cut',
   'cut-to-master': '--half',
   'cut-to-client': '--half',
+  'cut-pushes': '--pushes',
   unplug: '--unplug',
   pause: '--pause',
   crash: '--kill',

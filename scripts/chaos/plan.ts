@@ -51,6 +51,8 @@ const KINDS: readonly MasterFault[] = [
   'cut',
   'cut-to-master',
   'cut-to-client',
+  'cut-pushes',
+  'cut-pushes',
   'unplug',
 ];
 

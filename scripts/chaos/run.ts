@@ -7,7 +7,7 @@ import { Conductor } from './conductor.js';
 import { compileClient, CrewMember, type CrewNotes } from './crew.js';
 import { CONDUCTOR, HistoryFile, nowMs, type RunFacts } from './history.js';
 import { type ChaosMasters, startChaosMasters } from '../../spec/chaos/kit/masters.js';
-import { type ChaosOptions, LONGEST_TTL_MS } from './options.js';
+import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS } from './options.js';
 import { drawPlan, type PlanTerms } from './plan.js';
 
 /** Before every key, so that nobody else's lock is met. */
@@ -16,6 +16,8 @@ export const KEY_PREFIX = 'quorate-chaos:';
 const CALM_MS = 3_000;
 /** A client's longest call, its longest work, and a busy machine. */
 const PROGRESS_MS = 12_000;
+/** What the crashed held or waited for has run out by then: a place in line lives a second longer than its wait. */
+const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 50;
 const EXIT_WITHIN_MS = 20_000;
 const PROGRESS_LINE_MS = 10_000;
 
@@ -106,8 +108,8 @@ async function runOver(
       clearInterval(timer);
     }
     await Promise.all(crew.map((member) => member.stop(EXIT_WITHIN_MS)));
-    await sleep(LONGEST_TTL_MS + 50, undefined, { signal: ground.signal }); // orphans of the crashed have run out by then
-    await noteKeys(servers, masters.length > 0 ? '*' : `${KEY_PREFIX}*`, history);
+    await sleep(ORPHANS_GONE_MS, undefined, { signal: ground.signal });
+    await noteKeys(servers, masters.length > 0 ? '*' : `*${KEY_PREFIX}*`, history);
     history.note({ e: 'end', t: nowMs() });
   } finally {
     await Promise.all(crew.map((member) => member.kill()));
@@ -176,7 +178,7 @@ async function prepare(servers: readonly string[], guardMs: number): Promise<str
   }
 }
 
-/** How many locks are left on each master. */
+/** How many locks, and places in line, are left on each master. */
 async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
   for (const [i, url] of servers.entries()) {
     const client = new Redis(url);
@@ -185,7 +187,7 @@ async function noteKeys(servers: readonly string[], match: string, history: Hist
       let left = 0;
       for await (const keys of client.scanStream({ match, count: 1_000 })) {
         // the cast: what SCAN answers; counters and markers are meant to stay
-        left += (keys as string[]).filter((key) => !key.startsWith('quorate:')).length;
+        left += (keys as string[]).filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key)).length;
       }
       history.note({ e: 'keys', t: nowMs(), target: `m${i + 1}`, left });
     } finally {

@@ -1,6 +1,6 @@
 /** The figures of a run, for the terminal and for the page. */
-import { believedEnd, byKey, type Verdict } from './checker.js';
-import type { LeaseSpan, RunModel } from './model.js';
+import { byKey, type Verdict } from './checker.js';
+import { believedEnd, type LeaseSpan, type RunModel } from './model.js';
 import { isOfMaster, type Phase, PHASES, Weather } from './weather.js';
 
 export interface Latency {

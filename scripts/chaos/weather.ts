@@ -37,7 +37,9 @@ export class Weather {
 
   /** The lines that say so, when no quorum can have answered between two times. */
   majorityCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
-    const through = this.#masterSpans.filter(({ struckT, mendT }) => struckT < fromT && mendT > toT);
+    const through = this.#masterSpans.filter(
+      ({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && kind !== 'cut-pushes', // which votes
+    );
     return through.length > this.#masters - this.#quorum ? through.map(({ place }) => place) : undefined;
   }
 

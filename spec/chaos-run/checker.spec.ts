@@ -104,6 +104,30 @@ describe('chaos run: the checker', () => {
     expect(found(files, [...heal, ...crash]).kinds).to.deep.equal([]);
   });
 
+  it('no progress: a key that nobody holds while somebody waits for it, one after another', () => {
+    const ask = (op: number, t: number) =>
+      ({ e: 'ask', t, op, how: 'acquire', keys: ['k1'], boundMs: 5_000 }) as const;
+    const no = (op: number, t: number) => ({ e: 'no', t, op, code: 'LOCK_TAKEN' }) as const;
+    const one = life([...first, ask(2, 2_000), no(2, 7_000), ask(3, 7_100), no(3, 12_000)]);
+    const { kinds, places } = found({ 'c1.1': one });
+    expect(kinds).to.deep.equal(['no progress']);
+    expect(places).to.deep.equal(['c1.1.jsonl:6', 'c1.1.jsonl:8']);
+    const served = lease('c2.1', { op: 1, askT: 6_000, t: 6_001, until: 7_000, fence: 11 });
+    expect(found({ 'c1.1': one, 'c2.1': life(served) }).kinds).to.deep.equal([]);
+    const late = life([...first, ask(2, 2_000), no(2, 7_000), ask(3, 8_000), no(3, 12_000)]);
+    expect(found({ 'c1.1': late }).kinds, 'nobody waits').to.deep.equal([]);
+  });
+
+  it('no progress: not while a majority is faulty; a lock is granted where only pushes are cut', () => {
+    const ask = { e: 'ask', t: 2_000, op: 2, how: 'using', keys: ['k1'], boundMs: 20_000 } as const;
+    const one = life([...first, ask, { e: 'no', t: 20_000, op: 2, code: 'LOCK_TAKEN' }]);
+    const cut = (kind: 'cut' | 'cut-pushes') =>
+      ['m1', 'm2'].flatMap((name) => fault(name, kind, [70, 80, 19_000, 19_001]));
+    expect(found({ 'c1.1': one }).kinds).to.deep.equal(['no progress']);
+    expect(found({ 'c1.1': one }, cut('cut')).kinds).to.deep.equal(['no quorum']);
+    expect(found({ 'c1.1': one }, cut('cut-pushes')).kinds).to.deep.equal([]);
+  });
+
   it('error, exit, keys left, hand-over, unfounded: each is told', () => {
     const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
     const no = (code: string) => ({ e: 'no', t: 200, op: 9, code }) as const;

@@ -20,7 +20,7 @@ describe('chaos run: the plan', () => {
 
   it('has every kind of fault within ten minutes, majorities seldom, and ends in time', () => {
     const { masters, clients } = drawPlan(TERMS);
-    expect(new Set(masters.map(({ kind }) => kind)).size).to.equal(7);
+    expect(new Set(masters.map(({ kind }) => kind)).size).to.equal(8);
     expect(new Set(clients.map(({ kind }) => kind)).size).to.equal(2);
     expect(new Set(masters.map(({ data }) => data)).size).to.equal(3);
     const majorities = masters.filter(({ masters }) => masters.length > 2).length;

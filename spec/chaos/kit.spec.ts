@@ -4,9 +4,10 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Batch, LESSON } from '../../lib/batch.js';
 import { plainClaim, release, undo } from '../../lib/request.js';
-import { SCRIPTS } from '../../lib/scripts.js';
+import { HELLO, SCRIPTS } from '../../lib/scripts.js';
 import { scriptDigest } from '../../lib/transport.js';
 import { plainScope } from '../support/commands.js';
+import { CLIENT_KINDS } from '../support/real.js';
 import { kindsOf } from './kit/commands.js';
 import { type ChaosMasters, startChaosMasters } from './kit/masters.js';
 import type { TrapOptions } from './kit/proxy.js';
@@ -63,6 +64,16 @@ describe('chaos kit: RESP', () => {
     expect(seen.length).to.equal(REPLIES.length);
   });
 
+  it('what a subscription tells, in RESP2 and RESP3', () => {
+    const message = (kind: string): string => `${kind}3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$3\r\na\r\n\r\n`;
+    const confirmation = '*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n';
+    const told = (text: string) => new Replies().feed(Buffer.from(text)).map((reply) => reply.told);
+    for (const kind of ['*', '>']) expect(told(message(kind))).to.deep.equal([['message', 'ch', 'a\r\n']]);
+    expect(told(confirmation)[0]?.slice(0, 2)).to.deep.equal(['subscribe', 'ch']);
+    for (const text of ['*2\r\n$1\r\na\r\n$7\r\nmessage\r\n', '$7\r\nmessage\r\n', '*0\r\n', '*-1\r\n'])
+      expect(told(text)).to.deep.equal([undefined]);
+  });
+
   it('what is no RESP is refused', () => {
     expect(() => new Replies().feed(Buffer.from('HTTP/1.1 200 OK\r\n'))).to.throw('not a RESP reply');
     expect(() => new Replies().feed(Buffer.from('$x\r\n'))).to.throw('not a RESP length');
@@ -88,6 +99,15 @@ describe('chaos kit: which request a command is', () => {
     ]) {
       expect(kindsOf(words)).to.deep.equal(['other']);
     }
+  });
+
+  it('what goes over a connection that subscribes', () => {
+    expect(kindsOf(['SUBSCRIBE', 'ch'])).to.deep.equal(['subscribe']);
+    expect(kindsOf(['evalsha', scriptDigest(HELLO.source), '0', 'ch'])).to.deep.equal(['hello']);
+    const kinds = ['g 7 c:s k', 'w c:s k', 'i 7 c:s k', '', 'else'].flatMap((text) =>
+      kindsOf(['message', 'ch', text]),
+    );
+    expect(kinds).to.deep.equal(['reserved', 'first', 'inquiry', 'echo', 'other']);
   });
 
   it('a batch holds the kinds of its entries', () => {
@@ -221,4 +241,75 @@ describe('chaos kit: points and actions on a real server', () => {
     trap.release();
     expect([await set, await client.get('k')]).to.deep.equal(['OK', '1']);
   });
+
+  for (const kind of CLIENT_KINDS) {
+    describe(`pushes to ${kind.name}`, () => {
+      let subscriber: Subscriber;
+      let heard: string[];
+      beforeEach(async () => {
+        heard = [];
+        subscriber = kind.open(masterOf().port) as unknown as Subscriber; // of either version
+        subscriber.on('message', (_channel, text) => heard.push(text));
+        await subscriber.subscribe('ch');
+      });
+      afterEach(() => subscriber.disconnect());
+
+      const onPush = (options: Pick<TrapOptions, 'point' | 'action'>) =>
+        masterOf().proxy.trap({ ...options, match: ([name, , text]) => name === 'message' && text === 'b' });
+      const publish = (...texts: readonly string[]) =>
+        Promise.all(texts.map((text) => hand.publish('ch', text)));
+
+      it('delay: it and those after it come when they are let go', async () => {
+        const trap = onPush({ point: 'after-run', action: 'delay' });
+        await publish('a', 'b', 'c');
+        await trap.sprung;
+        await eventually('what came before it', () => heard.length === 1);
+        trap.release();
+        await eventually('the others', () => heard.join() === 'a,b,c');
+      });
+
+      for (const [point, seen] of [
+        ['after-run', 'a'],
+        ['mid-reply', 'a'],
+        ['after-reply', 'a,b'],
+      ] as const) {
+        it(`${point}, close: it breaks this connection, and no other`, async () => {
+          const trap = onPush({ point, action: 'close' });
+          const closed = once(subscriber as unknown as NodeJS.EventEmitter, 'close');
+          await publish('a', 'b', 'c');
+          await trap.sprung;
+          await closed;
+          expect(heard.join()).to.equal(seen);
+          expect([client.status, await client.ping()]).to.deep.equal(['ready', 'PONG']);
+        });
+      }
+
+      it('cut pushes: on connections that subscribe nothing comes in, also on later ones, until it is healed', async () => {
+        const later = kind.open(masterOf().port) as unknown as Subscriber;
+        masterOf().proxy.cutPushes();
+        void later.subscribe('ch').catch(() => undefined);
+        await eventually('both to subscribe', async () => {
+          const [, count] = (await hand.call('PUBSUB', 'NUMSUB', 'ch')) as [string, number]; // as Redis answers it
+          return count === 2;
+        });
+        await publish('a', 'b');
+        expect(await client.ping()).to.equal('PONG');
+        expect([heard, subscriber.status, later.status]).to.deep.equal([[], 'ready', 'ready']);
+        await masterOf().heal();
+        await eventually('pushes again', async () => {
+          await publish('c');
+          return heard.includes('c');
+        });
+        later.disconnect();
+      });
+    });
+  }
 });
+
+/** What a spec does to a client that subscribes. */
+interface Subscriber {
+  readonly status: string;
+  on(event: 'message', listener: (channel: string, text: string) => void): unknown;
+  subscribe(channel: string): Promise<unknown>;
+  disconnect(): void;
+}

@@ -3,13 +3,19 @@
  * QUORATE_CHAOS=all), mixed faults and majorities by seed. One case again: QUORATE_CHAOS_CASE='3/extend/m1:after-run:drop'.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { minorities, mixed, parseCase, quorumOf, randomOf, sample } from './kit/cases.js';
+import { MOMENTS, minorities, mixed, parseCase, quorumOf, randomOf, sample } from './kit/cases.js';
 import { runAll } from './kit/run.js';
 import { Table } from './kit/table.js';
 
 const SAMPLE_OF_FIVE = 48;
 const MIXED = 12;
 const MAJORITIES = 10;
+/** Waits in line, on top. */
+const LINE_GROUPS = 8;
+const LINE_SAMPLE_OF_FIVE = 24;
+const LINE_MAJORITIES = 8;
+/** Where a majority hands over to the second, nobody yields. */
+const WITH_MAJORITIES = MOMENTS.filter((moment) => moment !== 'yield');
 const ALL_FACTOR = 16;
 const LIMIT_MS = 1_800_000;
 
@@ -40,8 +46,22 @@ describe('chaos at every point of an exchange', function () {
     const some = nodes - quorumOf(nodes);
     if (some > 1)
       it(`N=${nodes}: different faults on a minority at once (seed ${seed})`, () =>
-        runAll(mixed(nodes, some, MIXED * factor, drawFor(nodes, 1)), table));
+        runAll(mixed({ nodes, faulty: some, count: MIXED * factor }, drawFor(nodes, 1)), table));
     it(`N=${nodes}: faults on a majority: never an invalid lease, and it works after (seed ${seed})`, () =>
-      runAll(mixed(nodes, some + 1, MAJORITIES * factor, drawFor(nodes, 2)), table));
+      runAll(mixed({ nodes, faulty: some + 1, count: MAJORITIES * factor }, drawFor(nodes, 2)), table));
+  }
+
+  it('N=3: every point and action at every moment of a wait in line, on each master', () =>
+    runAll(minorities(3, MOMENTS), table, { groups: LINE_GROUPS }));
+  it(`N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, moments of a wait and minorities (seed ${seed})`, () => {
+    const all = minorities(5, MOMENTS);
+    return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_FIVE, drawFor(5, 3)), table);
+  });
+  for (const nodes of [3, 5]) {
+    it(`N=${nodes}: faults on a majority while two wait in line: served when they are mended (seed ${seed})`, () => {
+      const count = LINE_MAJORITIES * factor;
+      const terms = { nodes, faulty: quorumOf(nodes), count, operations: WITH_MAJORITIES };
+      return runAll(mixed(terms, drawFor(nodes, 4)), table);
+    });
   }
 });

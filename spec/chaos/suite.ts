@@ -4,25 +4,16 @@
  */
 import { once } from 'node:events';
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../lib/options.js';
-import { Redlock } from '../../lib/redlock.js';
-import { byHand, CLIENT_KINDS, type ClientKind } from '../support/real.js';
+import type { Redlock } from '../../lib/redlock.js';
+import { CLIENT_KINDS, type ClientKind } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
-import { type Kind, kindsOf } from './kit/commands.js';
-import {
-  type ChaosBackend,
-  type ChaosMaster,
-  type ChaosMasters,
-  type Data,
-  startChaosMasters,
-} from './kit/masters.js';
-import { eventually, type Guest } from './kit/stage.js';
+import { Bench } from './kit/bench.js';
+import type { ChaosBackend, ChaosMaster, Data } from './kit/masters.js';
+import type { Guest } from './kit/stage.js';
 
 const NODES = 5;
 const ROUNDS = 5;
-const TTL_MS = 20_000;
-const PATIENT: RedlockOptions = { ttlMs: TTL_MS, nodeTimeoutMs: 2_000 };
 /** Shorter leases than the guard, so that a lease that was forgotten is over when its master votes again. */
 const GUARDED: RedlockOptions = {
   ttlMs: 1_500,
@@ -51,7 +42,7 @@ const TROUBLES: readonly Trouble[] = [
 export function chaosSuite(backend: ChaosBackend): void {
   describe(`chaos over five ${backend === 'process' ? 'processes' : 'containers'}`, function () {
     this.timeout(60_000);
-    const bench = new Bench();
+    const bench = new Bench(NODES);
     before(() => bench.start(backend));
     after(() => bench.stop());
     afterEach(() => bench.close());
@@ -72,78 +63,6 @@ export function chaosSuite(backend: ChaosBackend): void {
         majorityForgets(bench, data));
     }
   });
-}
-
-class Bench {
-  #masters: ChaosMasters | undefined;
-  #hands: Redis[] = [];
-  #guests: Guest[] = [];
-  #next = 0;
-
-  async start(backend: ChaosBackend): Promise<void> {
-    this.#masters = await startChaosMasters(NODES, { backend, persist: true });
-    this.#hands = this.list.map(({ directPort }) => byHand(directPort));
-  }
-
-  async stop(): Promise<void> {
-    for (const hand of this.#hands) hand.disconnect();
-    await this.#masters?.stop();
-  }
-
-  get list(): readonly ChaosMaster[] {
-    if (this.#masters === undefined) throw new Error('the masters were not started');
-    return this.#masters.list;
-  }
-
-  resource(): string {
-    return `job:${++this.#next}`;
-  }
-
-  async open(kind: ClientKind | undefined = CLIENT_KINDS[0], options = PATIENT): Promise<Guest> {
-    if (kind === undefined) throw new Error('there are two kinds');
-    const clients = this.list.map(({ port }) => kind.open(port));
-    const guest = { clients, redlock: new Redlock(clients, options) };
-    this.#guests.push(guest);
-    await this.untilReady(guest);
-    return guest;
-  }
-
-  async untilReady({ clients }: Guest): Promise<void> {
-    await eventually('the clients to be connected', () => clients.every(({ status }) => status === 'ready'));
-  }
-
-  async close(): Promise<void> {
-    for (const { redlock, clients } of this.#guests.splice(0)) {
-      await redlock.close();
-      for (const client of clients) client.disconnect();
-    }
-  }
-
-  /** No lock is left anywhere; counters and markers stay. */
-  async untilEmpty(): Promise<void> {
-    for (const [i, hand] of this.#hands.entries())
-      await eventually(`master ${i + 1} to hold no vote`, async () => {
-        if (hand.status !== 'ready') return false;
-        return (await hand.keys('*')).every((key) => key.startsWith('quorate:'));
-      });
-  }
-
-  /** Holds back the first answer of that kind, does the deed meanwhile, and lets go. */
-  async during(kind: Kind, call: () => Promise<unknown>, deed: () => Promise<void>): Promise<void> {
-    const [first] = this.list;
-    const trap = first?.proxy.trap({
-      point: 'after-run',
-      action: 'delay',
-      match: (words) => kindsOf(words).includes(kind),
-    });
-    const done = call();
-    const settled = done.catch(() => undefined); // awaited below; no rejection goes unhandled meanwhile
-    await trap?.sprung;
-    await deed();
-    trap?.release();
-    await settled;
-    await done;
-  }
 }
 
 async function locksGoOn(bench: Bench, { redlock }: Guest): Promise<void> {

@@ -1,3 +1,5 @@
+import { lineSuite } from '../chaos/line-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
 
 chaosSuite('container');
+lineSuite('container');

@@ -17,5 +17,6 @@ describe('chaos at points of an exchange, over three containers', function () {
   it(`a sample of points, actions and operations (seed ${seed})`, () =>
     runAll(sample(minorities(3), CASES, random), table, terms));
 
-  it(`faults on a majority (seed ${seed})`, () => runAll(mixed(3, 2, MAJORITIES, random), table, terms));
+  it(`faults on a majority (seed ${seed})`, () =>
+    runAll(mixed({ nodes: 3, faulty: 2, count: MAJORITIES }, random), table, terms));
 });

@@ -290,6 +290,7 @@ function begin() {
     'freeze',
     'cut',
     'half',
+    'pushes',
     'unplug',
     'pause',
     'fault',

@@ -1,4 +1,5 @@
 /** Which faults are tried, each with a name that says all of it: `3/extend/m1:after-run:drop+m3:mid-reply:kill`. */
+import type { Kind } from './commands.js';
 import { type Action, ACTIONS, type Point, POINTS } from './proxy.js';
 
 export const OPERATIONS = ['acquire', 'accept', 'extend', 'release', 'many'] as const;
@@ -6,7 +7,44 @@ export const OPERATIONS = ['acquire', 'accept', 'extend', 'release', 'many'] as 
  * `accept` is an acquisition whose fence needs an acceptance round; the fault is in that round. `many` are several
  * acquisitions at once; the fault is at the call that they share.
  */
-export type Operation = (typeof OPERATIONS)[number];
+export type Operation = (typeof OPERATIONS)[number] | Moment;
+
+export const MOMENTS = ['subscribe', 'queue', 'reserved', 'turn', 'yield', 'hand-over'] as const;
+/**
+ * What happens in a wait in line, in its order: the first waiter opens its connection for pushes, queues, is told of its
+ * reservation, and claims; `yield` is that of the second one, and `hand-over` the holder's release.
+ */
+export type Moment = (typeof MOMENTS)[number];
+
+const EXCHANGE: readonly Point[] = ['before-request', 'after-run', 'mid-reply'];
+/** A push has no request, and something may happen right after it; the connection for pushes is made when it is needed. */
+const POINTS_OF: Readonly<Partial<Record<Operation, readonly Point[]>>> = {
+  subscribe: ['at-connect', ...EXCHANGE],
+  reserved: ['after-run', 'mid-reply', 'after-reply'],
+};
+
+/** Of the request or the push that the fault is at. */
+export const KINDS: Readonly<Record<Operation, Kind>> = {
+  acquire: 'claim',
+  accept: 'accept',
+  extend: 'extend',
+  release: 'release',
+  many: 'batch',
+  subscribe: 'subscribe',
+  queue: 'queue',
+  reserved: 'reserved',
+  turn: 'claim',
+  yield: 'yield',
+  'hand-over': 'release',
+};
+
+export function isMoment(operation: Operation): operation is Moment {
+  return MOMENTS.some((moment) => moment === operation);
+}
+
+export function pointsOf(operation: Operation): readonly Point[] {
+  return POINTS_OF[operation] ?? (isMoment(operation) ? EXCHANGE : ['at-connect', ...EXCHANGE]);
+}
 
 export interface Fault {
   /** Counted from 0. */
@@ -23,6 +61,16 @@ export interface Case {
 
 export const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 
+export function isMinority({ nodes, faults }: Case): boolean {
+  return faults.length <= nodes - quorumOf(nodes);
+}
+
+/** The masters that nothing is done to. */
+export function healthy({ nodes, faults }: Case): number[] {
+  const all = Array.from({ length: nodes }, (_, i) => i);
+  return all.filter((i) => !faults.some(({ master }) => master === i));
+}
+
 export function nameOf({ nodes, operation, faults }: Case): string {
   const list = faults.map(({ master, point, action }) => `m${master + 1}:${point}:${action}`);
   return `${nodes}/${operation}/${list.join('+')}`;
@@ -38,7 +86,7 @@ export function parseCase(name: string): Case {
   const [nodes, operation, faults = ''] = name.split('/');
   return {
     nodes: Number(nodes),
-    operation: oneOf('operation', OPERATIONS, operation),
+    operation: oneOf<Operation>('operation', [...OPERATIONS, ...MOMENTS], operation),
     faults: faults.split('+').map((fault) => {
       const [master = '', point, action] = fault.split(':');
       return {
@@ -61,10 +109,10 @@ function subsets(nodes: number, most: number): number[][] {
 }
 
 /** Every point × action × operation on every subset of a minority, the same fault on each master of the subset. */
-export function minorities(nodes: number): Case[] {
+export function minorities(nodes: number, operations: readonly Operation[] = OPERATIONS): Case[] {
   const sets = subsets(nodes, nodes - quorumOf(nodes));
-  return OPERATIONS.flatMap((operation) =>
-    POINTS.flatMap((point) =>
+  return operations.flatMap((operation) =>
+    pointsOf(operation).flatMap((point) =>
       ACTIONS.flatMap((action) =>
         sets.map((set) => ({
           nodes,
@@ -100,16 +148,28 @@ function pick<T>(list: readonly T[], random: () => number): T {
   return one;
 }
 
-/** Different faults on so many masters at once. */
-export function mixed(nodes: number, faulty: number, count: number, random: () => number): Case[] {
+export interface Mixture {
+  readonly nodes: number;
+  /** So many masters at once. */
+  readonly faulty: number;
+  readonly count: number;
+  /** @default OPERATIONS */
+  readonly operations?: readonly Operation[];
+}
+
+/** Different faults on several masters at once. */
+export function mixed(
+  { nodes, faulty, count, operations = OPERATIONS }: Mixture,
+  random: () => number,
+): Case[] {
   const masters = Array.from({ length: nodes }, (_, i) => i);
-  return Array.from({ length: count }, () => ({
-    nodes,
-    operation: pick(OPERATIONS, random),
-    faults: sample(masters, faulty, random).map((master) => ({
+  return Array.from({ length: count }, () => {
+    const operation = pick(operations, random);
+    const faults = sample(masters, faulty, random).map((master) => ({
       master,
-      point: pick(POINTS, random),
+      point: pick(pointsOf(operation), random),
       action: pick(ACTIONS, random),
-    })),
-  }));
+    }));
+    return { nodes, operation, faults };
+  });
 }

@@ -1,11 +1,31 @@
-/** Which of the library's requests a command holds, by the text or the hash of its script; a batch holds several. */
+/**
+ * Which of the library's requests a command holds, by the text or the hash of its script; a batch holds several. A push is
+ * known by its text.
+ */
 import { createHash } from 'node:crypto';
 import { SCRIPTS } from '../../../lib/scripts.js';
 import { entriesOf } from '../../../lib/testing/entries.js';
+import { readPush } from '../../../lib/pushes.js';
 import type { Command } from '../../../lib/transport.js';
 
 export type Kind =
-  'claim' | 'accept' | 'undo' | 'release' | 'extend' | 'batch' | 'vouch' | 'bootstrap' | 'inspect' | 'other';
+  | 'claim'
+  | 'accept'
+  | 'undo'
+  | 'release'
+  | 'extend'
+  | 'batch'
+  | 'vouch'
+  | 'bootstrap'
+  | 'hello'
+  | 'queue'
+  | 'yield'
+  | 'inspect'
+  | 'subscribe'
+  | PushKind
+  | 'other';
+/** `echo` is the message to oneself by which a subscription is proven. */
+export type PushKind = 'reserved' | 'first' | 'inquiry' | 'echo';
 
 const KINDS = new Map<string, Kind>(
   SCRIPTS.flatMap(({ name, source }) => [
@@ -17,20 +37,32 @@ const KINDS = new Map<string, Kind>(
 /** The kinds of a command's entries, and `batch` before them where it is one. */
 export function kindsOf(words: readonly string[]): Kind[] {
   const [name = '', ...args] = words;
+  if (name === 'message') return [pushKind(args[1] ?? '')];
   const command = { name: name.toLowerCase(), args } as Command; // of other names nothing is known
   const kind = kindOf(command);
   return kind === 'batch' ? [kind, ...entriesOf(command).map(kindOf)] : [kind];
 }
 
+function pushKind(text: string): Kind {
+  return text === '' ? 'echo' : (readPush(text)?.kind ?? 'other');
+}
+
 function kindOf({ name, args }: Command): Kind {
   const [script = '', keys = '0'] = args;
+  if ((name as string) === 'subscribe') return 'subscribe'; // the cast: it is not the lock's own connection
   switch (name) {
     case 'eval':
     case 'evalsha':
-      return keys === '0' ? 'other' : (KINDS.get(script) ?? 'other'); // on no keys a script is only made known
+      return keys === '0' ? lonely(script) : (KINDS.get(script) ?? 'other');
     case 'set': // a plain claim is SET key token NX PX ttl
       return args.slice(2).some((word) => word.toLowerCase() === 'nx') ? 'claim' : 'other';
     default:
       return 'other';
   }
+}
+
+/** On no keys a script is only made known, but for the one that needs none. */
+function lonely(script: string): Kind {
+  const kind = KINDS.get(script);
+  return kind === 'hello' ? kind : 'other';
 }

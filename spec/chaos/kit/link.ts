@@ -1,8 +1,11 @@
-/** One client's connection through the proxy: two streams of messages, each handled in order, one at a time. */
+/**
+ * One client's connection through the proxy: two streams of messages, each handled in order, one at a time. One that
+ * subscribes carries pushes from then on: each is a message of its own, which answers nothing.
+ */
 import { connect, type Socket } from 'node:net';
 import { HOST } from '../../../scripts/masters/wait.js';
 import type { Point, Target, Trap } from './proxy.js';
-import { Replies, Requests } from './resp.js';
+import { Replies, type Reply, Requests } from './resp.js';
 
 export type Direction = 'to-master' | 'to-client';
 
@@ -10,6 +13,8 @@ export interface LinkGround {
   readonly trapAt: (point: Point, words: readonly string[]) => Trap | undefined;
   readonly cut: (direction: Direction) => void;
   readonly isCut: (direction: Direction) => boolean;
+  /** Pushes are swallowed. */
+  readonly isWithoutPushes: () => boolean;
   readonly target: Target;
   readonly onClose: () => void;
 }
@@ -30,6 +35,8 @@ export class Link {
   };
   #isOver = false;
   hasLost = false;
+  /** It subscribes: what comes in are pushes. */
+  isForPushes = false;
 
   constructor(client: Socket, masterPort: number, ground: LinkGround) {
     this.#client = client;
@@ -56,7 +63,7 @@ export class Link {
     this.#client.on('end', () => this.#queue('to-master', () => void this.#master.end()));
     this.#master.on('data', (chunk: Buffer) => {
       this.#queue('to-client', async () => {
-        for (const { bytes, isPush } of this.#replies.feed(chunk)) await this.#reply(bytes, isPush);
+        for (const reply of this.#replies.feed(chunk)) await this.#reply(reply);
       });
     });
     this.#master.on('end', () => this.#queue('to-client', () => void this.#client.end()));
@@ -91,22 +98,35 @@ export class Link {
   }
 
   async #request(bytes: Buffer, words: readonly string[]): Promise<void> {
+    if (words[0]?.toLowerCase() === 'subscribe') {
+      this.isForPushes = true;
+      if (this.#ground.isWithoutPushes()) this.mute('to-client');
+    }
     const trap = this.#ground.trapAt('before-request', words);
     if (trap !== undefined) await this.#act(trap, 'to-master');
     if (this.#write('to-master', bytes)) this.#asked.push(words);
   }
 
-  async #reply(bytes: Buffer, isPush: boolean): Promise<void> {
-    const words = isPush ? undefined : this.#asked.shift();
+  /** A push is known to traps by its own words, a reply by those of its request. */
+  async #reply({ bytes, told, isPush }: Reply): Promise<void> {
+    const words = this.#isMessage(told, isPush) ? told : this.#asked.shift();
     if (words === undefined) return void this.#write('to-client', bytes);
     const whole = this.#ground.trapAt('after-run', words);
     if (whole !== undefined) await this.#act(whole, 'to-client');
     const half = this.#ground.trapAt('mid-reply', words);
-    if (half === undefined) return void this.#write('to-client', bytes);
-    const middle = Math.ceil(bytes.length / 2);
+    const middle = half === undefined ? bytes.length : Math.ceil(bytes.length / 2);
     this.#write('to-client', bytes.subarray(0, middle));
-    await this.#act(half, 'to-client');
-    this.#write('to-client', bytes.subarray(middle));
+    if (half !== undefined) {
+      await this.#act(half, 'to-client');
+      this.#write('to-client', bytes.subarray(middle));
+    }
+    const after = this.#ground.trapAt('after-reply', words);
+    if (after !== undefined) await this.#act(after, 'to-client');
+  }
+
+  /** In RESP3 a confirmation is sent as a push, and answers its request all the same. */
+  #isMessage(told: readonly string[] | undefined, isPush: boolean): boolean {
+    return this.isForPushes && told !== undefined ? told[0] === 'message' : isPush;
   }
 
   /** Does what the trap says to what comes next in this direction. */

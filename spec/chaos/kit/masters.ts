@@ -29,9 +29,11 @@ export interface ChaosMaster {
   restart(data: Data): Promise<void>;
   /** Bytes are swallowed, connections stay open; nothing new gets through. */
   cut(direction?: Direction | 'both'): void;
+  /** Pushes are swallowed, all else gets through: only those who wait in line notice. */
+  cutPushes(): void;
   /** Existing connections are closed, new ones refused. */
   unplug(): Promise<void>;
-  /** Undoes cut, unplug and traps. Connections that lost bytes are closed, since replies are matched by order. */
+  /** Undoes cuts, unplug and traps. Connections that lost bytes are closed, since replies are matched by order. */
   heal(): Promise<void>;
 }
 
@@ -156,6 +158,10 @@ class ProxiedMaster implements ChaosMaster {
 
   cut(direction: Direction | 'both' = 'both'): void {
     this.proxy.cut(direction);
+  }
+
+  cutPushes(): void {
+    this.proxy.cutPushes();
   }
 
   async unplug(): Promise<void> {

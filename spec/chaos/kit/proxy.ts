@@ -2,7 +2,7 @@
  * A TCP proxy before one master that understands RESP, and can act at an exact point of an exchange.
  *
  * Replies are matched by order, so bytes that vanish take all that follows them in that direction with them; the
- * connection is closed when it is healed. Subscriptions in RESP2 are not understood: their messages answer nothing.
+ * connection is closed when it is healed. Of a connection that subscribes, pushes can be struck by themselves.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -11,8 +11,11 @@ import { type Direction, Link } from './link.js';
 
 export type { Direction } from './link.js';
 
-export const POINTS = ['at-connect', 'before-request', 'after-run', 'mid-reply'] as const;
-/** Where in an exchange: the request is here, not delivered · the reply is here, not forwarded · half of it is forwarded. */
+export const POINTS = ['at-connect', 'before-request', 'after-run', 'mid-reply', 'after-reply'] as const;
+/**
+ * Where in an exchange: the request is here, not delivered · the reply is here, not forwarded · half of it is forwarded ·
+ * all of it is. A push is a reply without a request.
+ */
 export type Point = (typeof POINTS)[number];
 
 export const ACTIONS = [
@@ -97,6 +100,7 @@ export class Proxy {
   readonly #target: Target;
   readonly #links = new Set<Link>();
   readonly #cuts = new Set<Direction>();
+  #isWithoutPushes = false;
   readonly #traps = new Set<Trap>();
   #server: Server | undefined;
 
@@ -141,6 +145,17 @@ export class Proxy {
     }
   }
 
+  /** Only on connections that subscribe, new ones too: nothing of what the master says gets through. */
+  cutPushes(): void {
+    this.#isWithoutPushes = true;
+    for (const link of this.#links) if (link.isForPushes) link.mute('to-client');
+  }
+
+  /** Closes the connections that subscribe. */
+  closePushes(): void {
+    for (const link of this.#links) if (link.isForPushes) link.destroy();
+  }
+
   /** Closes all connections and refuses new ones. */
   async unplug(): Promise<void> {
     const server = this.#server;
@@ -158,6 +173,7 @@ export class Proxy {
   /** Undoes cuts, unplugging and traps. Connections that lost bytes are closed. */
   async heal(): Promise<void> {
     this.#cuts.clear();
+    this.#isWithoutPushes = false;
     for (const trap of this.#traps) trap.release();
     this.#traps.clear();
     for (const link of this.#links) link.heal();
@@ -184,6 +200,7 @@ export class Proxy {
       },
       cut: (direction) => this.cut(direction),
       isCut: (direction) => this.#cuts.has(direction),
+      isWithoutPushes: () => this.#isWithoutPushes,
       target: this.#target,
       onClose: () => this.#links.delete(link),
     });

@@ -13,6 +13,8 @@ export interface Request {
 
 export interface Reply {
   readonly bytes: Buffer;
+  /** What a subscription tells: `message`, its channel, the text; or `subscribe`. Of RESP2, any array that begins so. */
+  readonly told: readonly string[] | undefined;
   /** Sent by the server on its own account: it answers no request. */
   readonly isPush: boolean;
 }
@@ -32,6 +34,23 @@ function lengthIn(text: string): number {
   const length = Number(text);
   if (!Number.isInteger(length) || length < -1) throw new Error(`not a RESP length: ${text}`);
   return length;
+}
+
+const TOLD = ['message', 'subscribe', 'unsubscribe'];
+
+/** The texts of an array or a push that a subscription tells; undefined for anything else. */
+function toldBy(bytes: Buffer): string[] | undefined {
+  if (bytes[0] !== '*'.charCodeAt(0) && bytes[0] !== '>'.charCodeAt(0)) return undefined;
+  const texts: string[] = [];
+  let at = lineEnd(bytes, 0) ?? bytes.length;
+  while (at < bytes.length) {
+    const end = replyEnd(bytes, at) ?? bytes.length;
+    const head = lineEnd(bytes, at) ?? end;
+    texts.push(bytes.toString('utf8', head, Math.max(head, end - 2)));
+    if (!TOLD.includes(texts[0] ?? '')) return undefined;
+    at = end;
+  }
+  return texts.length === 0 ? undefined : texts;
 }
 
 /** Where the reply that begins at `start` ends; undefined while it is incomplete. */
@@ -129,9 +148,9 @@ export class Replies extends Collector<Reply> {
   constructor() {
     super((buffer) => {
       const end = replyEnd(buffer);
-      return end === undefined
-        ? undefined
-        : { bytes: buffer.subarray(0, end), isPush: buffer[0] === '>'.charCodeAt(0) };
+      if (end === undefined) return undefined;
+      const bytes = buffer.subarray(0, end);
+      return { bytes, told: toldBy(bytes), isPush: buffer[0] === '>'.charCodeAt(0) };
     });
   }
 }

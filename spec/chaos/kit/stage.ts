@@ -113,8 +113,24 @@ export class Stage {
     });
   }
 
-  /** Ends all faults; resolves when all masters answer and the guest's clients are connected. */
-  async heal(traps: readonly Trap[], guest: Guest): Promise<void> {
+  /** Ends all faults; resolves when all masters answer, and the guests know it. */
+  async heal(traps: readonly Trap[], guests: readonly Guest[]): Promise<void> {
+    await this.#mend(traps);
+    // a client may still call itself ready whose connection was just closed: what it hears tells
+    await Promise.all(
+      guests.map(({ redlock }) =>
+        eventually('the clients to be back', async () => {
+          const { nodes } = await redlock.inspect('nothing');
+          return nodes.every(({ state }) => state !== 'unknown');
+        }),
+      ),
+    );
+    await Promise.all(
+      this.hands.map((hand) => eventually('a look at each master', () => hand.status === 'ready')),
+    );
+  }
+
+  async #mend(traps: readonly Trap[]): Promise<void> {
     for (const trap of traps) trap.disarm();
     // a fault that is under way, of a majority's, would come after its healing
     await Promise.all(
@@ -131,16 +147,6 @@ export class Stage {
       if (trap.options.action === 'freeze') await master.thaw();
     }
     await Promise.all(this.masters.list.map((master) => master.heal()));
-    // a client may still call itself ready whose connection was just closed: the proxies know better
-    await eventually(
-      'the clients to be back',
-      () =>
-        this.masters.list.every(({ proxy }) => proxy.connections === 1) &&
-        guest.clients.every(({ status }) => status === 'ready'),
-    );
-    await Promise.all(
-      this.hands.map((hand) => eventually('a look at each master', () => hand.status === 'ready')),
-    );
   }
 
   /** The time left of the resource's vote on each master; below 0 where there is none. */

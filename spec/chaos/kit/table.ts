@@ -1,11 +1,21 @@
 /** What was tried at each point with each action, and what it cost. */
-import { type Case, nameOf } from './cases.js';
-import { type Action, ACTIONS, type Point, POINTS } from './proxy.js';
+import { type Case, type Fault, isMoment, MOMENTS, nameOf, pointsOf } from './cases.js';
+import { type Action, ACTIONS, POINTS } from './proxy.js';
 import type { Verdict } from './trial.js';
 
 interface Cell {
   cases: number;
   violations: number;
+}
+
+/** A wait in line has its points at each of its moments. */
+const ROWS = [
+  ...POINTS,
+  ...MOMENTS.flatMap((moment) => pointsOf(moment).map((point) => `${moment} ${point}`)),
+];
+
+function rowOf({ operation }: Case, { point }: Fault): string {
+  return isMoment(operation) ? `${operation} ${point}` : point;
 }
 
 export class Table {
@@ -35,7 +45,7 @@ export class Table {
   /** A case with several faults counts once at each of its places. */
   #count(one: Case, violations: number): void {
     this.#cases++;
-    for (const place of new Set(one.faults.map(({ point, action }) => `${point} ${action}`))) {
+    for (const place of new Set(one.faults.map((fault) => `${rowOf(one, fault)} ${fault.action}`))) {
       const cell = this.#cells.get(place) ?? { cases: 0, violations: 0 };
       cell.cases++;
       cell.violations += violations;
@@ -43,8 +53,13 @@ export class Table {
     }
   }
 
-  #cell(point: Point, action: Action): Cell {
-    return this.#cells.get(`${point} ${action}`) ?? { cases: 0, violations: 0 };
+  #cell(row: string, action: Action): Cell {
+    return this.#cells.get(`${row} ${action}`) ?? { cases: 0, violations: 0 };
+  }
+
+  /** Those in which anything was tried. */
+  get #rows(): readonly string[] {
+    return ROWS.filter((row) => ACTIONS.some((action) => this.#cell(row, action).cases > 0));
   }
 
   toJSON(): unknown {
@@ -54,23 +69,23 @@ export class Table {
       outcomes: this.#codes,
       violations: this.#failed,
       notAllSprung: this.#unsprung,
-      places: POINTS.flatMap((point) =>
+      places: this.#rows.flatMap((point) =>
         ACTIONS.map((action) => ({ point, action, ...this.#cell(point, action) })),
       ),
     };
   }
 
   toString(): string {
-    const rows = POINTS.map((point) =>
+    const rows = this.#rows.map((row) =>
       [
-        point.padEnd(16),
+        row.padEnd(26),
         ...ACTIONS.map((action) => {
-          const { cases, violations } = this.#cell(point, action);
+          const { cases, violations } = this.#cell(row, action);
           return `${cases} / ${violations}`.padStart(14);
         }),
       ].join(''),
     );
-    const head = [''.padEnd(16), ...ACTIONS.map((action) => action.padStart(14))].join('');
+    const head = [''.padEnd(26), ...ACTIONS.map((action) => action.padStart(14))].join('');
     const outcomes = Object.entries(this.#codes).map(([code, count]) => `${count} ${code}`);
     return [
       `cases tried / violations, seed ${this.#seed}`,

@@ -2,19 +2,8 @@
 import { expect } from 'chai';
 import { RedlockError } from '../../../lib/errors.js';
 import type { Lease } from '../../../lib/lease.js';
-import type { ClientKind } from '../../support/real.js';
-import { type Case, type Fault, quorumOf } from './cases.js';
-import type { Kind } from './commands.js';
-import {
-  eventually,
-  type Guest,
-  LIMIT_MS,
-  listenersOf,
-  PATIENT_MS,
-  type Stage,
-  TTL_MS,
-  within,
-} from './stage.js';
+import { type Case, type Fault, healthy, isMinority, KINDS, quorumOf } from './cases.js';
+import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, within } from './stage.js';
 import type { Trap } from './proxy.js';
 
 export interface Verdict {
@@ -30,38 +19,8 @@ const ENDS_MS = PATIENT_MS + SLACK_MS;
 /** So many at once share calls. */
 const MANY = 4;
 const GONE_MS = 10_000;
-const KINDS: Readonly<Record<Case['operation'], Kind>> = {
-  acquire: 'claim',
-  accept: 'accept',
-  extend: 'extend',
-  release: 'release',
-  many: 'batch',
-};
 
-let next = 0;
-
-export async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promise<Verdict> {
-  const resource = `chaos-${++next}`;
-  const guest = await stage.open(kind);
-  let verdict: Verdict;
-  try {
-    verdict = await new Trial(stage, one, guest, resource).run();
-    await guest.redlock.close();
-    await eventually('all listeners on the clients to be gone', () =>
-      guest.clients.every((client, i) => listenersOf(client) <= (guest.listeners[i] ?? 0)),
-    );
-  } finally {
-    await guest.redlock.close();
-    for (const client of guest.clients) client.disconnect();
-  }
-  // after a failure the faults still last and hold sockets open: only the failure counts then
-  await eventually('all sockets to be closed', () =>
-    stage.masters.list.every(({ proxy }) => proxy.connections === 0),
-  );
-  return verdict;
-}
-
-class Trial {
+export class Trial {
   readonly #stage: Stage;
   readonly #case: Case;
   readonly #guest: Guest;
@@ -77,10 +36,6 @@ class Trial {
     this.#guest = guest;
     const count = one.operation === 'many' ? MANY : 1;
     this.#resources = Array.from({ length: count }, (_, i) => (i === 0 ? resource : `${resource}-${i}`));
-  }
-
-  get #isMinority(): boolean {
-    return this.#case.faults.length <= this.#case.nodes - quorumOf(this.#case.nodes);
   }
 
   async run(): Promise<Verdict> {
@@ -101,7 +56,7 @@ class Trial {
     await this.#untilSprung();
     for (const lease of leases) await this.#checkExclusion(lease);
     const isSprung = this.#traps.every(({ hasSprung }) => hasSprung);
-    await this.#stage.heal([...this.#traps, ...holding], this.#guest);
+    await this.#stage.heal([...this.#traps, ...holding], [this.#guest]);
     for (const lease of leases) await this.#checkExclusion(lease);
     await within('release', ENDS_MS, Promise.all(leases.map((lease) => lease.release())));
     for (const resource of this.#resources) await this.#untilFree(resource);
@@ -124,12 +79,7 @@ class Trial {
     if (this.#case.operation !== 'accept') return;
     // the faulty ones lowest: whatever votes come first, the fence is then put to each of them
     const faulty = this.#case.faults.map(({ master }) => master);
-    await this.#stage.spread(resource, this.#lastFence, [...faulty, ...this.#healthy()]);
-  }
-
-  #healthy(): number[] {
-    const all = Array.from({ length: this.#case.nodes }, (_, i) => i);
-    return all.filter((i) => !this.#case.faults.some(({ master }) => master === i));
+    await this.#stage.spread(resource, this.#lastFence, [...faulty, ...healthy(this.#case)]);
   }
 
   /** All or, when one fails, none. */
@@ -166,7 +116,7 @@ class Trial {
   #holdAcceptances(): Trap[] {
     const waitFor = this.#traps.filter(({ options }) => options.point !== 'at-connect');
     if (waitFor.length === 0) return [];
-    const held = this.#healthy().map((master) =>
+    const held = healthy(this.#case).map((master) =>
       this.#stage.trap({ master, point: 'before-request', action: 'delay' }, 'accept'),
     );
     void Promise.all(waitFor.map(({ sprung }) => sprung)).then(() => held.forEach((trap) => trap.release()));
@@ -186,7 +136,8 @@ class Trial {
 
   #checkFailure(error: unknown): string {
     if (!RedlockError.is(error)) throw error;
-    if (this.#isMinority) throw new Error(`a minority cost the call: ${error.message}`, { cause: error });
+    if (isMinority(this.#case))
+      throw new Error(`a minority cost the call: ${error.message}`, { cause: error });
     expect(error.code).to.equal('NO_QUORUM');
     expect(error.tally).to.have.length(this.#case.nodes);
     const unknown = error.tally.filter(({ outcome }) => outcome === 'unknown');
@@ -197,7 +148,7 @@ class Trial {
 
   /** All requests of a fan-out go out together; what a majority's faults keep from happening springs nothing. */
   async #untilSprung(): Promise<void> {
-    if (!this.#isMinority) return;
+    if (!isMinority(this.#case)) return;
     for (const [i, trap] of this.#traps.entries())
       await within(`fault ${i + 1} to happen`, LIMIT_MS, trap.sprung);
   }

@@ -1,0 +1,103 @@
+/** One group of masters for a whole suite, and the clients of one test. */
+import type { Redis } from 'ioredis';
+import type { RedlockOptions } from '../../../lib/options.js';
+import { Redlock } from '../../../lib/redlock.js';
+import { byHand, CLIENT_KINDS, type ClientKind } from '../../support/real.js';
+import { type Kind, kindsOf } from './commands.js';
+import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
+import { eventually, type Guest, PATIENT_MS, TTL_MS } from './stage.js';
+
+const PATIENT: RedlockOptions = { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS };
+
+export class Bench {
+  #masters: ChaosMasters | undefined;
+  #hands: Redis[] = [];
+  #guests: Guest[] = [];
+  readonly #nodes: number;
+  #next = 0;
+
+  constructor(nodes: number) {
+    this.#nodes = nodes;
+  }
+
+  async start(backend: ChaosBackend): Promise<void> {
+    this.#masters = await startChaosMasters(this.#nodes, { backend, persist: true });
+    this.#hands = this.list.map(({ directPort }) => byHand(directPort));
+  }
+
+  async stop(): Promise<void> {
+    for (const hand of this.#hands) hand.disconnect();
+    await this.#masters?.stop();
+  }
+
+  get list(): readonly ChaosMaster[] {
+    if (this.#masters === undefined) throw new Error('the masters were not started');
+    return this.#masters.list;
+  }
+
+  /** Each sees one master past its proxy. */
+  get hands(): readonly Redis[] {
+    return this.#hands;
+  }
+
+  hand(master: ChaosMaster): Redis {
+    const hand = this.#hands[this.list.indexOf(master)];
+    if (hand === undefined) throw new Error(`${master.name} is another bench's`);
+    return hand;
+  }
+
+  /** As a program takes them. */
+  get urls(): string {
+    return this.list.map(({ url }) => url).join();
+  }
+
+  resource(): string {
+    return `job:${++this.#next}`;
+  }
+
+  async open(kind: ClientKind | undefined = CLIENT_KINDS[0], options = PATIENT): Promise<Guest> {
+    if (kind === undefined) throw new Error('there are two kinds');
+    const clients = this.list.map(({ port }) => kind.open(port));
+    const guest = { clients, redlock: new Redlock(clients, options) };
+    this.#guests.push(guest);
+    await this.untilReady(guest);
+    return guest;
+  }
+
+  async untilReady({ clients }: Guest): Promise<void> {
+    await eventually('the clients to be connected', () => clients.every(({ status }) => status === 'ready'));
+  }
+
+  async close(): Promise<void> {
+    for (const { redlock, clients } of this.#guests.splice(0)) {
+      await redlock.close();
+      for (const client of clients) client.disconnect();
+    }
+  }
+
+  /** No lock is left anywhere; counters and markers stay. */
+  async untilEmpty(): Promise<void> {
+    for (const [i, hand] of this.#hands.entries())
+      await eventually(`master ${i + 1} to hold no vote`, async () => {
+        if (hand.status !== 'ready') return false;
+        return (await hand.keys('*')).every((key) => key.startsWith('quorate:'));
+      });
+  }
+
+  /** Holds back the first answer of that kind, does the deed meanwhile, and lets go. */
+  async during(kind: Kind, call: () => Promise<unknown>, deed: () => Promise<void>): Promise<void> {
+    const [first] = this.list;
+    const trap = first?.proxy.trap({
+      point: 'after-run',
+      action: 'delay',
+      match: (words) => kindsOf(words).includes(kind),
+    });
+    const done = call();
+    const settled = done.catch(() => undefined); // awaited below; no rejection goes unhandled meanwhile
+    await trap?.sprung;
+    await deed();
+    trap?.release();
+    await settled;
+    await done;
+  }
+}

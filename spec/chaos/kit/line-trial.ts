@@ -1,0 +1,194 @@
+/**
+ * A wait in line with a fault at one of its moments: a holder, and two who wait for it. A minority of faulty masters keeps
+ * nobody from it: both are served while the faults last, in their order. A majority's faults are mended while they wait,
+ * and both are served then.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { RedlockError } from '../../../lib/errors.js';
+import { queueKey, turnKey } from '../../../lib/keys.js';
+import type { Lease } from '../../../lib/lease.js';
+import { type Case, healthy, isMinority, KINDS, quorumOf } from './cases.js';
+import type { Trap } from './proxy.js';
+import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, within } from './stage.js';
+import type { Verdict } from './trial.js';
+
+const WAIT_MS = 15_000;
+/** What a call may take beyond what is promised, on a loaded machine. */
+const SLACK_MS = 2_000;
+const ENDS_MS = PATIENT_MS + SLACK_MS;
+/** Of a majority's faults some keep others from happening: they are waited for no longer than this. */
+const SPRINGS_MS = 1_000;
+
+export interface LineGuests {
+  readonly first: Guest;
+  /** Holds it, and waits for it again behind the first. */
+  readonly other: Guest;
+}
+
+export class LineTrial {
+  readonly #stage: Stage;
+  readonly #case: Case;
+  readonly #guests: LineGuests;
+  readonly #resource: string;
+  readonly #faulty: readonly number[];
+  readonly #healthy: readonly number[];
+  #traps: Trap[] = [];
+  /** Traps that bring about what is struck. */
+  readonly #held: Trap[] = [];
+  readonly #served: string[] = [];
+  #inside = 0;
+  #lastFence = 0;
+
+  constructor(stage: Stage, one: Case, guests: LineGuests, resource: string) {
+    this.#stage = stage;
+    this.#case = one;
+    this.#guests = guests;
+    this.#resource = resource;
+    this.#faulty = one.faults.map(({ master }) => master);
+    this.#healthy = healthy(one);
+  }
+
+  async run(): Promise<Verdict> {
+    const { operation } = this.#case;
+    const { first, other } = this.#guests;
+    const isEarly = operation === 'subscribe' || operation === 'queue';
+    const holder = await other.redlock.acquire(this.#resource, { waitMs: WAIT_MS });
+    this.#noteFence(holder);
+    if (isEarly) this.#arm();
+    const late = operation === 'yield' ? this.#holdQueues() : [];
+    const waits = [this.#wait('first', first)];
+    await this.#inLine(1);
+    waits.push(this.#wait('second', other));
+    await this.#inLine(2);
+    if (!isEarly) this.#arm();
+    const after = operation === 'yield' ? this.#holdReleases() : [];
+    const released = within('release', ENDS_MS, holder.release()).catch((error: unknown) => {
+      if (isMinority(this.#case) || !RedlockError.is(error)) throw error;
+    });
+    if (operation === 'yield') await this.#split(holder, late);
+    await this.#untilSprung();
+    for (const trap of after) trap.release();
+    const isSprung = this.#traps.every(({ hasSprung }) => hasSprung);
+    if (!isMinority(this.#case)) await this.#heal();
+    const limitMs = WAIT_MS + ENDS_MS;
+    await within('the waiters', limitMs, Promise.all(waits));
+    if (this.#isOrderSure) expect(this.#served, 'the order').to.deep.equal(['first', 'second']);
+    await released;
+    if (isMinority(this.#case)) await this.#heal();
+    await this.#nothingLeft();
+    await this.#nextHolder();
+    return { isSprung, code: undefined };
+  }
+
+  /**
+   * A yield that is carried out gives the first one its quorum while a healthy master has not heard of the release: with
+   * the fault, these are two that its claim may not get. It comes back behind the second one then.
+   */
+  get #isOrderSure(): boolean {
+    const { faults, operation } = this.#case;
+    const isCarriedOut = operation === 'yield' && faults.some(({ point }) => point !== 'before-request');
+    return isMinority(this.#case) && !isCarriedOut;
+  }
+
+  #arm(): void {
+    const kind = KINDS[this.#case.operation];
+    this.#traps = this.#case.faults.map((fault) => this.#stage.trap(fault, kind));
+  }
+
+  async #heal(): Promise<void> {
+    await this.#stage.heal([...this.#traps, ...this.#held], Object.values(this.#guests));
+  }
+
+  async #wait(name: string, { redlock }: Guest): Promise<void> {
+    const lease = await redlock.acquire(this.#resource, { waitMs: WAIT_MS });
+    expect(++this.#inside, 'holders at a time').to.equal(1);
+    this.#served.push(name);
+    this.#noteFence(lease);
+    const another = await this.#stage.observer.tryAcquire(this.#resource).catch((error: unknown) => {
+      if (RedlockError.is(error) && error.code === 'NO_QUORUM') return null;
+      throw error;
+    });
+    expect(another, 'a second holder').to.equal(null);
+    lease.assertHeld();
+    this.#inside--;
+    await within('release', ENDS_MS, lease.release());
+  }
+
+  #noteFence({ fence = 0 }: Lease): void {
+    expect(fence, 'fences rise').to.be.above(this.#lastFence);
+    this.#lastFence = fence;
+  }
+
+  /** So many stand in line, on each master on which they can. */
+  async #inLine(count: number): Promise<void> {
+    const { operation } = this.#case;
+    const isEarly = operation === 'subscribe' || operation === 'queue';
+    if (isEarly && !isMinority(this.#case)) return await this.#untilSprung(); // who sees a majority fail leaves the line
+    const there = isEarly ? this.#healthy : this.#stage.hands.map((_, i) => i);
+    for (const index of there) {
+      const isLate = operation === 'yield' && this.#faulty.includes(index);
+      const wanted = isLate ? count - 1 : count;
+      const queue = queueKey(this.#resource);
+      await eventually(
+        `${wanted} in line at master ${index + 1}`,
+        async () => (await this.#stage.hands[index]?.zcard(queue)) === wanted,
+      );
+    }
+  }
+
+  /** The first one's request to queue comes late to the faulty masters: they see the second one alone. */
+  #holdQueues(): Trap[] {
+    return this.#hold(this.#faulty, 'queue');
+  }
+
+  /** One master too few for a quorum of the first hears of the release for now. */
+  #holdReleases(): Trap[] {
+    return this.#hold(this.#healthy.slice(quorumOf(this.#case.nodes) - 1), 'hand-over');
+  }
+
+  #hold(masters: readonly number[], operation: 'queue' | 'hand-over'): Trap[] {
+    const traps = masters.map((master) =>
+      this.#stage.trap({ master, point: 'before-request', action: 'delay' }, KINDS[operation]),
+    );
+    this.#held.push(...traps);
+    return traps;
+  }
+
+  /** The faulty masters hand over to the second, and the others to the first: then the first one's request comes in. */
+  async #split(holder: Lease, late: readonly Trap[]): Promise<void> {
+    for (const index of this.#faulty) {
+      await eventually(`master ${index + 1} to hand over to the second`, async () => {
+        const owner = await this.#stage.hands[index]?.get(this.#resource);
+        return owner !== null && owner !== holder.token;
+      });
+    }
+    for (const trap of late) trap.release();
+  }
+
+  async #untilSprung(): Promise<void> {
+    const sprung = Promise.all(this.#traps.map((trap) => trap.sprung));
+    if (isMinority(this.#case)) await within('the faults to happen', LIMIT_MS, sprung);
+    else await Promise.race([sprung, pause(SPRINGS_MS)]);
+  }
+
+  /** No vote, no place and no turn: they are given up long before their time is over. */
+  async #nothingLeft(): Promise<void> {
+    const keys = [this.#resource, queueKey(this.#resource), turnKey(this.#resource)];
+    for (const [i, hand] of this.#stage.hands.entries()) {
+      for (const key of keys) expect(await hand.pttl(key), `the life of ${key}`).to.not.equal(-1);
+      await eventually(`nothing to be left at master ${i + 1}`, async () => (await hand.exists(keys)) === 0);
+    }
+  }
+
+  async #nextHolder(): Promise<void> {
+    const { observer } = this.#stage;
+    const lease = await within(
+      'the next holder',
+      LIMIT_MS,
+      observer.acquire(this.#resource, { waitMs: TTL_MS }),
+    );
+    this.#noteFence(lease);
+    await lease.release();
+  }
+}

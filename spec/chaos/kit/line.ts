@@ -1,0 +1,145 @@
+/** A holder and those who wait in line for one lock, and what must be true of them whatever happens. */
+import { expect } from 'chai';
+import { queueKey, turnKey } from '../../../lib/keys.js';
+import type { Lease } from '../../../lib/lease.js';
+import { Program } from '../../support/real.js';
+import type { Bench } from './bench.js';
+import type { ChaosMaster } from './masters.js';
+import { eventually, type Guest, TTL_MS, within } from './stage.js';
+
+const WAIT_MS = 60_000;
+const SERVED_MS = 30_000;
+
+export interface Waiter {
+  readonly guest: Guest;
+  /** Settles as its `acquire` and release do. */
+  readonly end: Promise<void>;
+}
+
+export class Line {
+  readonly bench: Bench;
+  readonly resource: string;
+  readonly #programs: Program[] = [];
+  readonly #ends: Promise<void>[] = [];
+  /** In the order in which they came to hold it. */
+  readonly served: string[] = [];
+  #inside = 0;
+  #lastFence = 0;
+  #waiting = 0;
+
+  constructor(bench: Bench) {
+    this.bench = bench;
+    this.resource = bench.resource();
+  }
+
+  async hold(): Promise<Lease> {
+    const { redlock } = await this.bench.open();
+    const lease = await redlock.acquire(this.resource, { ttlMs: TTL_MS });
+    this.#lastFence = lease.fence ?? 0;
+    return lease;
+  }
+
+  /** Waits behind those before it; holds for as long as `work` takes. */
+  async join(
+    name: string,
+    { waitMs = WAIT_MS, work = async () => undefined }: JoinTerms = {},
+  ): Promise<Waiter> {
+    const guest = await this.bench.open();
+    const end = this.#wait(guest, name, waitMs, work);
+    this.#ends.push(end);
+    end.catch(() => undefined); // awaited in allServed, or by who expects a failure
+    await this.inLine(++this.#waiting);
+    return { guest, end };
+  }
+
+  /** A process of its own: `wait-in-line` waits, `hold` holds. */
+  async program(name: 'wait-in-line' | 'hold', ...args: readonly string[]): Promise<Program> {
+    const program = new Program(name, this.bench.urls, ...args);
+    this.#programs.push(program);
+    if (name === 'hold') await program.says('held');
+    else await this.inLine(++this.#waiting);
+    return program;
+  }
+
+  async #wait(guest: Guest, name: string, waitMs: number, work: () => Promise<void>): Promise<void> {
+    const lease = await guest.redlock.acquire(this.resource, { waitMs, ttlMs: TTL_MS });
+    expect(++this.#inside, 'holders at a time').to.equal(1);
+    this.served.push(name);
+    expect(lease.fence, 'fences rise').to.be.above(this.#lastFence);
+    this.#lastFence = lease.fence ?? 0;
+    await work();
+    lease.assertHeld();
+    this.#inside--;
+    await lease.release();
+  }
+
+  /** Resolves when so many stand in line at each of these masters. */
+  async inLine(count: number, masters: readonly ChaosMaster[] = this.bench.list): Promise<void> {
+    for (const master of masters) {
+      const hand = this.bench.hand(master);
+      await eventually(
+        `${count} in line at ${master.name}`,
+        async () => hand.status === 'ready' && (await hand.zcard(queueKey(this.resource))) === count,
+      );
+    }
+  }
+
+  /** Resolves when the same ones stand in line at all masters, so many, in the same order. */
+  async agreed(count: number): Promise<void> {
+    await eventually(`${count} in line, the same everywhere`, async () => {
+      if (this.bench.hands.some(({ status }) => status !== 'ready')) return false;
+      const whole = this.bench.hands.map((hand) => hand.zrange(queueKey(this.resource), '0', '-1'));
+      const [queue = [], ...others] = await Promise.all(whole);
+      return queue.length === count && others.every((other) => other.join() === queue.join());
+    });
+  }
+
+  /** Resolves when so many hear of their turn from each master. */
+  async listening(count: number): Promise<void> {
+    for (const master of this.bench.list) {
+      const hand = this.bench.hand(master);
+      await eventually(`${count} to listen at ${master.name}`, async () => {
+        const channels = (await hand.call('PUBSUB', 'CHANNELS', 'quorate:push:*')) as unknown[]; // as Redis answers it
+        return channels.length === count;
+      });
+    }
+  }
+
+  /** Whose vote each master has. */
+  async owners(): Promise<(string | null)[]> {
+    return await Promise.all(this.bench.hands.map((hand) => hand.get(this.resource)));
+  }
+
+  /** Who is first in line, by its token, at each master. */
+  async heads(): Promise<(string | undefined)[]> {
+    const firsts = this.bench.hands.map((hand) => hand.zrange(queueKey(this.resource), '0', '0'));
+    return (await Promise.all(firsts)).map(([first]) => first);
+  }
+
+  /** Everybody who joined has had it and given it back, and nothing is left of it. */
+  async allServed(): Promise<readonly string[]> {
+    await within('all who wait', SERVED_MS, Promise.all(this.#ends));
+    await this.nothingLeft();
+    return this.served;
+  }
+
+  /** No vote, no place and no turn: they are given up long before their time is over. */
+  async nothingLeft(): Promise<void> {
+    const keys = [this.resource, queueKey(this.resource), turnKey(this.resource)];
+    for (const [i, hand] of this.bench.hands.entries()) {
+      await eventually(
+        `nothing to be left at master ${i + 1}`,
+        async () => hand.status === 'ready' && (await hand.exists(keys)) === 0,
+      );
+    }
+  }
+
+  close(): void {
+    for (const program of this.#programs) program.kill();
+  }
+}
+
+interface JoinTerms {
+  readonly waitMs?: number;
+  readonly work?: () => Promise<void>;
+}
