@@ -91,6 +91,11 @@ export class Worker {
     return (await answer) as Answers[O['kind']]; // the worker answers by the same table
   }
 
+  /** Stops its clock: it keeps its connections and does nothing any more. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');
@@ -153,9 +158,9 @@ export class Team {
     return worker;
   }
 
-  /** The worker with a session over these masters. */
-  async opened(name: ContenderName, session: string, urls: readonly string[]): Promise<Worker> {
-    const worker = await this.worker(name);
+  /** The worker with a session over these masters. @param copy tells several processes of one contender apart */
+  async opened(name: ContenderName, session: string, urls: readonly string[], copy = 0): Promise<Worker> {
+    const worker = await this.worker(name, copy);
     const sessions = this.#sessions.get(worker) ?? new Set();
     this.#sessions.set(worker, sessions);
     if (!sessions.has(session)) {

@@ -40,11 +40,21 @@ async function read(file: string): Promise<Results> {
 function findWrong(results: Results): string[] {
   const isOurs = ({ contender }: { contender: Results['loads'][number]['contender'] }): boolean =>
     entryOf(contender).kind === 'own';
-  const { loads, faults, refusals, contention, cost, renewal, memory, packages, uncaught } = results;
-  const troubled = [...loads, ...cost, ...memory, ...renewal.filter(isOurs), ...packages.filter(isOurs)]
+  const { loads, faults, refusals, contention, crashes, cost, steps, renewal, memory, packages, uncaught } =
+    results;
+  const troubled = [
+    ...loads,
+    ...cost,
+    ...steps,
+    ...memory,
+    ...renewal.filter(isOurs),
+    ...packages.filter(isOurs),
+  ]
     .filter((row) => row.trouble !== undefined && entryOf(row.contender).kind !== 'peer')
     .concat(
-      [...faults, ...contention, ...refusals].filter((row) => row.trouble !== undefined && isOurs(row)),
+      [...faults, ...contention, ...crashes, ...refusals].filter(
+        (row) => row.trouble !== undefined && isOurs(row),
+      ),
     );
   return [
     ...troubled.map(({ contender, trouble }) => `${contender}: ${trouble}`),

@@ -79,6 +79,8 @@ function planOf(mode: Mode, asked: string | undefined): Plan {
     rounds,
     faultRounds: most(plan.faultRounds),
     contentionRounds: most(plan.contentionRounds),
+    crashRounds: most(plan.crashRounds),
+    stepRounds: most(plan.stepRounds),
   };
 }
 

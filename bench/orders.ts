@@ -17,6 +17,14 @@ export type Order =
   | ({ readonly kind: 'renewal'; readonly session: string } & RenewalAsked)
   | { readonly kind: 'gather'; readonly urls: readonly string[]; readonly clients: number }
   | ({ readonly kind: 'contend' } & ContentionAsked)
+  /** What a round trip takes for the first of those that were gathered, while nobody else asks for anything. */
+  | { readonly kind: 'probe'; readonly resource: string; readonly samples: number }
+  /** Takes one lock, or waits for it, and keeps it. */
+  | { readonly kind: 'take-one'; readonly session: string; readonly resource: string }
+  | { readonly kind: 'give-back-one'; readonly session: string }
+  /** One after another: so many locks on different resources, which are kept until they are given back. */
+  | { readonly kind: 'take-many'; readonly session: string; readonly count: number }
+  | { readonly kind: 'give-back-many'; readonly session: string }
   | { readonly kind: 'close'; readonly session: string };
 
 export interface RenewalAsked {
@@ -67,9 +75,19 @@ export interface Contention {
   readonly turns: readonly Turn[];
   /** Commands that all clients of this process sent within the window. */
   readonly requests: number;
+  /** CPU time of this process within the window, user and system. */
+  readonly cpuMs: number;
   /** Acquisitions that gave up, and what the first said. */
   readonly failures: number;
   readonly failure: string | undefined;
+}
+
+/** Medians over the samples. */
+export interface Probe {
+  /** A PING to all masters, until a quorum has answered. */
+  readonly roundTripMs: number;
+  /** An acquisition of a lock that nobody else wants. */
+  readonly claimMs: number;
 }
 
 export interface Answers {
@@ -84,6 +102,13 @@ export interface Answers {
   readonly renewal: Renewal;
   readonly gather: undefined;
   readonly contend: Contention;
+  readonly probe: Probe;
+  /** When it was granted, on the machine's monotonic clock. */
+  readonly 'take-one': number;
+  /** When `release` was called, on the same clock. */
+  readonly 'give-back-one': number;
+  readonly 'take-many': undefined;
+  readonly 'give-back-many': undefined;
   readonly close: undefined;
 }
 

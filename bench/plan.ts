@@ -1,4 +1,5 @@
 /** What is measured, how often and for how long. */
+import type { ContenderName } from './contenders/index.js';
 
 export const SCENARIOS = [
   'sequential',
@@ -6,6 +7,7 @@ export const SCENARIOS = [
   'faults',
   'refusals',
   'contention',
+  'crashes',
   'cost',
   'renewal',
   'memory',
@@ -37,6 +39,30 @@ export const QUORUM_OF = 5;
 export const WAIT_MS = 500;
 export const HOLD_MS = 1;
 
+/** So many clients that want one lock. */
+export interface Crowd {
+  readonly clients: number;
+  readonly nodes: number;
+  /** One of the masters stands still meanwhile. */
+  readonly isFrozen: boolean;
+  /** Only these, where not all that wait for a lock. */
+  readonly only?: readonly ContenderName[];
+  /** How long is counted, in ms: so long that each client has several turns. */
+  readonly windowMs: number;
+}
+
+function crowd(clients: number, windowMs: number, over: Partial<Crowd> = {}): Crowd {
+  return { clients, nodes: QUORUM_OF, isFrozen: false, windowMs, ...over };
+}
+
+/** What the others need not be measured for. */
+function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
+  const only = ['quorate'] as const;
+  return [{ nodes: 1 }, { isFrozen: true }].flatMap((over) =>
+    sizes.map((clients) => crowd(clients, windowMs, { ...over, only })),
+  );
+}
+
 export interface Plan {
   readonly rounds: number;
   /** How long one contender runs before it is the next one's turn, in ms. */
@@ -49,11 +75,16 @@ export interface Plan {
   readonly faultMs: number;
   readonly refusalRounds: number;
   readonly contentionRounds: number;
-  readonly contentionMs: number;
-  /** Runs before that which are not counted. */
+  /** Contention before that is not counted. */
   readonly contentionWarmUpMs: number;
-  readonly crowds: readonly number[];
+  readonly crowds: readonly Crowd[];
+  /** How often a lone client looks how long a round trip takes, before each crowd. */
+  readonly probes: number;
+  readonly crashRounds: number;
   readonly costMs: number;
+  /** So many locks are taken and given back for the masters' own time per step, so many times. */
+  readonly steps: number;
+  readonly stepRounds: number;
   readonly renewed: number;
   readonly renewedTtlMs: number;
   /** At least one ttl: a library may renew as late as shortly before its end. */
@@ -78,10 +109,13 @@ const FULL: Plan = {
   faultMs: 400,
   refusalRounds: 3,
   contentionRounds: 3,
-  contentionMs: 2_000,
   contentionWarmUpMs: 500,
-  crowds: [2, 10, 50],
+  crowds: [crowd(2, 2_000), crowd(10, 2_000), crowd(50, 3_000), crowd(200, 8_000), ...ours([10, 50], 3_000)],
+  probes: 100,
+  crashRounds: 5,
   costMs: 1_000,
+  steps: 200,
+  stepRounds: 5,
   renewed: 10_000,
   renewedTtlMs: 10_000,
   renewalMs: 20_000,
@@ -101,9 +135,10 @@ const QUICK: Plan = {
   faultMs: 200,
   refusalRounds: 1,
   contentionRounds: 1,
-  contentionMs: 1_500,
-  crowds: [10],
+  crowds: [crowd(10, 1_500), ...ours([10], 1_500)],
+  crashRounds: 1,
   costMs: 300,
+  stepRounds: 2,
   renewed: 2_000,
   renewedTtlMs: 5_000,
   renewalMs: 5_000,
@@ -120,10 +155,12 @@ const SMOKE: Plan = {
   slices: 1,
   warmUpMs: 30,
   faultMs: 30,
-  contentionMs: 300,
   contentionWarmUpMs: 100,
-  crowds: [4],
+  crowds: [crowd(4, 300), ...ours([4], 300)],
+  probes: 10,
   costMs: 50,
+  steps: 10,
+  stepRounds: 1,
   renewed: 100,
   renewalMs: 200,
   leases: 200,
@@ -132,6 +169,10 @@ const SMOKE: Plan = {
 };
 
 export const PLANS: Readonly<Record<Mode, Plan>> = { full: FULL, quick: QUICK, smoke: SMOKE };
+
+export function describeCrowd({ nodes, clients, isFrozen }: Omit<Crowd, 'windowMs'>): string {
+  return `N = ${nodes}${isFrozen ? ', one frozen' : ''}, ${clients} clients`;
+}
 
 export function describeLoad({ nodes, inFlight }: Load): string {
   return inFlight === 1 ? `N = ${nodes}` : `N = ${nodes}, ${inFlight} in flight`;

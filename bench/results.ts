@@ -1,6 +1,6 @@
 /** What a run found: plain JSON, from which tables and charts are made. */
 import type { ContenderName } from './contenders/index.js';
-import type { Load, Mode } from './plan.js';
+import type { Crowd, Load, Mode } from './plan.js';
 import type { Figures, Spread } from './statistics.js';
 
 /** A contender that failed or hung has `trouble` in place of figures. */
@@ -30,24 +30,63 @@ export interface RefusalRow extends Row {
   readonly elapsedMs?: Spread;
 }
 
-export interface ContentionRow extends Row {
-  readonly clients: number;
+export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'isFrozen'> {
   readonly figures?: ContentionFigures;
+  /** Grants a second over those of the best other library, round by round. */
+  readonly toBestPeer?: Spread;
+  /** The same for hand-offs. */
+  readonly handOffsToBestPeer?: Spread;
+  /** With a master frozen: grants a second over those of the healthy masters, round by round. */
+  readonly toHealthy?: Spread;
 }
 
 /** Medians over rounds; counts are sums. */
 export interface ContentionFigures {
   readonly grantsPerSecond: Spread;
+  /** Grants to another client than the one that had the lock before: what waiting comes to. */
+  readonly handOffsPerSecond: Spread;
+  /** A PING to all masters until a quorum has answered, by one client before the others begin. */
+  readonly roundTripMs: number;
+  /** The same for an acquisition that nobody is in the way of. */
+  readonly claimMs: number;
+  readonly heldMs: number;
+  /** The hand-off's median over the round trip of the same round. */
+  readonly handOffRoundTrips: number;
+  /** 1 / (hold + two quorum round trips), a second. */
+  readonly idealPerSecond: number;
+  readonly shareOfIdeal: number;
   readonly handOffP50Ms: number;
   readonly handOffP99Ms: number;
   readonly requestsPerGrant: number;
+  /** CPU time for one grant: of all clients together, and of all masters. */
+  readonly clientCpuMs: number;
+  readonly masterCpuMs: number;
   readonly jain: number;
   /** The longest time that a client was without a turn. */
   readonly longestGapMs: number;
+  /** The same in turns: by how many grants two of one client are apart; as many as there are clients if all take turns. */
+  readonly longestGapTurns: number;
   /** Acquisitions that ended in an error. */
   readonly gaveUp: number;
   /** Grants that came before the holder before had called `release`. */
   readonly overlaps: number;
+}
+
+/** Somebody in line dies: how long the next one waits from the call of `release`. */
+export interface CrashRow extends Row {
+  readonly crash: CrashName;
+  readonly delayMs?: Spread;
+}
+
+export type CrashName = 'nobody' | 'in line' | 'once told';
+
+/** What one master did for one step, by its own count (`commandstats`); µs. */
+export interface StepRow extends Row {
+  readonly acquireUs?: Spread;
+  readonly releaseUs?: Spread;
+  readonly bothUs?: Spread;
+  /** Both over both of this library with `fair: false`, round by round. */
+  readonly toUnfair?: Spread;
 }
 
 export interface CostRow extends Row, Load {
@@ -104,7 +143,9 @@ export interface Results {
   readonly faults: readonly FaultRow[];
   readonly refusals: readonly RefusalRow[];
   readonly contention: readonly ContentionRow[];
+  readonly crashes: readonly CrashRow[];
   readonly cost: readonly CostRow[];
+  readonly steps: readonly StepRow[];
   readonly renewal: readonly RenewalRow[];
   readonly memory: readonly MemoryRow[];
   readonly packages: readonly PackageRow[];

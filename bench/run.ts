@@ -9,16 +9,27 @@ import { Progress } from './progress.js';
 import type { Results, UncaughtRow } from './results.js';
 import { measureContention } from './scenarios/contention.js';
 import { measureCost } from './scenarios/cost.js';
+import { measureCrashes } from './scenarios/crashes.js';
 import { measureFaults, measureRefusals } from './scenarios/faults.js';
 import { measureMemory, measureRenewal } from './scenarios/held.js';
 import { measureLoads } from './scenarios/loads.js';
 import { measurePackages } from './scenarios/packages.js';
 import type { Scene } from './scenarios/scene.js';
+import { measureSteps } from './scenarios/steps.js';
 import { describeSurroundings } from './surroundings.js';
 
 type Found = Pick<
   Results,
-  'loads' | 'faults' | 'refusals' | 'contention' | 'cost' | 'renewal' | 'memory' | 'packages'
+  | 'loads'
+  | 'faults'
+  | 'refusals'
+  | 'contention'
+  | 'crashes'
+  | 'cost'
+  | 'steps'
+  | 'renewal'
+  | 'memory'
+  | 'packages'
 >;
 
 const NOTHING: Found = {
@@ -26,7 +37,9 @@ const NOTHING: Found = {
   faults: [],
   refusals: [],
   contention: [],
+  crashes: [],
   cost: [],
+  steps: [],
   renewal: [],
   memory: [],
   packages: [],
@@ -38,7 +51,8 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
   faults: async (scene) => ({ faults: await measureFaults(scene) }),
   refusals: async (scene) => ({ refusals: await measureRefusals(scene) }),
   contention: async (scene) => ({ contention: await measureContention(scene) }),
-  cost: async (scene) => ({ cost: await measureCost(scene) }),
+  crashes: async (scene) => ({ crashes: await measureCrashes(scene) }),
+  cost: async (scene) => ({ cost: await measureCost(scene), steps: await measureSteps(scene) }),
   renewal: async (scene) => ({ renewal: await measureRenewal(scene) }),
   memory: async (scene) => ({ memory: await measureMemory(scene) }),
   package: async (scene) => ({ packages: await measurePackages(scene) }),
@@ -142,9 +156,15 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
     case 'refusals':
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
     case 'contention':
-      return contenders * 0.7 * plan.crowds.length * plan.contentionRounds * (plan.contentionMs + 2_000);
+      return plan.crowds.reduce(
+        (ms, { only, windowMs, clients }) =>
+          ms + (only?.length ?? contenders * 0.7) * plan.contentionRounds * (windowMs + 2_000 + clients * 20),
+        0,
+      );
+    case 'crashes':
+      return 2_000 + plan.crashRounds * 3_500;
     case 'cost':
-      return contenders * 2 * (plan.costMs * 1.25 + 300);
+      return contenders * (2 * (plan.costMs * 1.25 + 300) + plan.stepRounds * (100 + plan.steps * 2));
     case 'renewal':
       return contenders * 0.6 * (plan.renewalMs + plan.renewed * 0.8);
     case 'memory':

@@ -1,6 +1,7 @@
 /** Plain ioredis clients at their defaults, as a caller would bring them, and what all adapters do with them. */
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
+import { quorumOf } from '../../lib/quorum.js';
 import type { Kept } from './contender.js';
 
 /** What differs from ioredis's defaults. */
@@ -34,6 +35,17 @@ export abstract class ClientSession {
 
   settled(): Promise<void> {
     return settleClients(this.clients);
+  }
+
+  answered(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let answers = 0;
+      for (const client of this.clients) {
+        client.ping().then(() => {
+          if (++answers === quorumOf(this.clients.length)) resolve();
+        }, reject);
+      }
+    });
   }
 
   sent(): number {

@@ -22,6 +22,8 @@ export interface Session<Held = unknown> {
   keep?(resource: string, ttlMs: number): Promise<Kept>;
   /** Resolves when every master is connected and has answered all that it was sent. */
   settled(): Promise<void>;
+  /** Resolves when a quorum has answered a PING that went to all masters: the round trip that nothing undercuts. */
+  answered(): Promise<void>;
   /** Commands that were sent to the masters so far. Counting begins with the first call. */
   sent(): number;
   close(): Promise<void>;

@@ -7,7 +7,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { quorumOf } from '../../lib/quorum.js';
-import { RELEASE } from '../../lib/scripts.js';
 import { type ClientOptions, ClientSession, openClients } from './clients.js';
 import { type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 
@@ -35,10 +34,13 @@ export function floorOf(
 
 export { quorumOf };
 
-const DIGEST = createHash('sha1').update(RELEASE.source).digest('hex');
+/** Compare and delete, as short as it can be. */
+const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+const DIGEST = createHash('sha1').update(RELEASE).digest('hex');
 
 function loadScript(client: Redis): Promise<unknown> {
-  return client.script('LOAD', RELEASE.source);
+  return client.script('LOAD', RELEASE);
 }
 
 class FloorSession extends ClientSession implements Session<FloorHeld> {

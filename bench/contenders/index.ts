@@ -29,8 +29,15 @@ export const CONTENDERS = {
   quorate: {
     ...own,
     label: 'quorate',
-    about: 'this library as it comes: fencing tokens',
+    about: 'this library as it comes: fencing tokens, and who waits stands in line',
     load: () => import('./quorate.js'),
+  },
+  'quorate-unfair': {
+    ...own,
+    isQuick: false,
+    label: 'quorate, no line',
+    about: '`fair: false`: who is refused tries again at random, at one master first',
+    load: () => import('./quorate-unfair.js'),
   },
   'quorate-unfenced': {
     ...own,
@@ -42,8 +49,7 @@ export const CONTENDERS = {
   'quorate-plain': {
     ...own,
     label: 'quorate, plain',
-    about:
-      'fencing, guard and (once there is such a thing) fair waiting off; today the same as without fencing',
+    about: '`fencing: false, fair: false`, and no restart guard: what a plain Redlock has',
     load: () => import('./quorate-plain.js'),
   },
   'floor-quorum': {

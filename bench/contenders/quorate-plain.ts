@@ -1,7 +1,4 @@
-/**
- * This library with everything off that a plain Redlock does not have: fencing here, the restart guard by default.
- * Fair waiting will join them when there is such an option; until then this is the same as without fencing.
- */
+/** This library with everything off that a plain Redlock does not have: fencing, waiting in line, the restart guard. */
 import { quorateWith } from './quorate-session.js';
 
-export const contender = quorateWith({ fencing: false, restartGuardMs: 0 });
+export const contender = quorateWith({ fencing: false, fair: false, restartGuardMs: 0 });

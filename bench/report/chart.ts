@@ -233,7 +233,7 @@ function logTicks(steps: readonly number[], low: number, high: number): readonly
 }
 
 function linearAxis(values: readonly number[], from: number, width: number): Axis {
-  const most = Math.max(...values, Number.MIN_VALUE);
+  const most = Math.max(0, ...values) || 1; // there may be nothing to show but troubles
   const rough = most / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough;

@@ -12,12 +12,13 @@ const DOCUMENT = fileURLToPath(new URL('../../docs/BENCHMARKS.md', import.meta.u
 export const BEGIN = '<!-- bench: begin; written by npm run bench -- --publish -->';
 export const END = '<!-- bench: end -->';
 
-/** Each picture stands before the first table of its subject. */
+/** Pictures stand before the first table of its subject. */
 const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^In sequence/, 'sequential'],
   [/^Different keys/, 'parallel'],
   [/^N = 5 under faults/, 'faults'],
   [/^One key/, 'contention'],
+  [/^One key/, 'turns'],
   [/renewed by the library/, 'footprint'],
 ];
 
@@ -55,15 +56,17 @@ export function between(text: string, content: string): string {
   return `${text.slice(0, from + BEGIN.length)}\n\n${content}\n\n${text.slice(to)}`;
 }
 
-/** @returns for a table's title, the picture that goes before it; each picture once */
+/** @returns for a table's title, the pictures that go before it; each picture once */
 export function picturesOf(results: Results, folder: string): (title: string) => string | undefined {
   const left = new Map(charts(results).map((chart) => [chart.name, chart]));
   return (title) => {
-    const name = PLACES.find(([pattern]) => pattern.test(title))?.[1];
-    const chart = name === undefined ? undefined : left.get(name);
-    if (name === undefined || chart === undefined) return undefined;
-    left.delete(name);
-    return picture(chart, folder);
+    const names = PLACES.filter(([pattern]) => pattern.test(title)).map(([, name]) => name);
+    const pictures = names.flatMap((name) => {
+      const chart = left.get(name);
+      left.delete(name);
+      return chart === undefined ? [] : [picture(chart, folder)];
+    });
+    return pictures.length === 0 ? undefined : pictures.join('\n\n');
   };
 }
 

@@ -8,6 +8,20 @@ export interface Table {
   readonly rows: readonly Row[];
 }
 
+/** One group of rows for each value, in the order in which they come. */
+export function groupBy<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly (readonly [string, readonly Item[]])[] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item)) ?? [];
+    groups.set(keyOf(item), group);
+    group.push(item);
+  }
+  return [...groups];
+}
+
 /** Columns as wide as their widest cell; numbers to the right. */
 export function textTable(head: Row, rows: readonly Row[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => (row[i] ?? '').length)));

@@ -1,33 +1,21 @@
 /** The tables of a run. Pure: nothing is measured here. */
 import { describeLoad } from '../plan.js';
-import type { ContentionRow, FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
+import type { FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
 import { brief, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
-import type { Row, Table } from './table.js';
+import { contentionTables } from './contention-tables.js';
+import { groupBy, type Row, type Table } from './table.js';
 
 export function tables(results: Results): readonly Table[] {
   return [
     ...loadTables(results.loads),
     faultTable(results.faults),
     refusalTable(results.refusals),
-    ...contentionTables(results.contention),
+    ...contentionTables(results),
     ...costTables(results),
+    stepTable(results),
     ...heldTables(results),
     packageTable(results),
   ].filter(({ rows }) => rows.length > 0);
-}
-
-/** One group of rows for each value, in the order in which they come. */
-export function groupBy<Item>(
-  items: readonly Item[],
-  keyOf: (item: Item) => string,
-): readonly (readonly [string, readonly Item[]])[] {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item)) ?? [];
-    groups.set(keyOf(item), group);
-    group.push(item);
-  }
-  return [...groups];
 }
 
 function loadTables(loads: readonly LoadRow[]): readonly Table[] {
@@ -97,37 +85,6 @@ function refusalTable(refusals: readonly RefusalRow[]): Table {
   };
 }
 
-function contentionTables(contention: readonly ContentionRow[]): readonly Table[] {
-  return groupBy(contention, ({ clients }) => String(clients)).map(([clients, rows]) => ({
-    title: `One key, N = 5, ${clients} clients in two processes, each holds it for 1 ms`,
-    head: [
-      '',
-      'grants/s (range)',
-      'hand-off p50, ms',
-      'p99, ms',
-      'requests/grant',
-      "Jain's index",
-      'longest gap, ms',
-      'gave up',
-      'overlaps',
-    ],
-    rows: rows.map(({ contender, trouble, figures }): Row => {
-      if (figures === undefined) return failed(contender, trouble, 8);
-      return [
-        labelOf(contender),
-        withRange(figures.grantsPerSecond, short),
-        short(figures.handOffP50Ms),
-        short(figures.handOffP99Ms),
-        short(figures.requestsPerGrant),
-        two(figures.jain),
-        whole(figures.longestGapMs),
-        whole(figures.gaveUp),
-        whole(figures.overlaps),
-      ];
-    }),
-  }));
-}
-
 function costTables({ cost }: Results): readonly Table[] {
   return groupBy(cost, describeLoad).map(([load, rows]) => ({
     title: `What one pair costs, ${load}`,
@@ -144,6 +101,18 @@ function costTables({ cost }: Results): readonly Table[] {
       return [labelOf(contender), ...[requests, commandsPerMaster, masterCpuUs, clientCpuUs].map(short)];
     }),
   }));
+}
+
+function stepTable({ steps }: Results): Table {
+  return {
+    title: 'What a master does for one step, N = 5, in sequence, by its own count: µs (range)',
+    head: ['', 'acquire', 'release', 'both', 'both, to this library without a line'],
+    rows: steps.map(({ contender, trouble, acquireUs, releaseUs, bothUs, toUnfair }): Row => {
+      if (trouble !== undefined || bothUs === undefined) return failed(contender, trouble, 4);
+      const figures = [acquireUs, releaseUs, bothUs].map((us) => withRange(us, short));
+      return [labelOf(contender), ...figures, withRange(toUnfair)];
+    }),
+  };
 }
 
 function heldTables({ renewal, memory, renewed, renewedTtlMs, leases }: Results): readonly Table[] {

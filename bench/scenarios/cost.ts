@@ -65,16 +65,21 @@ async function readGauge(url: string): Promise<Gauges> {
   const client = new Redis(url);
   try {
     const info = `${await client.info('commandstats')}\n${await client.info('cpu')}`;
-    const seconds = ['used_cpu_user', 'used_cpu_sys'].map((name) =>
-      Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]),
-    );
     // without the bench's own looks
     const calls = [...info.matchAll(/^cmdstat_(?!info|ping|hello|client)[^:]+:calls=(\d+)/gm)];
     return {
       commands: calls.reduce((total, [, count]) => total + Number(count), 0),
-      cpuUs: seconds.reduce((total, one) => total + one, 0) * 1e6,
+      cpuUs: cpuUsOf(info),
     };
   } finally {
     client.disconnect();
   }
+}
+
+/** What a server has used so far, user and system, by its `INFO cpu`. */
+export function cpuUsOf(info: string): number {
+  const seconds = ['used_cpu_user', 'used_cpu_sys'].map((name) =>
+    Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]),
+  );
+  return seconds.reduce((total, one) => total + one, 0) * 1e6;
 }

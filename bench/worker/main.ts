@@ -4,14 +4,16 @@
  */
 import type { Session } from '../contenders/contender.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
-import type { Envelope, Order, Refusal, Reply } from '../orders.js';
-import { contend, gather } from './contention.js';
+import { type Envelope, monotonicMs, type Order, type Refusal, type Reply } from '../orders.js';
+import { contend, gather, probe } from './contention.js';
 import { measureMemory, measureRenewal } from './memory.js';
 import { Stopwatch } from './stopwatch.js';
 
 interface Opened {
   readonly session: Session;
   readonly stopwatch: Stopwatch;
+  /** What was taken to be kept. */
+  readonly held: unknown[];
 }
 
 function tell(reply: Reply): void {
@@ -35,7 +37,7 @@ async function carryOut(order: Order): Promise<unknown> {
       return contender.kinds;
     case 'open': {
       const session = await contender.open(order.urls);
-      sessions.set(order.session, { session, stopwatch: new Stopwatch(session, `bench:${name}`) });
+      sessions.set(order.session, { session, stopwatch: new Stopwatch(session, `bench:${name}`), held: [] });
       return undefined;
     }
     case 'gather':
@@ -43,6 +45,11 @@ async function carryOut(order: Order): Promise<unknown> {
       return undefined;
     case 'contend':
       return contend(crowd, order);
+    case 'probe': {
+      const [first] = crowd;
+      if (first === undefined) throw new Error(`${name} has gathered nobody`);
+      return probe(first, order.resource, order.samples);
+    }
     default: {
       const opened = sessions.get(order.session);
       if (opened === undefined) throw new Error(`${name} has no session ${order.session}`);
@@ -51,9 +58,9 @@ async function carryOut(order: Order): Promise<unknown> {
   }
 }
 
-type SessionOrder = Exclude<Order, { kind: 'kinds' | 'open' | 'gather' | 'contend' }>;
+type SessionOrder = Exclude<Order, { kind: 'kinds' | 'open' | 'gather' | 'contend' | 'probe' }>;
 
-function carryOutIn({ session, stopwatch }: Opened, order: SessionOrder): unknown {
+function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): unknown {
   switch (order.kind) {
     case 'run':
       return stopwatch.run(order.durationMs, order.inFlight);
@@ -69,10 +76,39 @@ function carryOutIn({ session, stopwatch }: Opened, order: SessionOrder): unknow
       return measureMemory(session, order.hold, order.leases);
     case 'renewal':
       return measureRenewal(session, order);
+    case 'take-one':
+      return takeOne(session, held, order.resource);
+    case 'give-back-one':
+      return giveBackOne(session, held);
+    case 'take-many':
+      return takeMany(session, held, order.count);
+    case 'give-back-many':
+      return giveBackAll(session, held);
     case 'close':
       sessions.delete(order.session);
       return session.close();
   }
+}
+
+async function takeOne(session: Session, held: unknown[], resource: string): Promise<number> {
+  held.push(await session.acquire(resource));
+  return monotonicMs();
+}
+
+async function giveBackOne(session: Session, held: unknown[]): Promise<number> {
+  const startMs = monotonicMs();
+  await session.release(held.pop());
+  return startMs;
+}
+
+async function takeMany(session: Session, held: unknown[], count: number): Promise<void> {
+  for (let i = 0; i < count; i++) held.push(await session.acquire(`bench:many:${name}:${i}`));
+  await session.settled();
+}
+
+async function giveBackAll(session: Session, held: unknown[]): Promise<void> {
+  for (const one of held.splice(0)) await session.release(one);
+  await session.settled();
 }
 
 async function refusal(session: Session, waitMs: number): Promise<Refusal> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Chart, drawChart } from '../../bench/report/chart.js';
 import { charts } from '../../bench/report/charts.js';
-import { results } from './report-results.js';
+import { FIGURES, results } from './report-results.js';
 
 const CHART: Chart = {
   name: 'x',
@@ -100,12 +100,28 @@ describe('bench: charts', () => {
     expect(svg).to.match(/width="9" height="9"/);
   });
 
-  it('a run gives five pictures; what was not measured gives none', () => {
+  it('a panel in which all have trouble, or nothing, is drawn', () => {
+    for (const scale of ['linear', 'log'] as const) {
+      for (const cell of [{ trouble: 'hangs' }, { value: 0, text: 'none' }]) {
+        const panel = { title: '', unit: '', scale, cells: CHART.rows.map(() => cell) };
+        expect(drawChart({ ...CHART, panels: [panel] }, 'light')).to.not.match(/NaN|Infinity/);
+      }
+    }
+  });
+
+  it('a ratio to nothing is no figure, and does not keep the picture from being drawn', () => {
+    const fault = { contender: 'quorate', fault: 'one frozen', figures: FIGURES } as const;
+    const run = results({ faults: [{ ...fault, ratio: { median: Infinity, min: 1, max: Infinity } }] });
+    for (const chart of charts(run)) expect(drawChart(chart, 'light')).to.not.match(/NaN|Infinity/);
+  });
+
+  it('a run gives six pictures; what was not measured gives none', () => {
     expect(charts(results()).map(({ name }) => name)).to.deep.equal([
       'sequential',
       'parallel',
       'faults',
       'contention',
+      'turns',
       'footprint',
     ]);
     const few = charts(results({ loads: [], contention: [] }));

@@ -28,7 +28,9 @@ describe('bench: tables', () => {
   it('as text and as Markdown: every figure of every scenario, with its range, and where it was measured', () => {
     const figures = ['4,321', '0.98 (0.91–1.04)', '111 / 223 / 333', '99.6'];
     const held = ['1.87', '15.2', '905', '447', '21.0 (20.0–22.0)', '1,740'];
-    const contended = ['346 (300–400)', '1.23', '45.6', '11.5', '0.88', '1,234'];
+    const contended = ['346 (300–400)', '2.34 (1.87–2.99)', '1.23 / 45.6', '0.31', '3.21', '0.57', '1.17']
+      .concat(['617', '0.56', '11.5', '0.88', '51 (1,234)', '333', '4.56', '2.71 + 1.82'])
+      .concat(['3.50 (3.00–99.5)', '1,004 (1,003–1,005)', '41.5 (40.0–43.0)', '13.5 (13.0–14.0)']);
     const cost = ['10.0', '4.00', '62.1', '742'];
     for (const text of [toText(results()), toMarkdown(results())]) {
       for (const part of [...figures, ...held, ...contended, ...cost, '501 (500–502) NO_QUORUM', 'v20.0.0']) {
@@ -67,8 +69,10 @@ describe('bench: tables', () => {
   });
 
   it('scenarios that were not run leave no empty table', () => {
-    const text = toText(results({ loads: [], contention: [], memory: [] }));
-    expect(text).to.not.match(/In sequence|One key|Heap per held/);
+    const text = toText(results({ loads: [], contention: [], crashes: [], steps: [], memory: [] }));
+    expect(text).to.not.match(
+      /In sequence|One key|Hand-offs|Waiting in line|is killed|for one step|Heap per held/,
+    );
     expect(text).to.include('The package');
   });
 });
@@ -96,7 +100,7 @@ describe('bench: the published page', () => {
     const seven = { nodes: 7, inFlight: 1, contender: 'quorate', figures: FIGURES } as const;
     const run = results({ loads: [...results().loads, seven] }); // two tables of one subject
     const text = toMarkdown(run, picturesOf(run, 'figures'));
-    for (const name of ['sequential', 'parallel', 'faults', 'contention', 'footprint']) {
+    for (const name of ['sequential', 'parallel', 'faults', 'contention', 'turns', 'footprint']) {
       expect(text.split(`figures/bench-${name}-light.svg`), name).to.have.length(2);
       expect(text.split(`figures/bench-${name}-dark.svg`), name).to.have.length(2);
     }

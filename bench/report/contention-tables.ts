@@ -1,0 +1,137 @@
+/** The tables about many clients and one key. */
+import { describeCrowd, HOLD_MS } from '../plan.js';
+import type { ContentionRow, CrashName, CrashRow, Results } from '../results.js';
+import { brief, labelOf, NONE, short, two, whole, withRange } from './format.js';
+import { groupBy, type Row, type Table } from './table.js';
+import { targets } from './targets.js';
+
+export function contentionTables(results: Results): readonly Table[] {
+  const { contention, crashes } = results;
+  const isForAll = ({ nodes, isFrozen }: ContentionRow): boolean => nodes > 1 && !isFrozen;
+  const crowds = groupBy(contention.filter(isForAll), describeCrowd);
+  const others = contention.filter((row) => !isForAll(row));
+  return [
+    ...crowds.map(([crowd, rows]): Table => {
+      return {
+        title: `One key, ${crowd} in two processes, each holds it for ${HOLD_MS} ms`,
+        head: ['', ...RATES],
+        rows: rows.map((row) => [labelOf(row.contender), ...ratesOf(row, row.toBestPeer)]),
+      };
+    }),
+    {
+      title: 'One key, the same with one master, and with one of five that stands still',
+      head: ['', ...RATES.map((name) => (name === TO_BEST ? 'to the healthy rate' : name))],
+      rows: others.map((row) => [labelWithCrowd(row), ...ratesOf(row, row.toHealthy)]),
+    },
+    ...crowds.map(([crowd, rows]): Table => {
+      return {
+        title: `Hand-offs, ${crowd}`,
+        head: ['', ...HAND_OFFS],
+        rows: rows.map((row) => [labelOf(row.contender), ...handOffsOf(row)]),
+      };
+    }),
+    {
+      title: 'Hand-offs with one master, and with one of five that stands still',
+      head: ['', ...HAND_OFFS],
+      rows: others.map((row) => [labelWithCrowd(row), ...handOffsOf(row)]),
+    },
+    crashTable(crashes),
+    targetTable(results),
+  ];
+}
+
+function labelWithCrowd(row: ContentionRow): string {
+  return `${labelOf(row.contender)}, ${describeCrowd(row)}`;
+}
+
+const TO_BEST = 'to the best peer';
+const RATES: Row = [
+  'grants/s (range)',
+  TO_BEST,
+  'hand-offs/s',
+  'to the best peer’s',
+  'requests/grant',
+  'CPU/grant: clients + masters, ms',
+  "Jain's index",
+  'longest gap, turns (ms)',
+  'gave up',
+  'overlaps',
+];
+
+function ratesOf(row: ContentionRow, ratio: ContentionRow['toBestPeer']): Row {
+  const { figures, handOffsToBestPeer } = row;
+  if (figures === undefined) return failed(row, RATES);
+  return [
+    withRange(figures.grantsPerSecond, short),
+    withRange(ratio),
+    short(figures.handOffsPerSecond.median),
+    handOffsToBestPeer === undefined ? NONE : two(handOffsToBestPeer.median),
+    short(figures.requestsPerGrant),
+    `${two(figures.clientCpuMs)} + ${two(figures.masterCpuMs)}`,
+    two(figures.jain),
+    `${whole(figures.longestGapTurns)} (${whole(figures.longestGapMs)})`,
+    whole(figures.gaveUp),
+    whole(figures.overlaps),
+  ];
+}
+
+const HAND_OFFS: Row = [
+  'p50 / p99, ms',
+  'quorum round trip, ms',
+  'p50 in round trips',
+  'lone claim, ms',
+  'held, ms',
+  'ideal grants/s',
+  'of which reached',
+];
+
+function handOffsOf(row: ContentionRow): Row {
+  const { figures } = row;
+  if (figures === undefined) return failed(row, HAND_OFFS);
+  return [
+    `${short(figures.handOffP50Ms)} / ${short(figures.handOffP99Ms)}`,
+    two(figures.roundTripMs),
+    short(figures.handOffRoundTrips),
+    two(figures.claimMs),
+    two(figures.heldMs),
+    whole(figures.idealPerSecond),
+    two(figures.shareOfIdeal),
+  ];
+}
+
+function failed({ trouble }: ContentionRow, head: Row): Row {
+  return [brief(trouble ?? NONE), ...new Array<string>(head.length - 1).fill('')];
+}
+
+const CRASHES: Readonly<Record<CrashName, string>> = {
+  nobody: 'nobody dies',
+  'in line': 'the first in line is killed, then the holder releases',
+  'once told': 'the first in line is told of its turn, then killed',
+};
+
+function crashTable(crashes: readonly CrashRow[]): Table {
+  return {
+    title:
+      'The first in line is killed (SIGKILL), N = 5: ms from the release to the next one’s grant (range)',
+    head: ['', ...new Set(crashes.map(({ contender }) => labelOf(contender)))],
+    rows: groupBy(crashes, ({ crash }) => crash).map(([, rows]) => [
+      ...rows.slice(0, 1).map(({ crash }) => CRASHES[crash]),
+      ...rows.map(({ delayMs, trouble }) =>
+        trouble === undefined ? withRange(delayMs, short) : brief(trouble),
+      ),
+    ]),
+  };
+}
+
+function targetTable(results: Results): Table {
+  return {
+    title: 'Waiting in line: what is to be reached',
+    head: ['', 'wanted', 'found', 'reached'],
+    rows: targets(results).map(({ what, wanted, found, isReached }) => [
+      what,
+      wanted,
+      found,
+      isReached ? 'yes' : 'NO',
+    ]),
+  };
+}

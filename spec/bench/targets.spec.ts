@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { targets } from '../../bench/report/targets.js';
+import type { ContentionFigures, ContentionRow, Results } from '../../bench/results.js';
+import { results } from './report-results.js';
+
+const [USUAL] = results({}).contention;
+
+function row(over: Partial<ContentionRow>, figures: Partial<ContentionFigures> = {}): ContentionRow {
+  if (USUAL?.figures === undefined) throw new Error('there is a row with figures');
+  const { handOffsToBestPeer: _, ...usual } = USUAL;
+  return { ...usual, ...over, figures: { ...USUAL.figures, ...figures } };
+}
+
+function of(contention: readonly ContentionRow[], crashes: Results['crashes'] = []): Record<string, boolean> {
+  return Object.fromEntries(targets({ contention, crashes }).map(({ what, isReached }) => [what, isReached]));
+}
+
+const exactly = (median: number): { median: number; min: number; max: number } => {
+  return { median, min: median, max: median };
+};
+
+describe('bench: what waiting in line is to reach', () => {
+  const best = { jain: 0.98, longestGapTurns: 52, handOffRoundTrips: 3, requestsPerGrant: 16 };
+
+  it('a figure that is just good enough is reached', () => {
+    expect(of([row({ toBestPeer: exactly(2) }, best)])).to.deep.equal({
+      'grants/s over the best peer, N = 5, 50 clients': true,
+      'requests per grant, N = 5, 50 clients': true,
+      "Jain's index, N = 5, 50 clients": true,
+      'longest gap between two turns of a client, N = 5, 50 clients': true,
+      'hand-off p50 in quorum round trips, N = 5, 50 clients': true,
+    });
+  });
+
+  it('one that is just not is not', () => {
+    const worse = { jain: 0.979, longestGapTurns: 53, handOffRoundTrips: 3.01, requestsPerGrant: 16.1 };
+    const found = Object.values(of([row({ toBestPeer: exactly(1.99) }, worse)]));
+    expect(found).to.deep.equal([false, false, false, false, false]);
+  });
+
+  it('one master: four requests; one frozen: nine tenths of the healthy rate, and nothing else', () => {
+    expect(of([row({ nodes: 1 }, { requestsPerGrant: 4 })])).to.deep.equal({
+      'requests per grant, N = 1, 50 clients': true,
+    });
+    expect(of([row({ nodes: 1 }, { requestsPerGrant: 4.1 })])).to.deep.equal({
+      'requests per grant, N = 1, 50 clients': false,
+    });
+    const what = 'grants/s over the healthy rate, N = 5, one frozen, 50 clients';
+    expect(of([row({ isFrozen: true, toHealthy: exactly(0.9) })])).to.deep.equal({ [what]: true });
+    expect(of([row({ isFrozen: true, toHealthy: exactly(0.89) })])).to.deep.equal({ [what]: false });
+  });
+
+  it('of this library as it comes, and of crowds in which somebody stands behind another one', () => {
+    expect(of([row({ contender: 'redlock5' }), row({ contender: 'quorate-plain' }), row({ clients: 2 })])).to
+      .be.empty;
+  });
+
+  it('killed in line: the longest of all rounds counts; once told: what it is more than usual', () => {
+    const crash = (usual: number, dead: number, told: number): Results['crashes'] => [
+      { contender: 'quorate', crash: 'nobody', delayMs: exactly(usual) },
+      { contender: 'quorate', crash: 'in line', delayMs: { median: 1, min: 1, max: dead } },
+      { contender: 'quorate', crash: 'once told', delayMs: exactly(told) },
+    ];
+    expect(Object.values(of([], crash(5, 100, 1_005)))).to.deep.equal([true, true]);
+    expect(Object.values(of([], crash(5, 101, 1_006)))).to.deep.equal([false, false]);
+  });
+
+  it('what was not measured, or failed, is no target', () => {
+    const { figures: _, ...failed } = row({});
+    expect(of([{ ...failed, trouble: 'hangs' }], [{ contender: 'quorate', crash: 'in line', trouble: 'x' }]))
+      .to.be.empty;
+  });
+});
