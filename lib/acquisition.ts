@@ -53,6 +53,8 @@ export class Acquisition {
   #isStranger = false;
   /** The place in line, kept over attempts; µs of the masters' time. */
   #ticket = 0;
+  /** The wait was over before a quorum of masters could be asked for a place. */
+  #isUnasked = false;
   /** The wait in line that belongs to the attempt under way. */
   #wait: FairWait | undefined;
   /** The last full fan-out, and why it failed: what an error reports. */
@@ -79,9 +81,10 @@ export class Acquisition {
       const grant = await (isInLine ? this.#attemptInLine() : this.#attempt());
       if (grant !== undefined) return grant;
       this.#throwIfCancelled();
-      const last = this.#lastFull;
+      const last = this.#isUnasked ? undefined : this.#lastFull;
       if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
-      if (!isInLine && this.#shallQueue()) this.#retry.attempts++;
+      if (this.#isUnasked) this.#retry.begin('last');
+      else if (!isInLine && this.#shallQueue()) this.#retry.begin('next');
       else if (!(await this.#retry.next(this.#freeInMs))) throw this.#error();
     }
   }
@@ -96,6 +99,7 @@ export class Acquisition {
   #attempt(): Promise<Grant | undefined> {
     const { clock, random } = this.#ground;
     this.#wait = undefined;
+    this.#isUnasked = false;
     const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
     return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext());
   }
@@ -123,7 +127,8 @@ export class Acquisition {
     }
     this.#isStranger = end === 'stranger';
     this.#isContended = this.#isStranger;
-    await this.#leave(wait, end === 'ended');
+    this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
+    await this.#leave(wait, end === 'ended' && !this.#isUnasked);
     return undefined;
   }
 
@@ -256,6 +261,7 @@ export class Acquisition {
       this.#finish(timer);
     }
     withdrawal.end();
+    if (this.#isUnasked) return;
     const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
     this.#lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
   }

@@ -46,6 +46,12 @@ export class Retry {
     return Math.round(this.#ground.clock.now() - this.startedAtMs);
   }
 
+  /** An attempt follows at once. */
+  begin(which: 'next' | 'last'): void {
+    this.attempts++;
+    if (which === 'last') this.isLast = true;
+  }
+
   /**
    * Waits before the next attempt, and resolves to whether there is one.
    *

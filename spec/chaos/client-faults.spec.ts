@@ -135,9 +135,9 @@ for (const nodes of [1, 3]) {
         const { before, after } = JSON.parse(await client.says('{')) as Record<'before' | 'after', Usage>;
         expect(client.said.filter((line) => line.startsWith('odd'))).to.deep.equal([]);
         expect(after.timers).to.be.at.most(before.timers);
-        expect(after.sockets).to.equal(before.sockets);
-        // 10,000 kept waits would be over 10 MB
-        expect((after.heap - before.heap) / 1e6, 'MB').to.be.below(3);
+        expect(after.sockets).to.be.at.most(before.sockets); // those for pushes are closed when they idle
+        // 10,000 kept waits would be over 10 MB; the undos of the last 500 may be under way
+        expect((after.heap - before.heap) / 1e6, 'MB').to.be.below(6);
         expect(await client.ends()).to.equal(0); // by itself
         await lease.release();
         await nothingLeft();

@@ -2,4 +2,4 @@ import { lineSuite } from './line-suite.js';
 import { chaosSuite } from './suite.js';
 
 chaosSuite('process');
-lineSuite('process');
+lineSuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5]);

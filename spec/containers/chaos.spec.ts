@@ -2,4 +2,4 @@ import { lineSuite } from '../chaos/line-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
 
 chaosSuite('container');
-lineSuite('container');
+lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
