@@ -94,6 +94,7 @@ const LEVELS = [
     'testing/faults',
     'testing/stage',
     'testing/worker',
+    'testing/turns',
     'testing/simulation',
     'testing/shrink',
     'testing/timeline',

@@ -8,6 +8,7 @@ import { Checker, type Violation } from './checker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
 import { Seeded } from './seeded.js';
 import { type Player, Stage } from './stage.js';
+import { takeTurns } from './turns.js';
 import { type Deeds, describe, Worker, type WorkTerms } from './worker.js';
 import { type Line, World } from './world.js';
 
@@ -22,6 +23,8 @@ export interface SimulationOptions {
   readonly beyond?: Beyond;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
+  /** Whether all take turns in line at the end; drawn by default. */
+  readonly turns?: boolean;
   /** Only these faults of the plan strike; all by default. */
   readonly faults?: readonly number[];
   /** Keeps the history, line by line. */
@@ -56,17 +59,6 @@ const LONGEST_MS = 400_000;
 /** From time to time the checker looks for what takes a while to show. */
 const LOOK_EVERY_MS = 250;
 const DRIFT_FACTOR = 0.01;
-/** How often each waiter has its turn at the end. */
-const TURNS = 6;
-/** After so many of all, connections for pushes break. */
-const CUT_AFTER = 4;
-const LONGEST_LINE_MS = 8_000;
-/** Between two turns, also while all connect anew, which takes up to 400 ms. Less than a reservation. */
-const LONGEST_IDLE_MS = 900;
-/** No turn is shorter. */
-const TURN_MS = 4;
-/** How far tickets may be off beside what the masters' clocks are apart: messages take their time. */
-const TICKET_MS = 8;
 /** No place in a queue outlives its wait by more. */
 const PLACE_LIFE_MS = 2_600;
 
@@ -75,6 +67,7 @@ interface Setting {
   readonly clients: number;
   readonly guardMs: number;
   readonly maxTtlMs: number;
+  readonly takesTurns: boolean;
   readonly terms: WorkTerms;
   readonly plan: readonly Fault[];
 }
@@ -148,7 +141,10 @@ class Director {
     await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
     await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
     for (const player of this.#living()) await this.#checkProgress(player);
-    await this.#takeTurns();
+    if (this.#setting.takesTurns) {
+      await takeTurns(this.#stage, this.#living(), this.#setting);
+      await this.#pass(500);
+    }
     await this.#close();
   }
 
@@ -220,68 +216,6 @@ class Director {
     await this.#pass(300);
   }
 
-  /**
-   * Nothing is wrong, and everybody wants the same: all wait in line, nobody for more turns than there are others, and a
-   * turn has its fixed price; once, all connections for pushes break. Two turns more are for those who come at the same time; and as many as fit into what tickets
-   * can be off, since each client knows the masters' clocks only as it reaches them.
-   */
-  async #takeTurns(): Promise<void> {
-    const { checker, links, world } = this.#stage;
-    const { nodes, terms } = this.#setting;
-    const [resource = ''] = terms.resources;
-    const waiters = this.#living().flatMap((player) => [player, player]);
-    const turns: number[] = [];
-    let lastMs = world.nowMs;
-    let sent = 0;
-    const sentSoFar = (): number => links.reduce((sum, link) => sum + link.sent, 0);
-    const inTurn = async (player: Player, i: number): Promise<void> => {
-      for (let turn = 0; turn < TURNS; turn++) {
-        const before = checker.highest([resource]);
-        const settled = checker.expect(player.client, `wait for ${resource} in line`, LONGEST_LINE_MS);
-        const options = { ttlMs: this.#setting.maxTtlMs, waitMs: LONGEST_LINE_MS, renew: true };
-        const lease = await checker.call(player.client, [resource], () =>
-          player.redlock.acquire(resource, options),
-        );
-        settled();
-        if (lease === undefined) return;
-        checker.granted(player.client, lease, before);
-        const idleMs = world.nowMs - lastMs;
-        if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
-          checker.fail(
-            'progress',
-            `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`,
-          );
-        turns.push(i);
-        if (turns.length === waiters.length) sent -= sentSoFar();
-        if (turns.length === CUT_AFTER * waiters.length) {
-          sent += sentSoFar();
-          for (const link of links) link.cutPushes();
-        }
-        await player.client.sleep(2);
-        lastMs = world.nowMs;
-        checker.ended(lease, true);
-        void lease.release();
-      }
-    };
-    const clocks = this.#stage.places.map(({ server }) => server.micros() / 1_000);
-    const apartMs = Math.max(...clocks) - Math.min(...clocks);
-    const longest = waiters.length + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
-    await Promise.all(waiters.map(inTurn)).catch((error: unknown) =>
-      checker.fail('progress', describe(error)),
-    );
-    // the first turns are for who is connected first, and those after the cut again
-    turns.slice(0, CUT_AFTER * waiters.length).forEach((i, at) => {
-      const before = turns.lastIndexOf(i, at - 1);
-      if (at > 0 && before >= waiters.length && at - before > longest)
-        checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
-    });
-    const counted = (CUT_AFTER - 1) * waiters.length;
-    const most = (3 * nodes + 1) * counted + 2 * nodes * waiters.length; // votes that are yielded take one more
-    if (sent > most)
-      checker.fail('commands', `${counted} turns in line took ${sent} commands, ${most} at most`);
-    await this.#pass(500);
-  }
-
   async #close(): Promise<void> {
     const { checker } = this.#stage;
     for (const { client, links, redlock } of this.#living()) {
@@ -328,7 +262,16 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
-  return { nodes, clients, guardMs, maxTtlMs, terms: { resources, calls, maxTtlMs, mixesFencing }, plan };
+  const takesTurns = options.turns ?? seeded.fork('turns').chance(0.3);
+  return {
+    nodes,
+    clients,
+    guardMs,
+    maxTtlMs,
+    takesTurns,
+    terms: { resources, calls, maxTtlMs, mixesFencing },
+    plan,
+  };
 }
 
 function noDeeds(): Deeds {

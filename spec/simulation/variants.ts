@@ -365,32 +365,8 @@ export const VARIANTS: readonly Variant[] = [
     name: 'in line: no inquiry, no yield',
     why: 'each of three waiters has the vote of one master of three, until the reservations run out',
     breaks: ['progress', 'fairness'],
+    options: { turns: true },
     patches: [{ file: 'lib/stay.ts', find: "case 'inquiry':", replace: "case 'inquiry':\n        return;" }],
-  },
-  {
-    name: 'in line: an early inquiry forgotten',
-    why: 'it comes by another connection than the reply that it is about, and may be the first of the two',
-    breaks: ['progress', 'fairness'],
-    patches: [
-      {
-        file: 'lib/stay.ts',
-        find: 'place.inquired = push.serial;',
-        replace: "place.inquired = place.state === 'mine' ? push.serial : NOBODY;",
-      },
-    ],
-  },
-  {
-    name: "in line: tickets by the client's own clock",
-    why: 'who has the slowest clock is always the first',
-    breaks: ['fairness'],
-    patches: [
-      {
-        file: 'lib/subscriptions.ts',
-        find: 'return Math.max(1, Math.round(this.#clock.earliest() * 1_000 +',
-        replace:
-          'return Math.max(1, Math.round(this.#clock.earliest() * 1_000 + this.#channel.charCodeAt(14) * 1e6 + 0 *',
-      },
-    ],
   },
   {
     name: 'in line: a push taken for a vote, without a claim',
@@ -411,6 +387,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'in line: nobody asks again when pushes come in again',
     why: 'the push that was lost with the connection was the one that mattered',
     breaks: ['progress', 'fairness'],
+    options: { turns: true },
     patches: [
       {
         file: 'lib/stay.ts',
