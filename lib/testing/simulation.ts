@@ -23,6 +23,8 @@ export interface SimulationOptions {
   readonly beyond?: Beyond;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
+  /** False: nobody waits in line. Drawn for each call by default. */
+  readonly fair?: boolean;
   /** Whether all take turns in line at the end; drawn by default. */
   readonly turns?: boolean;
   /** Only these faults of the plan strike; all by default. */
@@ -59,6 +61,8 @@ const LONGEST_MS = 400_000;
 /** From time to time the checker looks for what takes a while to show. */
 const LOOK_EVERY_MS = 250;
 const DRIFT_FACTOR = 0.01;
+/** The share of waiting calls that wait in line. */
+const IN_LINE = 0.8;
 /** No place in a queue outlives its wait by more. */
 const PLACE_LIFE_MS = 2_600;
 
@@ -262,14 +266,14 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
-  const takesTurns = options.turns ?? seeded.fork('turns').chance(0.3);
+  const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   return {
     nodes,
     clients,
     guardMs,
     maxTtlMs,
     takesTurns,
-    terms: { resources, calls, maxTtlMs, mixesFencing },
+    terms: { resources, calls, maxTtlMs, mixesFencing, inLine: options.fair === false ? 0 : IN_LINE },
     plan,
   };
 }

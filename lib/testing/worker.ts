@@ -36,6 +36,8 @@ export interface WorkTerms {
   readonly maxTtlMs: number;
   /** Whether calls may switch fencing off. */
   readonly mixesFencing: boolean;
+  /** The share of calls that wait in line. */
+  readonly inLine: number;
 }
 
 /** What the workers of a run have in common. */
@@ -193,7 +195,7 @@ export class Worker {
       ttlMs,
       waitMs: isTry ? 0 : seeded.whole(0, 1_500),
       renew: seeded.chance(0.3),
-      ...(isTry ? {} : { fair: seeded.chance(0.8) }),
+      ...(isTry ? {} : { fair: seeded.chance(this.#terms.inLine) }),
       ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
       ...(controller === undefined ? {} : { signal: controller.signal }),
     };

@@ -12,6 +12,7 @@ const MIXED = 12;
 const MAJORITIES = 10;
 /** Waits in line, on top. */
 const LINE_GROUPS = 8;
+const LINE_SAMPLE_OF_THREE = 160;
 const LINE_SAMPLE_OF_FIVE = 24;
 const LINE_MAJORITIES = 8;
 /** Where a majority hands over to the second, nobody yields. */
@@ -51,8 +52,12 @@ describe('chaos at every point of an exchange', function () {
       runAll(mixed({ nodes, faulty: some + 1, count: MAJORITIES * factor }, drawFor(nodes, 2)), table));
   }
 
-  it('N=3: every point and action at every moment of a wait in line, on each master', () =>
-    runAll(minorities(3, MOMENTS), table, { groups: LINE_GROUPS }));
+  it(`N=3: ${isAll ? 'all' : 'a sample of all'} points, actions, moments of a wait and masters (seed ${seed})`, () => {
+    const all = minorities(3, MOMENTS);
+    return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_THREE, drawFor(3, 3)), table, {
+      groups: LINE_GROUPS,
+    });
+  });
   it(`N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, moments of a wait and minorities (seed ${seed})`, () => {
     const all = minorities(5, MOMENTS);
     return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_FIVE, drawFor(5, 3)), table);
