@@ -12,7 +12,7 @@ const MIXED = 12;
 const MAJORITIES = 10;
 /** Waits in line, on top. */
 const LINE_GROUPS = 8;
-const LINE_SAMPLE_OF_THREE = 160;
+const LINE_SAMPLE_OF_THREE = 80;
 const LINE_SAMPLE_OF_FIVE = 24;
 const LINE_MAJORITIES = 8;
 /** Where a majority hands over to the second, nobody yields. */
