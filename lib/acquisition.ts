@@ -210,7 +210,7 @@ export class Acquisition {
     if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
     grant.countedAtMs = Math.floor(round.sentAtMs);
-    grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);
+    grant.expiredByMs = expiredByMs(nowMs, this.#longestLifeMs, driftFactor);
     round.grant = grant;
     if (!round.isAnswered) grant.opened(round);
     if (this.#wait !== undefined) {
@@ -336,19 +336,23 @@ export class Acquisition {
   /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
     const { contention, nodes, subscriptions } = this.#ground;
-    const { isFair, scope } = this.#wish;
-    if (!isFair || this.#isStranger || this.#retry.isLast) return false;
-    if (!this.#isContended && !(this.#retry.attempts === 1 && contention.isRecent(scope.keys[0] ?? '')))
-      return false;
-    return subscriptions.canReach(quorumOf(nodes.length));
+    if (!this.#wish.isFair || this.#isStranger || this.#retry.isLast) return false;
+    const quorum = quorumOf(nodes.length);
+    if (this.#isContended) return subscriptions.canReach(quorum);
+    if (this.#retry.attempts > 1 || !contention.isRecent(this.#wish.scope.keys[0] ?? '')) return false;
+    return subscriptions.isOpenAt(quorum); // else a try is quicker, should the lock be free by now
+  }
+
+  /** A master that is away may keep a place for longer than a vote. */
+  get #longestLifeMs(): number {
+    return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */
   #owe(node: Node, token: string): void {
     const { clock, driftFactor, repairs } = this.#ground;
-    const { scope, ttlMs } = this.#wish;
-    const lifeMs = this.#wait === undefined ? ttlMs : Math.max(ttlMs, LONGEST_LIFE_MS);
-    repairs.add(node, { scope, token, untilMs: expiredByMs(clock.earliest(), lifeMs, driftFactor) });
+    const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);
+    repairs.add(node, { scope: this.#wish.scope, token, untilMs });
   }
 
   #throwIfCancelled(): void {

@@ -12,7 +12,7 @@ import { invalidArgument } from './errors.js';
 import { roundError } from './failure.js';
 import type { Node } from './node.js';
 import { isMisconfigured } from './server-errors.js';
-import { type Counts, GRANTED, type Outcome, quorumBackInMs, verdict } from './quorum.js';
+import { countOutcomes, GRANTED, type Outcome, quorumBackInMs, verdict } from './quorum.js';
 import { integers, readNo } from './replies.js';
 import { bootstrapping, vouching } from './request.js';
 import type { Look } from './survey.js';
@@ -65,12 +65,12 @@ export class Guard {
     while (cancellation.cancelled === undefined) {
       const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
       const outcomes = looks.map((look) => readVote(look, guard));
-      const decision = verdict(count(outcomes));
+      const counts = countOutcomes(outcomes, nodes.length);
+      const decision = verdict(counts);
       if (decision === 'granted') return;
       if (decision === 'misconfigured') throw this.#error(decision, outcomes);
       const times = outcomes.flatMap((one) => (one.kind === 'quarantined' ? [one.remainingMs] : []));
-      const { granted } = count(outcomes);
-      const backInMs = quorumBackInMs(times, granted, nodes.length);
+      const backInMs = quorumBackInMs(times, counts.granted, nodes.length);
       await this.#pause(backInMs > 0 ? Math.min(backInMs, ASK_AGAIN_MS) : nodeTimeoutMs, cancellation);
     }
   }
@@ -89,7 +89,7 @@ export class Guard {
     const guard = { marker, guardMs: periodMs };
     const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, looks[node.index], guard));
     const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknown(node.cause) : GRANTED));
-    const decision = verdict(count(outcomes));
+    const decision = verdict(countOutcomes(outcomes, outcomes.length));
     if (decision === 'misconfigured' || decision === 'unknown') throw this.#error(decision, outcomes);
     return { changed: nodes.some(({ state }) => state === 'declared'), nodes };
   }
@@ -138,23 +138,4 @@ function unknown(cause: Error): Outcome {
 
 function oddReply(): Error {
   return new Error('a reply that no master gives to this request');
-}
-
-/** How these outcomes stand, as a round counts them. */
-function count(outcomes: readonly Outcome[]): Counts {
-  const counts = {
-    granted: 0,
-    held: 0,
-    foreign: 0,
-    quarantined: 0,
-    misconfigured: 0,
-    unknown: 0,
-    pending: 0,
-  };
-  for (const outcome of outcomes) {
-    if (outcome.kind === 'refused') counts[outcome.isForeign ? 'foreign' : 'held']++;
-    else if (outcome.kind === 'unknown' && outcome.isMisconfigured) counts.misconfigured++;
-    else counts[outcome.kind]++;
-  }
-  return counts;
 }

@@ -4,6 +4,7 @@
  */
 import type { Node } from './node.js';
 import { quorumOf } from './quorum.js';
+import { tokenIn } from './random.js';
 import type { Look } from './survey.js';
 import { fingerprint } from './transport.js';
 
@@ -91,7 +92,7 @@ function readLook(node: string, look: Look | undefined): NodeInspection {
       return {
         node,
         state: 'held',
-        holder: fingerprint(String(owner)),
+        holder: fingerprint(tokenIn(String(owner))),
         remainingMs: Number(ms) === -1 ? Infinity : Number(ms),
         ...line,
       };

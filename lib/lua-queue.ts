@@ -3,8 +3,10 @@
  *
  * The queue is a sorted set, tokens by their tickets; equal tickets stand in the order of the tokens, as sorted sets have
  * it. Beside it stands the turn, `serial|token|ticket` of the grant that was made to a waiter last, or `0||`. It is there
- * whenever the queue is, so that a release learns from it alone whether anybody waits. A serial names one grant at one
- * master, and only rises: a yield that names another one is stale. Both keys expire, the turn never before the queue.
+ * whenever the queue is, so that a release learns from it alone whether anybody waits. A vote that was handed over is kept
+ * for whom it was handed to: its key holds the token with a mark behind it until the claim comes, which takes the mark
+ * away. Only what has the mark can be yielded: a yield that comes late finds a vote, and leaves it. A serial names one grant at one
+ * master, and rises as long as its clock does: a yield that names another one is stale. Both keys expire, the turn never before the queue.
  *
  * Pushes are texts on the channel of the client that a token belongs to; the key is the one that the script was given:
  *   g serial token key   the vote is yours, for RESERVE_MS unless you claim it
@@ -13,18 +15,26 @@
  * A waiter whom no push reaches is dropped: its client is gone, or asks anew when it has subscribed again.
  */
 import { PUSH_CHANNELS } from './keys.js';
-import { TOKEN_LETTERS } from './random.js';
+import { RESERVED_MARK, TOKEN_LETTERS } from './random.js';
 
-/** How long, in ms, a vote that was handed over waits for the claim of whom it was handed to. */
-export const RESERVE_MS = 1_000;
+/**
+ * How long, in ms, a vote that was handed over waits for the claim of whom it was handed to: one that dies then costs the
+ * next one a second, what it takes to look included.
+ */
+export const RESERVE_MS = 990;
 
 const { client, secret } = TOKEN_LETTERS;
 
-/** As Lua: whether the text in that variable has the shape of a token of this library. */
+/** As Lua: whether what a key holds has the shape of a token of this library, reserved or not. */
 export function oursInLua(name: string): string {
-  const isLong = `#${name} == ${client + 1 + secret}`;
+  const token = `(string.match(${name}, '^([%w_-]+:[%w_-]+)%${RESERVED_MARK}?$') or '')`;
   const isParted = `string.sub(${name}, ${client + 1}, ${client + 1}) == ':'`;
-  return `(${isLong} and ${isParted} and string.find(${name}, '^[%w_-]+:[%w_-]+$') ~= nil)`;
+  return `(#${token} == ${client + 1 + secret} and ${isParted})`;
+}
+
+/** As Lua: what a key holds that is reserved for the token in that variable. */
+export function reservedInLua(name: string): string {
+  return `${name} .. '${RESERVED_MARK}'`;
 }
 
 /**
@@ -69,7 +79,7 @@ export const LINE = `local function line(l, q, t)
     end
   end
   local function give(token, ticket, serial, life, self)
-    redis.call('SET', KEYS[l], token, 'PX', ${RESERVE_MS})
+    redis.call('SET', KEYS[l], ${reservedInLua('token')}, 'PX', ${RESERVE_MS})
     turnTo(token, ticket, serial, life)
     redis.call('ZREM', KEYS[q], token)
     tellHead(self)
@@ -90,6 +100,7 @@ export const LINE = `local function line(l, q, t)
     redis.call('DEL', KEYS[t])
   end
   local function leave(token)
+    if redis.pcall('GET', KEYS[l]) == ${reservedInLua('token')} then redis.call('DEL', KEYS[l]) end
     redis.call('ZREM', KEYS[q], token)
     if redis.call('EXISTS', KEYS[l]) == 0 then handOver() end
   end
@@ -142,20 +153,19 @@ export const QUEUEING = `${LINE}${BEFORE}local function queue(token, ticket, lif
       return reply
     end
   end
-  local own, us = line(1, 2, 3), micros()
+  local own, us, reserved = line(1, 2, 3), micros(), ${reservedInLua('token')}
   local last, named, namedTicket = own.turn()
-  if owner and owner ~= token then
+  if owner and owner ~= token and owner ~= reserved then
     local ms = redis.call('PTTL', KEYS[1])
     if not ${oursInLua('owner')} then return {4, ms, us} end
     own.join(token, ticket, life)
-    if named == owner and isBefore(ticket, token, tonumber(namedTicket) or 0, owner) then
-      own.push(owner, 'i ' .. last)
+    if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0, named) then
+      own.push(named, 'i ' .. last)
     end
     return {0, ms, us, redis.call('ZRANK', KEYS[2], token)}
   end
   if owner then
-    local ms = redis.call('PTTL', KEYS[1])
-    if ms ~= -1 and ms < ${RESERVE_MS} then redis.call('PEXPIRE', KEYS[1], ${RESERVE_MS}) end
+    if owner == reserved then redis.call('PEXPIRE', KEYS[1], ${RESERVE_MS}) end
     local serial = named == token and tonumber(last) or own.nextSerial()
     own.turnTo(token, ticket, serial, life)
     redis.call('ZREM', KEYS[2], token)
@@ -178,9 +188,9 @@ export const YIELDING = `${LINE}local function yield(token, serial, ticket, life
   local own = line(1, 2, 3)
   local isThere, last, named = pcall(own.turn)
   if not isThere or named ~= token or tonumber(last) ~= tonumber(serial) then return 0 end
-  if redis.pcall('GET', KEYS[1]) ~= token or not pcall(own.head) then return 0 end
+  if redis.pcall('GET', KEYS[1]) ~= ${reservedInLua('token')} or not pcall(own.head) then return 0 end
   redis.call('DEL', KEYS[1])
-  pcall(own.join, token, ticket, life)
+  if life > 0 then pcall(own.join, token, ticket, life) end
   pcall(own.handOver)
   return 1
 end

@@ -6,7 +6,7 @@
  * before those, of a release or an undo, the queues and the turns. Each returns the three parts of its reply; or, where
  * a command failed, that error and nothing else, with nothing done.
  */
-import { oursInLua } from './lua-queue.js';
+import { oursInLua, reservedInLua } from './lua-queue.js';
 
 /** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
 export const FLOOR_LEAD_US = 20_000;
@@ -151,7 +151,7 @@ local function claim(first, n, token, ttl, life, floor)
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner and owner ~= token then
+    if owner and owner ~= token and owner ~= ${reservedInLua('token')} then
       if not ${oursInLua('owner')} then stranger = 1 end
       local ms = redis.call('PTTL', KEYS[i])
       if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
@@ -209,7 +209,8 @@ end
 
 /**
  * A vote is deleted together with the turn beside it: by how many keys there were, one command tells whether anybody waits.
- * What that takes from a queue, `leave` sets anew. Where there is no vote, the turn is looked at.
+ * What that takes from a queue, `leave` sets anew. Where there is no vote, the turn is looked at: `leave` takes back what
+ * is reserved as well.
  *
  * @param seen  the highest fence that was met; false without fencing, and then there are no counters
  */
@@ -223,7 +224,7 @@ export const UNDOING = `local function undo(first, n, token, seen)
     else
       if type(owner) == 'table' then
         if string.find(owner.err, 'WRONGTYPE', 1, true) then foreign = 1 else failed = owner end
-      elseif owner then
+      elseif owner and owner ~= ${reservedInLua('token')} then
         local ms = redis.call('PTTL', KEYS[i])
         if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
       end
@@ -303,22 +304,28 @@ export const RELEASING_MANY = `local function releaseMany(first, a, count)
 end
 `;
 
-/** Counters follow, as far as they can: a lease does not depend on it. */
+/**
+ * Counters follow, as far as they can: a lease does not depend on it. What is still reserved for the token, since its claim
+ * was lost, becomes its vote, like a key that is free.
+ */
 export const EXTENDING = `local function extend(first, n, token, ttl, create, life, fence)
-  local last = first + n - 1
+  local last, reserved = first + n - 1, nil
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner and owner ~= token then return 0, redis.call('PTTL', KEYS[i]), 0 end
+    if owner and owner ~= token then
+      if create == '0' or owner ~= ${reservedInLua('token')} then return 0, redis.call('PTTL', KEYS[i]), 0 end
+      reserved = owner
+    end
     if not owner and create == '0' then return 0, -2, 0 end
   end
   for i = first, last do
     local ms = redis.call('PTTL', KEYS[i])
-    if ms == -2 then
-      redis.call('SET', KEYS[i], token, 'PX', ttl)
+    if ms == -2 or (reserved and redis.call('GET', KEYS[i]) == reserved) then
+      redis.call('SET', KEYS[i], token, 'PX', math.max(ms, tonumber(ttl)))
     elseif ms ~= -1 and ms < tonumber(ttl) then
       redis.call('PEXPIRE', KEYS[i], ttl)
     end

@@ -9,16 +9,22 @@ export class Place {
   outcome: Outcome | undefined;
   /** Names the reservation that is there; 0 without one. */
   serial = NOBODY;
-  /** The reservation that was given back last; serials are told apart, not compared: the master's clock may step. */
+  /** The reservation that was given back last: what is told of it afterwards is stale. */
   yielded = NOBODY;
-  /** The master's clock, in µs, when it refused last: a reservation from before that is gone. */
+  /**
+   * The master's clock, in µs, when it refused last. Serials are made of that clock: one from before the refusal is gone.
+   * Where the clock steps back, a reservation may be overlooked so; it runs out.
+   */
   refusedAtUs = 0;
   /** Somebody with an earlier ticket asked for this one. */
   inquired = NOBODY;
   /** When it is asked again, or its silence noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
-  unanswered = 0;
+  /** A request is under way, and its reply waited for. */
+  isAwaited = false;
+  /** What was sent may still be carried out: whoever takes the place back has to follow it. */
+  isUnanswered = false;
   isFollowed = false;
   wasSent = false;
 }

@@ -20,11 +20,24 @@ const TOKENS_PER_REFILL = 128;
 /** How many letters of base64url stand before the colon, and behind it. */
 export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_BYTES * 4) / 3 } as const;
 
+/**
+ * What stands behind the token in a key that is kept for it, and not claimed yet: a reservation is no vote, and what may
+ * be done to it, by whatever comes late, must not be done to a vote. No token holds it.
+ */
+export const RESERVED_MARK = '+';
+
 const SHAPE = new RegExp(`^[\\w-]{${TOKEN_LETTERS.client}}:[\\w-]{${TOKEN_LETTERS.secret}}$`);
 
-/** Has it the shape of a token of this library? Whoever holds a lock by another one hands it over to nobody. */
-export function isOurs(token: string): boolean {
-  return SHAPE.test(token);
+/**
+ * Has what a key holds the shape of a token of this library? Whoever holds a lock by another one hands it over to nobody.
+ */
+export function isOurs(owner: string): boolean {
+  return SHAPE.test(tokenIn(owner));
+}
+
+/** Whose a key is, whether it holds a vote or a reservation. */
+export function tokenIn(owner: string): string {
+  return owner.endsWith(RESERVED_MARK) ? owner.slice(0, -RESERVED_MARK.length) : owner;
 }
 
 /** What every token of a client starts with, up to and without the colon; the whole text where there is none. */

@@ -3,7 +3,7 @@
  */
 import { counterTtlMs, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
-import { readAcceptance, readCount, readFenced, readQueued, readSet, readUndo, readVote } from './replies.js';
+import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
 import { NO_MARKER, type Scope } from './scope.js';
 import {
   ACCEPT,
@@ -18,7 +18,6 @@ import {
   type Script,
   UNDO,
   VOUCH,
-  YIELD,
 } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
@@ -286,35 +285,6 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
   return new Request(EXTENDING, scope, token, { ttlMs, mayCreate, withCounters: fence > 0, amount: fence });
 }
 
-/**
- * Asks for the vote on one resource, and for a place in its queue where another client holds it. `readPlace` reads more
- * of its reply. The client has to be subscribed to the channel of the token.
- *
- * @param ticket  in whole µs of the masters' time: earlier ones come first
- * @param lifeMs  how long the place is kept
- */
-export function queueing(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
-  const args = [String(ticket), String(lifeMs), String(scope.guardMs)];
-  return lone(QUEUE, scope, token, args, { leavesVote: true, withQueues: true, read: readQueued });
-}
-
-/**
- * Gives a vote up for one with an earlier ticket, and queues again with the same one. Where the vote has been given back
- * meanwhile, it does nothing: it may be sent again at any time.
- *
- * @param serial  of the grant that is given up: if it stands no more, nothing is done
- */
-export function yielding(
-  scope: Scope,
-  token: string,
-  serial: number,
-  ticket: number,
-  lifeMs: number,
-): Request {
-  const args = [String(serial), String(ticket), String(lifeMs)];
-  return lone(YIELD, scope, token, args, { withQueues: true, read: readCount });
-}
-
 export function inspection(key: string): Request {
   return lone(INSPECT, barely([key, queueKey(key)]), '', []);
 }
@@ -335,7 +305,7 @@ export function bootstrapping(marker: string, guardMs: number, force: boolean): 
 }
 
 /** What always goes alone. The guard has a word in what may leave a vote. */
-function lone(
+export function lone(
   script: Script,
   scope: Scope,
   token: string,

@@ -2,10 +2,11 @@
  * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives texts back as well,
  * and a batch one reply for each entry).
  *
- * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then, with
- * fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot
- * where a node is a cluster. A key of another type never makes a script fail half-way: types are looked at before the
- * first write, and deletions come first: what follows them may fail without keeping the lock.
+ * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then,
+ * with fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
+ * `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot where a node is a cluster. A key of another
+ * type never makes a script fail half-way: types are looked at before the first write, and deletions come first: what
+ * follows them may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already
@@ -260,9 +261,6 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
 };
 
 /**
- * Looks at one key and changes nothing.
- * KEYS 1 the resource
- * → {0, −2, ''} free · {1, ms, owner} held; ms left, −1 without expiry · {2, ms, ''} something that is no lock
  * Asks for a vote, and for a place in the queue where that cannot be. The client has to be subscribed to its channel.
  * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
  * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
@@ -279,11 +277,11 @@ ${MARKER}return queue(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))`,
 };
 
 /**
- * Gives a vote up for one with an earlier ticket, and queues again: with the same ticket, so that it comes back where
- * nobody is before it.
+ * Gives a reservation up for one with an earlier ticket, and queues again: with the same ticket, so that it comes back
+ * where nobody is before it. Or gives it up for good. What was claimed meanwhile stays.
  * KEYS 1 resource, 2 queue, 3 turn
- * ARGV 1 token, 2 serial of the grant that is given up, 3 ticket in µs, 4 how long the place is kept in ms
- * → 1 done · 0 that grant does not stand any more: nothing is changed
+ * ARGV 1 token, 2 serial of the grant that is given up, 3 ticket in µs, 4 how long the place is kept in ms (0: no place)
+ * → 1 done · 0 that grant does not stand any more, or was claimed: nothing is changed
  */
 export const YIELD: Script = {
   name: 'yield',

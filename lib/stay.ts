@@ -17,10 +17,12 @@ import type { Push } from './pushes.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { readPlace } from './replies.js';
-import { queueing, type Request, yielding } from './request.js';
+import { queueing, yielding } from './queue-request.js';
+import type { Request } from './request.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
+import { UNHEARD } from './unheard.js';
 
 /**
  * `reserved`: a quorum of masters keeps its votes for it · `stranger`: a client that hands over to nobody holds it ·
@@ -102,7 +104,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   get isAnswered(): boolean {
-    return this.#places.every(({ unanswered }) => unanswered === 0);
+    return this.#places.every(({ isUnanswered }) => !isUnanswered);
   }
 
   /** Queues on all masters; resolves when it is over. */
@@ -174,19 +176,19 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     place.wasSent = true;
     place.isFollowed = false;
-    place.unanswered = 1; // a second step after NOSCRIPT is the same request
+    place.isUnanswered = true; // a second step after NOSCRIPT is the same request
   }
 
   follow(node: Node): boolean {
     const place = this.#placeAt(node);
-    if (place.unanswered === 0) return false;
+    if (!place.isUnanswered) return false;
     place.isFollowed = true;
     return true;
   }
 
   owes(node: Node): boolean {
-    const { unanswered, isFollowed } = this.#placeAt(node);
-    return unanswered > 0 && !isFollowed;
+    const { isUnanswered, isFollowed } = this.#placeAt(node);
+    return isUnanswered && !isFollowed;
   }
 
   drop(): void {
@@ -196,7 +198,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
   onReply(node: Node, reply: unknown): void {
     const place = this.#placeAt(node);
     const { isFollowed } = place;
-    place.unanswered = 0;
+    place.isAwaited = false;
+    place.isUnanswered = false;
     if (this.#isOver) {
       if (!isFollowed) this.#onLate(node);
       return;
@@ -221,7 +224,9 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
-    if (!mayRun) this.#placeAt(node).unanswered = 0;
+    const place = this.#placeAt(node);
+    place.isAwaited = false;
+    if (!mayRun) place.isUnanswered = false;
     if (!this.#isOver) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
   }
 
@@ -235,11 +240,12 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   #ask(node: Node): void {
     const place = this.#placeAt(node);
-    if (this.#isOver || place.unanswered > 0) return;
+    if (this.#isOver || place.isAwaited) return;
     const nowMs = this.#ground.clock.earliest();
     if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
     place.sentAtMs = nowMs;
     place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
+    place.isAwaited = true;
     node.send(this.#requestAt(nowMs), this);
   }
 
@@ -310,7 +316,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.dueAtMs = this.#soonAfter(RESERVE_MS);
     this.wasRefused = true;
     const life = this.#lifeMs(this.#ground.clock.earliest());
-    node.send(yielding(scope, token, serial, ticket(), life), new Sent());
+    node.send(yielding(scope, token, serial, ticket(), life), UNHEARD); // a look after the reservation's end tells
   }
 
   #reserved(): number {
@@ -358,7 +364,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #onPlaceDue(node: Node, place: Place): void {
     const { subscriptions } = this.#ground;
     place.dueAtMs = Infinity;
-    if (place.unanswered > 0) {
+    if (place.isAwaited) {
       node.markSilent();
       place.outcome = unknown(`no reply within ${this.#terms.nodeTimeoutMs} ms`);
       place.state = 'failed';
@@ -371,14 +377,6 @@ export class Stay implements Sink, Recipient, Withdrawn {
       place.state = 'failed'; // until its line is open
     }
   }
-}
-
-/** A yield needs no answer: whatever comes of it, a look after the reservation's end tells. */
-class Sent implements Sink {
-  readonly isWanted = true;
-  onSent(): void {}
-  onReply(): void {}
-  onFailure(): void {}
 }
 
 function unknown(text: string): Outcome {

@@ -95,7 +95,9 @@ export class RedisSubscription implements Subscription {
       },
       (error: unknown) => {
         const cause = error instanceof Error ? error : new Error(String(error));
-        this.#onLost(cause, /^(?:NOPERM|ERR)/.test(cause.message));
+        const isRefused = /^(?:NOPERM|ERR)/.test(cause.message);
+        this.#onLost(cause, isRefused);
+        if (!isRefused && !this.#isClosed) this.#client.disconnect(true); // it may go well on a new connection
       },
     );
   }

@@ -7,11 +7,14 @@
  */
 import type { Clock, Timer, Timers } from './clock.js';
 import { pushChannel } from './keys.js';
+import { RESERVE_MS } from './lua-queue.js';
 import type { Node, Sink } from './node.js';
 import { type Push, readPush } from './pushes.js';
 import { toInteger } from './replies.js';
+import { declining } from './queue-request.js';
 import { hello } from './request.js';
 import type { Subscription } from './subscription.js';
+import { UNHEARD } from './unheard.js';
 
 /** Who waits in queues; known by its token. */
 export interface Recipient {
@@ -31,6 +34,14 @@ const ECHO_MS = 1_000;
 const DRIFT_US_PER_MS = 10;
 /** One that is older than the latest by more does not count. */
 const FRESH_MS = 1_000;
+
+/**
+ * A push for a token that has left may still be meant for its claim, which is on its way. After so long it is not: a
+ * master that was away has handed over to one that had gone meanwhile.
+ */
+const LEFT_MS = 2 * RESERVE_MS;
+/** So many tokens that have left are remembered. */
+const MAX_LEFT = 10_000;
 
 const NOT_YET = new Error('its connection for pushes is not open yet');
 
@@ -62,6 +73,8 @@ export class Subscriptions {
   /** All tokens of an instance go by one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
+  /** When tokens left; in the order of those instants. */
+  readonly #leftAtMs = new Map<string, number>();
   #idle: Timer | undefined;
   #isClosed = false;
 
@@ -91,12 +104,18 @@ export class Subscriptions {
 
   leave(token: string): void {
     this.#recipients.delete(token);
+    this.#noteLeft(token);
     if (this.#recipients.size > 0 || this.#isClosed) return;
     this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeLines());
   }
 
   isOpen(node: Node): boolean {
     return this.#lines[node.index]?.isOpen === true;
+  }
+
+  /** Do the pushes of so many masters come in now? */
+  isOpenAt(count: number): boolean {
+    return this.#lines.filter((line) => line.isOpen).length >= count;
   }
 
   /** Why pushes of that master do not come in. */
@@ -139,6 +158,7 @@ export class Subscriptions {
 
   #closeLines(): void {
     this.#idle = undefined;
+    this.#leftAtMs.clear();
     for (const line of this.#lines) this.#shut(line, NOT_YET);
   }
 
@@ -187,7 +207,29 @@ export class Subscriptions {
   #onPush(line: Line, text: string): void {
     if (text === '') return this.#onEcho(line);
     const push = readPush(text);
-    if (push !== undefined) this.#recipients.get(push.token)?.onPush(line.node, push);
+    if (push === undefined) return;
+    const recipient = this.#recipients.get(push.token);
+    if (recipient !== undefined) recipient.onPush(line.node, push);
+    else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);
+  }
+
+  /** What is kept for one that has gone is given to the next at once. */
+  #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
+    const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
+    node.send(declining(named, token, serial), UNHEARD);
+  }
+
+  #noteLeft(token: string): void {
+    const nowMs = this.#clock.earliest();
+    this.#leftAtMs.set(token, nowMs);
+    for (const [oldest, leftAtMs] of this.#leftAtMs) {
+      if (leftAtMs > nowMs - LEFT_MS && this.#leftAtMs.size <= MAX_LEFT) return;
+      this.#leftAtMs.delete(oldest);
+    }
+  }
+
+  #hasJustLeft(token: string): boolean {
+    return (this.#leftAtMs.get(token) ?? -Infinity) > this.#clock.earliest() - LEFT_MS;
   }
 
   #onEcho(line: Line): void {

@@ -40,6 +40,7 @@ const LEVELS = [
     'scope',
     'replies',
     'request',
+    'queue-request',
     'batch',
     'pushes',
     'waiting',
@@ -47,6 +48,7 @@ const LEVELS = [
     'server-errors',
     'watchers',
     'node',
+    'unheard',
   ],
   // 2: several masters
   [
@@ -90,6 +92,7 @@ const LEVELS = [
     'testing/push-line',
     'testing/link',
     'testing/calls',
+    'testing/votes',
     'testing/checker',
     'testing/faults',
     'testing/stage',

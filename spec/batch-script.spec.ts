@@ -9,12 +9,12 @@ import {
   acceptance,
   extension,
   plainClaim,
-  queueing,
   release,
   type Request,
   scriptedClaim,
   undo,
 } from '../lib/request.js';
+import { queueing } from '../lib/queue-request.js';
 import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
 import { RESERVE_MS } from '../lib/lua-queue.js';
 import type { Scope } from '../lib/scope.js';

@@ -6,7 +6,19 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
 import { RESERVE_MS } from '../lib/lua-queue.js';
-import { CLAIM, INSPECT, QUEUE, RELEASE, type Script, SHOWN_WAITERS, UNDO, YIELD } from '../lib/scripts.js';
+import { RESERVED_MARK } from '../lib/random.js';
+import {
+  ACCEPT,
+  CLAIM,
+  EXTEND,
+  INSPECT,
+  QUEUE,
+  RELEASE,
+  type Script,
+  SHOWN_WAITERS,
+  UNDO,
+  YIELD,
+} from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
 import { oneListener, oneServer, putData, TYPES } from './support/server.js';
 
@@ -18,6 +30,8 @@ const HOUR_MS = 3_600_000;
 /** Tickets are µs since 1970, of today and of the last day that a number can hold exactly. */
 const TICKET = 1_790_000_000_000_001;
 const LAST_TICKET = Number.MAX_SAFE_INTEGER;
+
+const reserved = (token: string): string => token + RESERVED_MARK;
 
 const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1')) as [
   string,
@@ -75,7 +89,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect([code, us]).to.deep.equal([1, us]);
       expect(us).to.be.within(before, await server.micros());
       expect(serial).to.be.within(before, await server.micros());
-      expect(await holder()).to.equal(ANN);
+      expect(await holder()).to.equal(reserved(ANN));
       await expectMs(KEY, RESERVE_MS);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET)]);
       await expectMs(TURN, LIFE_MS);
@@ -88,7 +102,7 @@ describe('fair waiting: scripts on a real server', () => {
       for (const [i, token] of [ANN, BEN, CAT].entries()) await queue(token, TICKET + i);
       await server.redis.del(KEY);
       expect(numbers(await queue(ANN))[0]).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN, CAT]]);
       expect(await pushes()).to.deep.equal(['w ben']);
     });
 
@@ -97,7 +111,7 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(BEN, TICKET + 1);
       await server.redis.del(KEY);
       expect(numbers(await queue(ANN, TICKET))[0]).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN]]);
       expect(await pushes()).to.deep.equal(['w ben']);
     });
 
@@ -109,7 +123,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect([code, rank]).to.deep.equal([0, 0]);
       expect(ms).to.be.within(1, RESERVE_MS);
       expect(us).to.be.above(TICKET / 2);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN]]);
       const [serial] = await turn();
       expect(await pushes()).to.deep.equal([`g ann ${serial}`, 'w ben']);
       await expectLife(LIFE_MS);
@@ -131,7 +145,7 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.del(KEY);
       const [code, serial] = numbers(await queue(ANN, TICKET + 20));
       expect(code).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [CAT]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [CAT]]);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET + 20)]);
       expect(await pushes()).to.deep.equal(['w cat']);
     });
@@ -152,10 +166,11 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.pexpire(KEY, left);
       expect(numbers(await queue(ANN)).slice(0, 2)).to.deep.equal([1, serial]);
       expect(await server.redis.pttl(KEY)).to.be.above(left);
-      await server.redis.pexpire(KEY, HOUR_MS);
-      await queue(ANN, TICKET, 10);
-      await expectMs(KEY, HOUR_MS);
       await expectMs(TURN, LIFE_MS);
+      await hold(ANN, HOUR_MS);
+      await queue(ANN, TICKET, 10);
+      expect(await holder()).to.equal(ANN);
+      await expectMs(KEY, HOUR_MS);
       await server.redis.persist(KEY);
       await queue(ANN);
       expect(await server.redis.pttl(KEY)).to.equal(-1);
@@ -337,6 +352,46 @@ describe('fair waiting: scripts on a real server', () => {
     });
   });
 
+  describe('what is reserved', () => {
+    const claim = (token: string): Promise<unknown> => run(CLAIM, [KEY], token, HOUR_MS, 0, 0, -1);
+    const extend = (token: string, mayCreate: '0' | '1', ttlMs = HOUR_MS): Promise<unknown> =>
+      run(EXTEND, [KEY], token, ttlMs, mayCreate, 0, 0, -1);
+
+    beforeEach(() => queue(ANN));
+
+    it('is claimed by its token alone', async () => {
+      const [code, ms = 0, isStranger] = numbers(await claim(BEN));
+      expect([code, isStranger]).to.deep.equal([0, 0]);
+      expect(ms).to.be.within(1, RESERVE_MS);
+      expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
+      expect(await holder()).to.equal(ANN);
+      await expectMs(KEY, HOUR_MS);
+    });
+
+    it('accepts no fence: it is no vote', async () => {
+      expect(numbers(await run(ACCEPT, [KEY, 'f'], ANN, '7', HOUR_MS, -1))[0]).to.equal(0);
+      expect(await server.redis.exists('f')).to.equal(0);
+    });
+
+    it('becomes a vote by an extension, and lives no shorter; not where that may create none', async () => {
+      expect(numbers(await extend(ANN, '0'))[0]).to.equal(0);
+      expect(numbers(await extend(BEN, '1'))[0]).to.equal(0);
+      expect(await holder()).to.equal(reserved(ANN));
+      expect(await extend(ANN, '1', 1)).to.deep.equal([1, 0, 0]);
+      expect(await holder()).to.equal(ANN);
+      expect(await server.redis.pttl(KEY)).to.be.above(1);
+      expect(await extend(ANN, '0')).to.deep.equal([1, 0, 0]);
+      await expectMs(KEY, HOUR_MS);
+    });
+
+    it('no inquiry is made about what was claimed', async () => {
+      await queue(BEN, TICKET - 1);
+      await claim(ANN);
+      await queue(CAT, TICKET - 2);
+      expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['i ann']);
+    });
+  });
+
   for (const script of [RELEASE, UNDO]) {
     describe(script.name, () => {
       const leave = (token: string): Promise<unknown> => run(script, WAITED, token);
@@ -347,7 +402,7 @@ describe('fair waiting: scripts on a real server', () => {
         for (const [i, token] of [CAT, BEN, ANN].entries()) await queue(token, TICKET - i);
         const before = await server.micros();
         expect(await leave(DAN)).to.deep.equal(DONE);
-        expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
+        expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN, CAT]]);
         await expectMs(KEY, RESERVE_MS);
         const [serial] = await turn();
         expect(await turn()).to.deep.equal([serial, ANN, String(TICKET - 2)]);
@@ -366,7 +421,7 @@ describe('fair waiting: scripts on a real server', () => {
         await leave(DAN);
         expect(await server.redis.exists(LINE)).to.equal(0);
         await expectMs(TURN, LIFE_MS);
-        expect(await leave(ANN)).to.deep.equal(DONE);
+        expect(await leave(ANN)).to.deep.equal(script === UNDO ? [0, -2, 0] : 0); // a reservation is no vote
         expect(await server.redis.dbsize()).to.equal(0);
       });
 
@@ -377,7 +432,7 @@ describe('fair waiting: scripts on a real server', () => {
         for (let i = 0; i < 20; i++) await queue(tokenFrom('dead', `b${i}`), TICKET + 21 + i);
         await queue(CAT, TICKET + 50);
         expect(await leave(DAN)).to.deep.equal(DONE);
-        expect([await holder(), await waiting()]).to.deep.equal([BEN, [CAT]]);
+        expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
         expect(await pushes()).to.deep.equal([`g ben ${(await turn())[0]}`, 'w cat']);
       });
 
@@ -407,7 +462,10 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(ANN);
         await server.redis.del(KEY);
         await leave(DAN);
-        expect([await holder(), await pushes()]).to.deep.equal([ANN, [`g ann ${(await turn())[0]}`]]);
+        expect([await holder(), await pushes()]).to.deep.equal([
+          reserved(ANN),
+          [`g ann ${(await turn())[0]}`],
+        ]);
       });
 
       it('beside data: nothing is handed over, and the data stays', async () => {
@@ -430,7 +488,7 @@ describe('fair waiting: scripts on a real server', () => {
         await run(QUEUE, ['z', queueKey('z'), turnKey('z')], BEN, 1, LIFE_MS, -1);
         await run(QUEUE, ['z', queueKey('z'), turnKey('z')], ANN, 2, LIFE_MS, -1);
         expect(await three(DAN)).to.deep.equal(script === UNDO ? [3, -2, 0] : 3);
-        expect(await server.redis.mget(keys)).to.deep.equal([ANN, null, BEN]);
+        expect(await server.redis.mget(keys)).to.deep.equal([reserved(ANN), null, reserved(BEN)]);
         const heard = (await listener.heard()).map((text) => text.replace(/ \d+ /, ' '));
         expect(heard).to.deep.equal([
           `${pushChannel(ANN)} g ${ANN} x`,
@@ -438,8 +496,8 @@ describe('fair waiting: scripts on a real server', () => {
           `${pushChannel(ANN)} w ${ANN} z`,
         ]);
         const reply = await three(ANN);
-        expect(Array.isArray(reply) ? reply[0] : reply).to.equal(1);
-        expect(await server.redis.mget(keys)).to.deep.equal([null, null, BEN]);
+        expect(Array.isArray(reply) ? reply[0] : reply).to.equal(0); // reservations are no votes
+        expect(await server.redis.mget(keys)).to.deep.equal([null, null, reserved(BEN)]);
         expect(await server.redis.exists(queueKey('x'), turnKey('x'), queueKey('z'))).to.equal(0);
       });
 
@@ -448,7 +506,7 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(ANN);
         await server.redis.set('c', 5);
         await run(script, [...WAITED, 'c'], DAN, 9);
-        expect([await holder(), await server.redis.get('c')]).to.deep.equal([ANN, '9']);
+        expect([await holder(), await server.redis.get('c')]).to.deep.equal([reserved(ANN), '9']);
       });
 
       for (const type of [...TYPES.filter((one) => one !== 'zset'), 'string'] as const) {
@@ -470,7 +528,7 @@ describe('fair waiting: scripts on a real server', () => {
           await server.redis.del(TURN);
           await putData(server.redis, TURN, type);
           expect(await leave(DAN)).to.deep.equal(DONE);
-          expect(await holder()).to.equal(ANN);
+          expect(await holder()).to.equal(reserved(ANN));
         });
       }
     });
@@ -506,7 +564,7 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(CAT, TICKET + 1);
       await pushes();
       expect(await yieldIt(BEN, serial)).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN, CAT]]);
       const [next, owner, ticket] = await turn();
       expect([owner, ticket]).to.deep.equal([ANN, String(TICKET - 1)]);
       expect(Number(next)).to.be.above(serial);
@@ -518,7 +576,7 @@ describe('fair waiting: scripts on a real server', () => {
       const serial = await serialOf(BEN);
       await queue(CAT, TICKET + 1);
       expect(await yieldIt(BEN, serial)).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([BEN, [CAT]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
       const [next] = await turn();
       expect(Number(next)).to.be.above(serial);
       expect(await pushes()).to.deep.equal([`g ben ${next}`, 'w cat']);
@@ -541,7 +599,17 @@ describe('fair waiting: scripts on a real server', () => {
       for (const serial of [first, Number(now) + 1, 0, 'text']) {
         expect(await yieldIt(BEN, serial)).to.equal(0);
       }
-      expect([await holder(), await waiting(), (await turn())[0]]).to.deep.equal([BEN, [ANN], now]);
+      expect([await holder(), await waiting(), (await turn())[0]]).to.deep.equal([reserved(BEN), [ANN], now]);
+      expect(await pushes()).to.deep.equal([]);
+    });
+
+    it('0: it comes when the claim has been carried out: the vote stays, though the serial is right', async () => {
+      const serial = await serialOf(BEN);
+      await queue(ANN, TICKET - 1);
+      await run(CLAIM, [KEY], BEN, HOUR_MS, 0, 0, -1);
+      await pushes();
+      expect(await yieldIt(BEN, serial)).to.equal(0);
+      expect([await holder(), await waiting()]).to.deep.equal([BEN, [ANN]]);
       expect(await pushes()).to.deep.equal([]);
     });
 
@@ -568,7 +636,7 @@ describe('fair waiting: scripts on a real server', () => {
         for (const [i, token] of [ANN, BEN].entries()) await queue(token, TICKET + i);
         await full();
         await run(script, WAITED, DAN);
-        expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN]]);
+        expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN]]);
         await run(script, WAITED, BEN);
         await run(script, WAITED, ANN);
         expect(await server.redis.dbsize()).to.equal(0);
@@ -580,7 +648,7 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(ANN, TICKET - 1);
       await full();
       expect(await yieldIt(BEN, serial)).to.equal(1);
-      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN]]);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN]]);
     });
 
     it('queue: fails with the error of the server, with nothing done', async () => {
@@ -630,10 +698,14 @@ describe('fair waiting: scripts on a real server', () => {
       await ask(ANN, TICKET - 1);
       await ask(CAT, TICKET + 1);
       expect(await withRights(YIELD, BEN, serial, TICKET, LIFE_MS)).to.equal(1);
-      expect(await other.eval(INSPECT.source, 2, KEY, LINE)).to.deep.include.members([ANN, 2, [BEN, CAT]]);
-      expect(await withRights(RELEASE, ANN)).to.equal(1);
-      expect(await withRights(UNDO, BEN)).to.deep.equal([1, -2, 0]);
-      expect(await holder()).to.equal(CAT);
+      expect(await other.eval(INSPECT.source, 2, KEY, LINE)).to.deep.include.members([
+        reserved(ANN),
+        2,
+        [BEN, CAT],
+      ]);
+      expect(await withRights(RELEASE, ANN)).to.equal(0);
+      expect(await withRights(UNDO, BEN)).to.deep.equal([0, -2, 0]);
+      expect(await holder()).to.equal(reserved(CAT));
       const kinds = (await pushes()).map((text) => text.split(' ').slice(0, 2).join(' '));
       expect(kinds).to.deep.equal(['i ben', 'g ann', 'w ben', 'g ben', 'w cat', 'g cat']);
     });
@@ -657,7 +729,11 @@ describe('fair waiting: scripts on a real server', () => {
         await server.redis.del(KEY);
         const reply = await runWithout(right, QUEUE, WAITED, BEN, TICKET + 1, LIFE_MS, -1);
         expect(numbers(reply)[0]).to.equal(1);
-        expect([await holder(), await waiting(), (await turn())[1]]).to.deep.equal([BEN, [ANN], BEN]);
+        expect([await holder(), await waiting(), (await turn())[1]]).to.deep.equal([
+          reserved(BEN),
+          [ANN],
+          BEN,
+        ]);
       });
 
       it(`queue, ${right}: the owner cannot be asked; it queues all the same`, async () => {
@@ -680,7 +756,7 @@ describe('fair waiting: scripts on a real server', () => {
         await hold(DAN);
         await queue(ANN);
         expect(await runWithout(right, RELEASE, WAITED, DAN)).to.equal(1);
-        expect(await holder()).to.equal(right === '-mget' ? ANN : null);
+        expect(await holder()).to.equal(right === '-mget' ? reserved(ANN) : null);
         expect(await server.redis.exists(TURN)).to.equal(1);
       });
     }

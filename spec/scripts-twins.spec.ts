@@ -25,6 +25,7 @@ import {
 } from '../lib/scripts.js';
 import { FOREIGN, type Member } from '../lib/testing/keyspace.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
+import { RESERVED_MARK } from '../lib/random.js';
 import { Draw } from './support/draw.js';
 import { FakeMaster } from './support/fake-master.js';
 import { FakeTime } from './support/fake-time.js';
@@ -247,7 +248,11 @@ describe('scripts: the twins do the same as the server', () => {
         return;
       }
       case 1:
-        return put(lock, draw.pick(TOKENS), draw.pick([undefined, ...TTLS]));
+        return put(
+          lock,
+          draw.pick(TOKENS) + draw.pick(['', '', RESERVED_MARK]),
+          draw.pick([undefined, ...TTLS]),
+        );
       case 2:
       case 3:
         return put(counter, String(draw.pick([0, 7, nowUs - 5, nowUs + 7e6, 2 ** 51 + 1])), 7_000_000);
@@ -427,7 +432,8 @@ function handedOver(call: Call, before: Snapshot, after: Snapshot, nowUs: number
     .filter((i) => {
       const [lock, queue, turn] = [0, 1, 2].map((part) => before.get(keys[i + part * n] ?? '')?.content);
       const others = Array.isArray(queue) ? queue.filter((one: Member) => one.name !== token) : [];
-      return turn !== undefined && (lock === undefined || lock === token) && others.length > 0;
+      const isLeftFree = lock === undefined || lock === token || lock === token + RESERVED_MARK;
+      return turn !== undefined && isLeftFree && others.length > 0;
     })
     .map((i) => serialAfter(call, i, after, nowUs));
 }

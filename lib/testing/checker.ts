@@ -4,14 +4,14 @@
  */
 import type { Lease } from '../lease.js';
 import { SILENT_WINDOW } from '../node.js';
-import { ACCEPT, CLAIM, QUEUE, YIELD } from '../scripts.js';
+import { tokenIn } from '../random.js';
 import type { Command } from '../transport.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
-import { scriptOf } from './twins.js';
+import { Votes } from './votes.js';
 import type { World } from './world.js';
 
 /** See docs/SIMULATION.md. */
@@ -21,6 +21,7 @@ export type Property =
   | 'token uniqueness'
   | 'counter order'
   | 'continuity'
+  | 'votes'
   | 'orphan'
   | 'settling'
   | 'progress'
@@ -78,15 +79,13 @@ export class Checker {
   readonly violations: Violation[] = [];
   /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
   broken = 0;
-  /** Places that were given in queues, and votes that were yielded. */
-  readonly lines = { places: 0, yields: 0 };
   readonly #world: World;
   readonly #isBeyond: boolean;
   readonly #open = new Map<string, Holding[]>();
   readonly #highest = new Map<string, number>();
   readonly #given = new Map<string, Set<number>>();
-  readonly #accepted = new Map<string, number>();
   readonly #tokens = new Map<string, Token>();
+  readonly #votes = new Votes();
   readonly #calls = new Calls<Token>();
   readonly #expected = new Set<Expectation>();
 
@@ -94,6 +93,10 @@ export class Checker {
   constructor(world: World, isBeyond: boolean) {
     this.#world = world;
     this.#isBeyond = isBeyond;
+  }
+
+  get lines(): Votes['lines'] {
+    return this.#votes.lines;
   }
 
   fail(property: Property, text: string): void {
@@ -231,24 +234,10 @@ export class Checker {
   /** A server has carried a command out. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
     const replies = isBatch(command) ? (reply as readonly unknown[]) : [reply];
-    entriesOf(command).forEach((entry, i) => this.#executed(server, entry, replies[i]));
-  }
-
-  #executed(server: MemoryServer, command: Command, reply: unknown): void {
-    const script = scriptOf(command);
-    if (script === QUEUE && (reply as readonly number[])[0] === 0) this.lines.places++;
-    if (script === YIELD && reply === 1) this.lines.yields++;
-    if (script !== CLAIM && script !== ACCEPT) return;
-    const [code, fence] = typeof reply === 'number' ? [1, reply] : (reply as readonly number[]); // scripts with a code
-    if (code !== 1 || fence === undefined || fence === 0) return;
-    const keys = command.args.slice(2, 2 + Number(command.args[1]));
-    for (const key of keys) {
-      if (!key.includes(':fence:')) continue;
-      const place = `${server.name} ${key}`;
-      const last = this.#accepted.get(place) ?? 0;
-      if (fence <= last) this.fail('counter order', `${place} accepted ${fence} after ${last}`);
-      this.#accepted.set(place, fence);
-    }
+    entriesOf(command).forEach((entry, i) => {
+      for (const [property, text] of this.#votes.executed(server, entry, replies[i]))
+        this.fail(property, text);
+    });
   }
 
   /** It ran on a connection that had broken: what undid it may have come before. */
@@ -270,7 +259,7 @@ export class Checker {
       const isCrowded = link.unanswered >= SILENT_WINDOW;
       for (const key of server.names()) {
         const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+        const token = typeof name === 'string' ? this.#tokens.get(tokenIn(name)) : undefined;
         if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
         if (isCrowded && token.answeredBy.has(server.name)) continue;
         const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
@@ -283,10 +272,12 @@ export class Checker {
 
   /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
   restored(server: MemoryServer): void {
+    this.#votes.restored(server);
     const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
     for (const key of server.names()) {
       const name = server.get(key);
-      const token = typeof name === 'string' && !held.has(name) ? this.#tokens.get(name) : undefined;
+      const token =
+        typeof name === 'string' && !held.has(tokenIn(name)) ? this.#tokens.get(tokenIn(name)) : undefined;
       if (token !== undefined) token.isExempt = true; // of an attempt that failed, though its call may go on
     }
   }
@@ -313,7 +304,7 @@ export class Checker {
       if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
       for (const key of server.names()) {
         const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+        const token = typeof name === 'string' ? this.#tokens.get(tokenIn(name)) : undefined;
         if (token === undefined || token.client !== client || token.isExempt) continue;
         // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;

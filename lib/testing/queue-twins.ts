@@ -1,7 +1,7 @@
 /** Twins of what the scripts do to queues, function by function as in lua-queue.ts. */
 import { pushChannel } from '../keys.js';
 import { RESERVE_MS } from '../lua-queue.js';
-import { isOurs } from '../random.js';
+import { isOurs, RESERVED_MARK } from '../random.js';
 import { FOREIGN, type Member } from './keyspace.js';
 import type { Store } from './store.js';
 
@@ -14,6 +14,11 @@ interface Turn {
 
 /** As a server answers to a command for another type; whoever calls looks for it, or has looked at types before. */
 class WrongType extends Error {}
+
+/** What a key holds that is kept for a token. */
+export function reservedFor(token: string): string {
+  return token + RESERVED_MARK;
+}
 
 /** The queue of one resource. */
 class Line {
@@ -64,7 +69,7 @@ class Line {
   }
 
   give(token: string, ticket: number, serial: number, lifeMs: number, self?: string): void {
-    this.#store.set(this.#lock, token, RESERVE_MS);
+    this.#store.set(this.#lock, reservedFor(token), RESERVE_MS);
     this.turnTo(token, ticket, serial, lifeMs);
     this.#store.removeMember(this.#queue, token);
     this.#tellHead(self);
@@ -93,6 +98,7 @@ class Line {
   }
 
   leave(token: string): void {
+    if (this.#store.get(this.#lock) === reservedFor(token)) this.#store.delete(this.#lock);
     if (this.#store.members(this.#queue) === FOREIGN) throw new WrongType();
     this.#store.removeMember(this.#queue, token);
     if (this.#store.get(this.#lock) === undefined) this.handOver();
@@ -159,19 +165,18 @@ export function queue(store: Store, waited: Waited, token: string, ticket: numbe
   const line = new Line(store, ...waited);
   const us = store.micros();
   const turn = line.turn();
-  if (owner !== undefined && owner !== token) {
+  if (owner !== undefined && owner !== token && owner !== reservedFor(token)) {
     const ms = store.pttl(lock);
     if (!isOurs(owner)) return [4, ms, us];
     line.join(token, ticket, lifeMs);
-    const isNamed = turn?.token === owner;
-    if (isNamed && isBefore(ticket, token, { name: owner, score: turn.ticket })) {
-      line.push(owner, `i ${turn.serial}`);
+    const isNamed = turn !== undefined && owner === reservedFor(turn.token);
+    if (isNamed && isBefore(ticket, token, { name: turn.token, score: turn.ticket })) {
+      line.push(turn.token, `i ${turn.serial}`);
     }
     return [0, ms, us, line.rank(token)];
   }
   if (owner !== undefined) {
-    const ms = store.pttl(lock);
-    if (ms !== -1 && ms < RESERVE_MS) store.expire(lock, RESERVE_MS);
+    if (owner !== token) store.expire(lock, RESERVE_MS);
     const serial = turn?.token === token ? turn.serial : line.nextSerial();
     line.turnTo(token, ticket, serial, lifeMs);
     store.removeMember(own, token);
@@ -202,9 +207,10 @@ export function yieldVote(
   if (store.get(turnKey) === FOREIGN || store.members(own) === FOREIGN) return 0;
   const line = new Line(store, ...waited);
   const turn = line.turn();
-  if (turn?.token !== token || turn.serial !== serial || store.get(lock) !== token) return 0;
+  if (turn?.token !== token || turn.serial !== serial) return 0;
+  if (store.get(lock) !== reservedFor(token)) return 0;
   store.delete(lock);
-  line.join(token, ticket, lifeMs);
+  if (lifeMs > 0) line.join(token, ticket, lifeMs);
   line.handOver();
   return 1;
 }

@@ -25,6 +25,10 @@ export interface SimulationOptions {
   readonly favoured?: readonly FaultKind[];
   /** False: nobody waits in line. Drawn for each call by default. */
   readonly fair?: boolean;
+  /** All come for the same lock at the same times: masters see them in different orders; false by default. */
+  readonly crowd?: boolean;
+  /** How many calls each worker makes; drawn by default. */
+  readonly calls?: number;
   /** Whether all take turns in line at the end; drawn by default. */
   readonly turns?: boolean;
   /** Only these faults of the plan strike; all by default. */
@@ -61,6 +65,8 @@ const LONGEST_MS = 400_000;
 /** From time to time the checker looks for what takes a while to show. */
 const LOOK_EVERY_MS = 250;
 const DRIFT_FACTOR = 0.01;
+/** About what a turn takes in a crowd. */
+const CROWD_TURN_MS = 20;
 /** The share of waiting calls that wait in line. */
 const IN_LINE = 0.8;
 /** No place in a queue outlives its wait by more. */
@@ -255,17 +261,19 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
   const isGuarded = options.guarded ?? (options.beyond === undefined && draw.chance(0.5));
   const maxTtlMs = draw.pick([400, 1_200, 3_000, 15_000]);
   const guardMs = isGuarded ? Math.ceil(maxTtlMs * (1 + DRIFT_FACTOR)) + 2 + draw.pick([0, 500]) : 0;
-  const resources = ['a', 'b', '{t}c'].slice(0, draw.whole(1, 3));
-  const calls = draw.whole(4, 14);
+  const isCrowd = options.crowd === true;
+  const resources = ['a', 'b', '{t}c'].slice(0, isCrowd ? 1 : draw.whole(1, 3));
+  const calls = options.calls ?? (isCrowd ? draw.whole(20, 60) : draw.whole(4, 14));
   const plan = drawPlan(seeded.fork('plan'), {
     servers: nodes,
     clients,
-    untilMs: calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
+    untilMs: isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
     isGuarded,
     beyond: options.beyond,
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
+  const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
   const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   return {
     nodes,
@@ -273,7 +281,7 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
     guardMs,
     maxTtlMs,
     takesTurns,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inLine: options.fair === false ? 0 : IN_LINE },
+    terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
     plan,
   };
 }

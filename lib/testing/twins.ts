@@ -27,7 +27,7 @@ import {
 import { type Command, scriptDigest } from '../transport.js';
 import { entriesOf } from './entries.js';
 import { FOREIGN } from './keyspace.js';
-import { deleteVote, leave, queue, type Waited, yieldVote } from './queue-twins.js';
+import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
 import type { Store } from './store.js';
 
 /** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
@@ -168,7 +168,7 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   const { locks, counters, refusal, least } = parts(store, keys, hasCounters, Number(guard));
   if (refusal !== undefined) return refusal;
   if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];
-  const others = locks.filter((key) => store.get(key) !== undefined && store.get(key) !== token);
+  const others = locks.filter((key) => ![undefined, token, reservedFor(token)].includes(textAt(store, key)));
   if (others.length > 0) {
     const isStranger = others.some((key) => !isOurs(String(store.get(key))));
     return [0, longest(others.map((key) => store.pttl(key))), isStranger ? 1 : 0];
@@ -245,7 +245,8 @@ function undo(store: Store, keys: readonly string[], args: readonly string[]): R
   const all = given(keys, args[1]);
   const locks = all.resources.map(([lock]) => lock);
   const isForeign = locks.some((key) => store.get(key) === FOREIGN);
-  const others = locks.filter((key) => typeof store.get(key) === 'string' && store.get(key) !== args[0]);
+  const own = [undefined, args[0], reservedFor(args[0] ?? '')];
+  const others = locks.filter((key) => !own.includes(textAt(store, key)));
   const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
   return [withdraw(store, all, args), left, isForeign ? 1 : 0];
 }
@@ -276,12 +277,13 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
   for (const key of locks) {
     const owner = store.get(key);
     if (owner === FOREIGN) return [2, 0, 0];
-    if (owner !== undefined && owner !== token) return [0, store.pttl(key), 0];
+    const isReserved = owner === reservedFor(token) && mayCreate !== '0';
+    if (owner !== undefined && owner !== token && !isReserved) return [0, store.pttl(key), 0];
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
   }
   for (const key of locks) {
     const ms = store.pttl(key);
-    if (ms === -2) store.set(key, token, Number(ttl));
+    if (store.get(key) !== token) store.set(key, token, Math.max(ms, Number(ttl)));
     else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));
   }
   for (const key of counters) {
@@ -324,6 +326,12 @@ function inspect(store: Store, [key = '', line = '']: readonly string[]): unknow
   const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
   if (owner === undefined) return [0, -2, '', ...waiting];
   return owner === FOREIGN ? [2, store.pttl(key), '', ...waiting] : [1, store.pttl(key), owner, ...waiting];
+}
+
+/** What a key holds, as far as it is a text. */
+function textAt(store: Store, key: string): string | undefined {
+  const content = store.get(key);
+  return content === FOREIGN ? undefined : content;
 }
 
 function longest(ttls: readonly number[]): number {

@@ -27,6 +27,10 @@ export interface Deeds {
 const NEVER: readonly RedlockErrorCode[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
 /** Leases with long ttls are not held for long as a rule: it is their orphans that are looked for. */
 const LONG_HOLD_MS = 600;
+/** In a crowd. */
+const SHORT_HOLD_MS = 12;
+const CROWD_EVERY_MS = 40;
+const CROWD_WITHIN_MS = 3;
 /** Between a deadline and the client's code that hears of it. */
 const SLACK_MS = 150;
 
@@ -38,6 +42,8 @@ export interface WorkTerms {
   readonly mixesFencing: boolean;
   /** The share of calls that wait in line. */
   readonly inLine: number;
+  /** All come for the same lock at the same times, and hold it for a moment. */
+  readonly isCrowd: boolean;
 }
 
 /** What the workers of a run have in common. */
@@ -71,13 +77,20 @@ export class Worker {
   async run(): Promise<void> {
     try {
       for (let call = 0; call < this.#terms.calls; call++) {
-        await this.#player.client.sleep(this.#seeded.between(0, 60));
-        await (this.#seeded.chance(0.25) ? this.#many() : this.#one());
+        await this.#pause();
+        await (!this.#terms.isCrowd && this.#seeded.chance(0.25) ? this.#many() : this.#one());
       }
     } catch (error) {
       this.#stage.checker.fail('exception', describe(error));
     }
     this.isDone = true;
+  }
+
+  #pause(): Promise<void> {
+    const { client } = this.#player;
+    if (!this.#terms.isCrowd) return client.sleep(this.#seeded.between(0, 60));
+    const untilNextMs = CROWD_EVERY_MS - (this.#stage.world.nowMs % CROWD_EVERY_MS);
+    return client.sleep(untilNextMs + this.#seeded.between(0, CROWD_WITHIN_MS));
   }
 
   /** Its work is over, or its client is. */
@@ -207,9 +220,9 @@ export class Worker {
     const steps = seeded.whole(1, 3);
     if (seeded.chance(0.2)) void lease.signal; // somebody listens
     for (let step = 0; step < steps; step++) {
-      const long = seeded.chance(0.1);
+      const long = seeded.chance(0.1) && !this.#terms.isCrowd;
       await client.sleep(
-        seeded.between(0, long ? lease.ttlMs * 1.5 : Math.min(lease.ttlMs / 2, LONG_HOLD_MS)),
+        seeded.between(0, long ? lease.ttlMs * 1.5 : Math.min(lease.ttlMs / 2, this.#longestHoldMs)),
       );
       if (seeded.chance(0.5)) this.#write(lease); // a late one too: the resource has to refuse it
       if (lease.status !== 'held') {
@@ -220,6 +233,10 @@ export class Worker {
       if (seeded.chance(0.4)) await this.#extend(lease);
     }
     await this.#letGo(lease);
+  }
+
+  get #longestHoldMs(): number {
+    return this.#terms.isCrowd ? SHORT_HOLD_MS : LONG_HOLD_MS;
   }
 
   async #extend(lease: Lease): Promise<void> {

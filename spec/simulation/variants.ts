@@ -401,4 +401,107 @@ export const VARIANTS: readonly Variant[] = [
       },
     ],
   },
+  {
+    name: 'in line: a reply of before a push counted',
+    why: 'a refusal that the push overtook takes the reservation back, and nobody claims what is kept for a second',
+    breaks: ['progress', 'fairness'],
+    options: { crowd: true, turns: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/stay.ts',
+        find: "if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'in line: a reply of an older claim counted',
+    why: 'what is held while the next resource is waited for was claimed long before the last claim is sent',
+    breaks: ['exclusion', 'token order', 'continuity'],
+    options: { nodes: 3, clients: 4, guarded: false, favoured: ['partition', 'connection cut', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/fair-wait.ts',
+        find: '  /** The masters on which it may have places or votes. */',
+        replace: `  get claims(): readonly Round[] {
+    return this.#rounds;
+  }
+
+  /** The masters on which it may have places or votes. */`,
+      },
+      {
+        file: 'lib/fair-wait.ts',
+        find: 'this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];',
+        replace: 'this.#rounds = [...this.#rounds, round];',
+      },
+      {
+        file: 'lib/acquisition.ts',
+        find: 'if (home === undefined) await round.ask(nodes);',
+        replace: `for (const claim of this.#wait?.claims ?? []) {
+      for (const node of nodes) {
+        if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
+      }
+      round.fence = 0;
+    }
+    if (home === undefined) await round.ask(nodes);`,
+      },
+    ],
+  },
+  {
+    name: 'in line: a yield takes a vote that was claimed',
+    why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
+    breaks: ['votes', 'exclusion'],
+    options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/testing/queue-twins.ts',
+        find: 'if (store.get(lock) !== reservedFor(token)) return 0;',
+        replace: 'if (![token, reservedFor(token)].includes(String(store.get(lock)))) return 0;',
+      },
+    ],
+  },
+  {
+    name: 'in line: an early inquiry forgotten',
+    why: 'it overtakes the reply that tells of the reservation, and both wait until that runs out',
+    breaks: ['progress', 'fairness'],
+    options: { crowd: true, turns: true, calls: 2, nodes: 2, clients: 4 },
+    patches: [
+      {
+        file: 'lib/stay.ts',
+        find: 'if (push.serial === place.yielded) return;',
+        replace: "if (push.serial === place.yielded || place.state !== 'mine') return;",
+      },
+    ],
+  },
+  {
+    name: 'in line: tickets by raw clocks of clients',
+    why: 'whose clock is behind is always served first',
+    breaks: ['fairness'],
+    options: { turns: true, calls: 1, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/subscriptions.ts',
+        find: '+ (ahead[(ahead.length - 1) >> 1] ?? 0)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'in line: what is kept for one that has gone is not given back',
+    why: 'a master that was away hands over to it, and again, for as long as its place lives',
+    breaks: ['orphan', 'progress'],
+    options: { crowd: true, nodes: 3, clients: 4, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/subscriptions.ts',
+        find: "else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);",
+        replace: '',
+      },
+      {
+        file: 'lib/acquisition.ts',
+        find: 'return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
+        replace: 'return this.#wish.ttlMs;',
+      },
+    ],
+  },
 ];

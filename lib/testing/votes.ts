@@ -1,0 +1,71 @@
+/** What becomes of votes, reservations and counters on the servers of a simulated run. */
+import { ACCEPT, CLAIM, QUEUE, type Script, YIELD } from '../scripts.js';
+import type { Command } from '../transport.js';
+import { locksOf, tokenOf } from './entries.js';
+import type { MemoryServer } from './server.js';
+import { scriptOf } from './twins.js';
+
+/** What is wrong with what a server did. */
+export type Fault = readonly [property: 'votes' | 'counter order', text: string];
+
+export class Votes {
+  /** Places that were given in queues, and votes that were yielded. */
+  readonly lines = { places: 0, yields: 0 };
+  /** What was claimed on each server since its last start, as `key token`. */
+  readonly #claimed = new Map<MemoryServer, Set<string>>();
+  /** The highest fence that each counter has accepted. */
+  readonly #accepted = new Map<string, number>();
+
+  /** A server has carried a command out; no batch. */
+  executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
+    const script = scriptOf(command);
+    const [code, amount = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
+    if (script === QUEUE) this.#onQueue(server, command, code);
+    if (script === YIELD && reply === 1) return this.#onYield(server, command);
+    if (code !== 1 || !isOneOf(script, CLAIM, ACCEPT)) return [];
+    if (script === CLAIM) this.#onClaim(server, command);
+    return amount === 0 ? [] : this.#onFence(server, command, amount);
+  }
+
+  /** The server is back, maybe with old data. */
+  restored(server: MemoryServer): void {
+    this.#claimed.delete(server);
+  }
+
+  #onClaim(server: MemoryServer, command: Command): void {
+    const claimed = this.#claimed.get(server) ?? new Set();
+    this.#claimed.set(server, claimed);
+    for (const key of locksOf(command)) claimed.add(`${key} ${tokenOf(command)}`);
+  }
+
+  /** What comes late may queue again for a vote that has run out. */
+  #onQueue(server: MemoryServer, command: Command, code: number | undefined): void {
+    if (code === 0) this.lines.places++;
+    const [key = ''] = locksOf(command);
+    const token = tokenOf(command);
+    if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
+  }
+
+  /** Only what is reserved may be yielded, however late the yield comes. */
+  #onYield(server: MemoryServer, command: Command): readonly Fault[] {
+    this.lines.yields++;
+    const [key = ''] = locksOf(command);
+    const vote = `${key} ${tokenOf(command)}`;
+    if (this.#claimed.get(server)?.has(vote) !== true) return [];
+    return [['votes', `the vote for ${vote} on ${server.name} was yielded after it had been claimed`]];
+  }
+
+  #onFence(server: MemoryServer, { args }: Command, fence: number): readonly Fault[] {
+    const counters = args.slice(2, 2 + Number(args[1])).filter((key) => key.includes(':fence:'));
+    return counters.flatMap((key): Fault[] => {
+      const place = `${server.name} ${key}`;
+      const last = this.#accepted.get(place) ?? 0;
+      this.#accepted.set(place, fence);
+      return fence > last ? [] : [['counter order', `${place} accepted ${fence} after ${last}`]];
+    });
+  }
+}
+
+function isOneOf(script: Script | undefined, ...scripts: readonly Script[]): boolean {
+  return script !== undefined && scripts.includes(script);
+}
