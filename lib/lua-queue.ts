@@ -18,6 +18,9 @@ import { TOKEN_LETTERS } from './random.js';
 /** How long, in ms, a vote that was handed over waits for the claim of whom it was handed to. */
 export const RESERVE_MS = 1_000;
 
+/** So many of those that wait are told by an inspection. */
+export const SHOWN_WAITERS = 32;
+
 const { client, secret } = TOKEN_LETTERS;
 
 /** As Lua: whether the text in that variable has the shape of a token of this library. */
@@ -123,7 +126,7 @@ end
 `;
 
 /** Whether one place is before another; in Lua, texts compare by the server's locale, and sorted sets by their bytes. */
-const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
+export const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
   if ticket ~= otherTicket then return ticket < otherTicket end
   for i = 1, #token do
     local byte, its = string.byte(token, i), string.byte(other, i)

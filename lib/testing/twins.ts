@@ -6,6 +6,7 @@
  * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
  */
 import { FLOOR_LEAD_US } from '../lua.js';
+import { SHOWN_WAITERS } from '../lua-queue.js';
 import { isOurs } from '../random.js';
 import {
   ACCEPT,
@@ -19,7 +20,6 @@ import {
   RELEASE,
   SCRIPTS,
   type Script,
-  SHOWN_WAITERS,
   UNDO,
   VOUCH,
   YIELD,
