@@ -26,12 +26,15 @@ import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
 import type { Node } from './node.js';
 import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
+import type { Watch } from './operation.js';
 import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
 import { homeOf } from './home.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
-import { NO_MARKER } from './scope.js';
+import { NO_MARKER, withSlots } from './scope.js';
+import { settleRest, Settlement } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
+import { Turnstile } from './turnstile.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
 import type { Ground, Wish } from './wish.js';
@@ -61,10 +64,14 @@ export class Acquisition {
   #lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
   /** The shortest time left among the keys that were in the way last. */
   #shortestMs = Infinity;
-  /** Under way when the masters granted with different fences. */
-  #acceptance: Acceptance | undefined;
+  /** Under way when the masters granted, but not the same to all: with different fences, or different permits. */
+  #agreement: Acceptance | Settlement | undefined;
+  /** The place before a lock that several may hold. */
+  #turnstile: Turnstile | undefined;
+  /** Whom masters may watch for since a claim of this one was refused, and its last one. */
+  #watched: { readonly watcher: string; round: Round } | undefined;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Round | Withdrawal | FairWait | undefined;
+  #awaited: Round | Withdrawal | FairWait | Turnstile | undefined;
 
   constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
     this.#ground = ground;
@@ -75,16 +82,25 @@ export class Acquisition {
 
   /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
   async run(): Promise<Grant> {
+    try {
+      return await this.#run();
+    } finally {
+      if (this.#watched !== undefined) this.#unwatch(this.#watched);
+      this.#turnstile?.leave();
+    }
+  }
+
+  async #run(): Promise<Grant> {
     for (;;) {
       this.#throwIfCancelled();
       const isInLine = this.#shallQueue();
-      const grant = await (isInLine ? this.#attemptInLine() : this.#attempt());
+      const grant = await (isInLine ? this.#attemptInTurn() : this.#attempt());
       if (grant !== undefined) return grant;
       this.#throwIfCancelled();
       const last = this.#isUnasked ? undefined : this.#lastFull;
       if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
       if (this.#isUnasked) this.#retry.begin('last');
-      else if (!isInLine && this.#shallQueue()) this.#retry.begin('next');
+      else if (this.#turnstile !== undefined || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
       else if (!(await this.#retry.next(this.#freeInMs))) throw this.#error();
     }
   }
@@ -102,6 +118,40 @@ export class Acquisition {
     this.#isUnasked = false;
     const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
     return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext());
+  }
+
+  #attemptInTurn(): Promise<Grant | undefined> {
+    return this.#wish.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
+  }
+
+  /** Waits until it is the next one and may come in, and claims then. */
+  async #attemptAtDoor(): Promise<Grant | undefined> {
+    const { clock, contention, random, timers } = this.#ground;
+    const { nodeTimeoutMs, scope } = this.#wish;
+    const { leftMs } = this.#retry;
+    this.#turnstile ??= new Turnstile(this.#ground, {
+      scope,
+      watcher: random.token(),
+      ticket: this.#drawTicket,
+      untilMs: clock.earliest() + leftMs,
+      nodeTimeoutMs,
+    });
+    const turnstile = this.#turnstile;
+    this.#awaited = turnstile;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.wait(leftMs, this.#endWait);
+    const end = await turnstile.turn();
+    this.#finish(timer);
+    if (!turnstile.wasFree) contention.note(scope.keys[0] ?? '');
+    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
+      const sentAtMs = clock.earliest();
+      return this.#claim(this.#scripted(random.token(), sentAtMs), sentAtMs, undefined);
+    }
+    this.#turnstile = undefined;
+    turnstile.leave();
+    this.#isContended = false;
+    this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
+    return undefined;
   }
 
   /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
@@ -139,11 +189,12 @@ export class Acquisition {
     this.#awaited = round;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
-    if (request.isFenced) this.#bringToOneFence(round);
+    if (request.isFenced || request.takesPermits) this.#bringToAgreement(round);
     if (home === undefined) await round.ask(nodes);
     const isFull = home === undefined || (await this.#askHomeFirst(round, home));
-    this.#acceptance?.end();
+    this.#agreement?.end();
     if (request.isFenced) this.#ground.floor.learnFrom(round);
+    if (request.watch !== undefined) this.#watched = { watcher: request.watch.watcher, round };
     const grant = this.#accept(round);
     if (grant === undefined) await this.#giveUp(round, isFull);
     this.#wait?.stop();
@@ -168,7 +219,7 @@ export class Acquisition {
     this.#awaited = undefined;
     if (awaited === undefined) return;
     if (awaited instanceof Withdrawal) awaited.end();
-    else if (awaited instanceof FairWait) awaited.end('ended');
+    else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
     else if (this.#cancellation.cancelled !== undefined)
       awaited.end(new Error('the caller stopped waiting'), false);
     else awaited.end(new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`), true);
@@ -177,13 +228,17 @@ export class Acquisition {
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
   readonly #onLateVote = (node: Node, round: Round): void => {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
+    else settleRest([node], round, this.#wish.scope);
   };
 
-  #bringToOneFence(round: Round): void {
-    this.#acceptance = undefined;
+  #bringToAgreement(round: Round): void {
+    this.#agreement = undefined;
+    const { nodes } = this.#ground;
     round.onSplit = () => {
-      this.#acceptance ??= new Acceptance(this.#ground.nodes, round, this.#wish.ttlMs);
-      this.#acceptance.proceed();
+      this.#agreement ??= round.request.takesPermits
+        ? new Settlement(nodes, round)
+        : new Acceptance(nodes, round, this.#wish.ttlMs);
+      this.#agreement.proceed();
     };
   }
 
@@ -206,7 +261,9 @@ export class Acquisition {
     const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const grant = new Grant(scope, token, round.fence, this.#wait === undefined ? round.sentTo : nodes);
+    const sentTo = this.#wait === undefined ? round.sentTo : nodes;
+    const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
+    settleRest(nodes, round, scope);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
     grant.countedAtMs = Math.floor(round.sentAtMs);
@@ -241,6 +298,7 @@ export class Acquisition {
     }
     withdrawal.end();
     this.#learn(round, isFull);
+    this.#turnstile?.refused(round);
   }
 
   /**
@@ -277,11 +335,11 @@ export class Acquisition {
     const { scope, token } = round.request;
     // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
     // have been carried out twice, and refused the second time by its own vote.
-    // (A master that refused a fence had given its vote before.)
+    // (A master that refused a fence, or permits, had given its vote before.)
     const wait = this.#wait;
     const targets =
       wait === undefined
-        ? round.sentTo.filter((node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]))
+        ? round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]))
         : this.#ground.nodes;
     const sent = wait === undefined ? [round] : [round, ...wait.sent];
     return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
@@ -313,6 +371,7 @@ export class Acquisition {
   #homeForNext(): Node | undefined {
     const { nodesByName } = this.#ground;
     if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
+    if (this.#watched !== undefined) return undefined; // one master alone keeps nobody out
     return homeOf(nodesByName, this.#wish.scope.keys[0] ?? '');
   }
 
@@ -322,25 +381,57 @@ export class Acquisition {
    */
   #request(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    const { keys, isFenced, guardMs } = scope;
-    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER;
+    const { keys, isFenced, guardMs, kind } = scope;
+    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER && kind.name === 'mutex';
     if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
     return this.#scripted(token, sentAtMs);
   }
 
   #scripted(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    return scriptedClaim(scope, token, ttlMs, scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0);
+    const floorUs = scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0;
+    return scriptedClaim(scope, token, ttlMs, floorUs, this.#watch());
+  }
+
+  /**
+   * How a claim that waits makes itself the next one. Who does not wait in line does so only for what it would never get
+   * otherwise, with others coming and going: to write, and several permits at once.
+   */
+  #watch(): Watch | undefined {
+    const { kind } = this.#wish.scope;
+    if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
+    const isGreedy = kind.name === 'write' || (kind.name === 'semaphore' && kind.wanted > 1);
+    if (!isGreedy || this.#retry.isLast || this.#canQueue) return undefined;
+    return { watcher: this.#watched?.watcher ?? this.#ground.random.token(), rank: 1 };
+  }
+
+  /** Nobody is watched for any more who came in or gave up. Where it came in, the claim itself has seen to that. */
+  #unwatch({ watcher, round }: { readonly watcher: string; readonly round: Round }): void {
+    const targets = round.sentTo.filter((node) => {
+      const said = round.outcomes[node.index]?.kind;
+      return said === 'refused' || said === 'unknown';
+    });
+    const withdrawal = new Withdrawal(undo(this.#wish.scope, watcher), targets, [], {
+      onFailed: () => undefined, // it runs out by itself, and soon
+    });
+    void withdrawal.send();
+    withdrawal.end();
   }
 
   /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
-    const { contention, nodes, subscriptions } = this.#ground;
-    const { isFair, scope } = this.#wish;
-    if (!isFair || this.#isStranger || this.#retry.isLast) return false;
+    const { contention } = this.#ground;
+    const { scope } = this.#wish;
+    if (this.#turnstile !== undefined) return true;
+    if (!this.#wish.isFair || this.#isStranger || this.#retry.isLast) return false;
     if (!this.#isContended && !(this.#retry.attempts === 1 && contention.isRecent(scope.keys[0] ?? '')))
       return false;
-    return subscriptions.canReach(quorumOf(nodes.length));
+    return this.#canQueue;
+  }
+
+  get #canQueue(): boolean {
+    const { nodes, subscriptions } = this.#ground;
+    return this.#wish.isFair && subscriptions.canReach(quorumOf(nodes.length));
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */

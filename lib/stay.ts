@@ -45,6 +45,11 @@ export interface StayTerms {
   /** The wait ends at this instant. */
   readonly untilMs: number;
   readonly nodeTimeoutMs: number;
+  /**
+   * Undefined: it is over as soon as a quorum of masters keeps its votes for it. Else these are kept from then on, until `end`,
+   * and a master that says that a claim which was refused could succeed now is told here.
+   */
+  readonly onFree: ((node: Node) => void) | undefined;
 }
 
 /** What a late answer may have left is told to whoever cares. */
@@ -74,7 +79,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #requestAtMs = -Infinity;
   #timer: Timer | undefined;
   #hasBegun = false;
-  #isOver = false;
+  /** How it ended. */
+  #end: StayEnd | undefined;
   #settle: ((end: StayEnd) => void) | undefined;
   /** A master did not give its vote at once. */
   wasRefused = false;
@@ -89,6 +95,10 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   get isWanted(): boolean {
     return !this.#isOver;
+  }
+
+  get #isOver(): boolean {
+    return this.#end !== undefined;
   }
 
   /** The masters on which it may have a place or a vote. */
@@ -108,15 +118,21 @@ export class Stay implements Sink, Recipient, Withdrawn {
   /** Queues on all masters; resolves when it is over. */
   run(): Promise<StayEnd> {
     const { clock, subscriptions } = this.#ground;
-    const over = new Promise<StayEnd>((resolve) => {
-      this.#settle = resolve;
-    });
     const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
     for (const place of this.#places) place.dueAtMs = silentAtMs;
     subscriptions.enter(this.#terms.token, this);
     this.#begin();
     this.#arm();
-    return over;
+    return this.head();
+  }
+
+  /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
+  head(): Promise<StayEnd> {
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    if (this.#reserved() >= this.#quorum) return Promise.resolve('reserved');
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+    });
   }
 
   /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
@@ -131,7 +147,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   /** Ends it; places and votes stay until they are withdrawn. */
   end(end: StayEnd = 'ended'): void {
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#end = end;
     this.#timer?.cancel();
     this.#ground.subscriptions.leave(this.#terms.token);
     for (const node of this.#ground.nodes) node.forget(this);
@@ -160,6 +176,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
       case 'reserved':
         if (push.serial >= place.refusedAtUs) this.#reserve(node, push.serial);
         break;
+      case 'free':
+        return this.#terms.onFree?.(node);
       case 'inquiry':
         if (push.serial === place.yielded) return;
         place.inquired = push.serial;
@@ -326,7 +344,10 @@ export class Stay implements Sink, Recipient, Withdrawn {
   /** Over, or on with it. */
   #proceed(): void {
     if (this.#isOver) return;
-    if (this.#reserved() >= this.#quorum) return this.end('reserved');
+    if (this.#reserved() >= this.#quorum) {
+      if (this.#terms.onFree === undefined) return this.end('reserved');
+      this.#settle?.('reserved');
+    }
     const strangers = this.#count('stranger');
     const out = strangers + this.#count('failed');
     if (this.#places.length - out < this.#quorum) return this.end(strangers > 0 ? 'stranger' : 'hopeless');

@@ -44,7 +44,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index])',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind !== 'unknown'",
       },
     ],
@@ -57,7 +57,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index])',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind === 'granted'",
       },
     ],
@@ -114,7 +114,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/round.ts',
-        find: 'this.onSplit?.(); // the votes are there, the fence is not',
+        find: 'this.onSplit?.(); // the votes are there, the agreement is not',
         replace: '{ this.fence = this.highestFence; this.#finish(); }',
       },
     ],
@@ -310,7 +310,7 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/request.ts',
-        find: 'return this.operation === UNDOING;',
+        find: 'return this.operation.isUndo;',
         replace: 'return false;',
       },
     ],
