@@ -9,67 +9,43 @@
  * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
  * master that it was sent to before the next one starts.
  */
-import { Acceptance } from './acceptance.js';
+import { Agreement } from './agreement.js';
 import type { Cancellation } from './cancellation.js';
 import type { Timer } from './clock.js';
 import type { RedlockError } from './errors.js';
-import {
-  type Answers,
-  type CallContext,
-  cancelledError,
-  failureOf,
-  isHopeless,
-  type RoundFailure,
-  roundError,
-} from './failure.js';
+import { type CallContext, cancelledError, failureOf, isHopeless, roundError } from './failure.js';
+import { type Entrance, entranceFor } from './entrance.js';
 import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
 import type { Node } from './node.js';
 import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
-import type { Watch } from './operation.js';
 import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
-import { homeOf } from './home.js';
+import { Others } from './others.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
 import { NO_MARKER, withSlots } from './scope.js';
-import { settleRest, Settlement } from './settlement.js';
+import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
 import { Turnstile } from './turnstile.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
 import type { Ground, Wish } from './wish.js';
 
-/** Nobody tells when a stranger has released: it is asked so often at least. */
-const STRANGER_POLL_MS = 250;
-/** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
-const HOME_REFUSALS = 8;
-
 export class Acquisition {
   readonly #ground: Ground;
   readonly #wish: Wish;
   readonly #cancellation: Cancellation;
   readonly #retry: Retry;
-  #homeRefusals = 0;
-  /** The last attempt met other claimants. */
-  #isContended = false;
-  /** The one in the way hands over to nobody. */
-  #isStranger = false;
+  /** Who is in the way, as far as the attempts so far told. */
+  readonly #others: Others;
   /** The place in line, kept over attempts; µs of the masters' time. */
   #ticket = 0;
   /** The wait was over before a quorum of masters could be asked for a place. */
   #isUnasked = false;
   /** The wait in line that belongs to the attempt under way. */
   #wait: FairWait | undefined;
-  /** The last full fan-out, and why it failed: what an error reports. */
-  #lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
-  /** The shortest time left among the keys that were in the way last. */
-  #shortestMs = Infinity;
-  /** Under way when the masters granted, but not the same to all: with different fences, or different permits. */
-  #agreement: Acceptance | Settlement | undefined;
-  /** The place before a lock that several may hold. */
-  #turnstile: Turnstile | undefined;
-  /** Whom masters may watch for since a claim of this one was refused, and its last one. */
-  #watched: { readonly watcher: string; round: Round } | undefined;
+  /** How it waits for a lock that several may hold. */
+  readonly #entrance: Entrance;
   /** What the attempt waits for now; nothing once its time is up. */
   #awaited: Round | Withdrawal | FairWait | Turnstile | undefined;
 
@@ -78,6 +54,8 @@ export class Acquisition {
     this.#wish = wish;
     this.#cancellation = cancellation;
     this.#retry = new Retry(ground, wish, cancellation);
+    this.#entrance = entranceFor(ground, wish);
+    this.#others = new Others(ground, wish);
   }
 
   /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
@@ -85,8 +63,7 @@ export class Acquisition {
     try {
       return await this.#run();
     } finally {
-      if (this.#watched !== undefined) this.#unwatch(this.#watched);
-      this.#turnstile?.leave();
+      this.#entrance.leave();
     }
   }
 
@@ -97,18 +74,12 @@ export class Acquisition {
       const grant = await (isInLine ? this.#attemptInTurn() : this.#attempt());
       if (grant !== undefined) return grant;
       this.#throwIfCancelled();
-      const last = this.#isUnasked ? undefined : this.#lastFull;
+      const last = this.#isUnasked ? undefined : this.#others.lastFull;
       if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
       if (this.#isUnasked) this.#retry.begin('last');
-      else if (this.#turnstile !== undefined || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
-      else if (!(await this.#retry.next(this.#freeInMs))) throw this.#error();
+      else if (this.#entrance.isInLine || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
+      else if (!(await this.#retry.next(this.#others.freeInMs))) throw this.#error();
     }
-  }
-
-  /** What is in the way is gone by then, or shall be looked at again. */
-  get #freeInMs(): number {
-    const looksOften = this.#isStranger && this.#wish.isFair && this.#wish.minDelayMs < STRANGER_POLL_MS;
-    return looksOften ? Math.min(this.#shortestMs, STRANGER_POLL_MS) : this.#shortestMs;
   }
 
   /** Asks for votes without standing in line. */
@@ -117,7 +88,7 @@ export class Acquisition {
     this.#wait = undefined;
     this.#isUnasked = false;
     const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
-    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext());
+    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext);
   }
 
   #attemptInTurn(): Promise<Grant | undefined> {
@@ -127,29 +98,20 @@ export class Acquisition {
   /** Waits until it is the next one and may come in, and claims then. */
   async #attemptAtDoor(): Promise<Grant | undefined> {
     const { clock, contention, random, timers } = this.#ground;
-    const { nodeTimeoutMs, scope } = this.#wish;
     const { leftMs } = this.#retry;
-    this.#turnstile ??= new Turnstile(this.#ground, {
-      scope,
-      watcher: random.token(),
-      ticket: this.#drawTicket,
-      untilMs: clock.earliest() + leftMs,
-      nodeTimeoutMs,
-    });
-    const turnstile = this.#turnstile;
+    const turnstile = this.#entrance.queue(this.#drawTicket, clock.earliest() + leftMs);
     this.#awaited = turnstile;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turnstile.turn();
     this.#finish(timer);
-    if (!turnstile.wasFree) contention.note(scope.keys[0] ?? '');
+    if (!turnstile.wasFree) contention.note(this.#wish.scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
       return this.#claim(this.#scripted(random.token(), sentAtMs), sentAtMs, undefined);
     }
-    this.#turnstile = undefined;
-    turnstile.leave();
-    this.#isContended = false;
+    this.#entrance.leaveLine();
+    this.#others.isContended = false;
     this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
     return undefined;
   }
@@ -169,14 +131,13 @@ export class Acquisition {
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await wait.run();
     this.#finish(timer);
-    const [key = ''] = scope.keys;
-    if (!wait.wasFree) contention.note(key);
+    if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
       return this.#claim(this.#scripted(terms.token, sentAtMs), sentAtMs, undefined);
     }
-    this.#isStranger = end === 'stranger';
-    this.#isContended = this.#isStranger;
+    this.#others.isStranger = end === 'stranger';
+    this.#others.isContended = this.#others.isStranger;
     this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
     await this.#leave(wait, end === 'ended' && !this.#isUnasked);
     return undefined;
@@ -189,12 +150,12 @@ export class Acquisition {
     this.#awaited = round;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
-    if (request.isFenced || request.takesPermits) this.#bringToAgreement(round);
+    const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
     if (home === undefined) await round.ask(nodes);
     const isFull = home === undefined || (await this.#askHomeFirst(round, home));
-    this.#agreement?.end();
+    agreement?.end();
     if (request.isFenced) this.#ground.floor.learnFrom(round);
-    if (request.watch !== undefined) this.#watched = { watcher: request.watch.watcher, round };
+    this.#entrance.claimed(round);
     const grant = this.#accept(round);
     if (grant === undefined) await this.#giveUp(round, isFull);
     this.#wait?.stop();
@@ -230,17 +191,6 @@ export class Acquisition {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
     else settleRest([node], round, this.#wish.scope);
   };
-
-  #bringToAgreement(round: Round): void {
-    this.#agreement = undefined;
-    const { nodes } = this.#ground;
-    round.onSplit = () => {
-      this.#agreement ??= round.request.takesPermits
-        ? new Settlement(nodes, round)
-        : new Acceptance(nodes, round, this.#wish.ttlMs);
-      this.#agreement.proceed();
-    };
-  }
 
   /** Asks the others only if the home master grants. @returns whether all were asked */
   async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
@@ -297,8 +247,8 @@ export class Acquisition {
       }
     }
     withdrawal.end();
-    this.#learn(round, isFull);
-    this.#turnstile?.refused(round);
+    this.#others.learn(round, isFull);
+    this.#entrance.refused(round);
   }
 
   /**
@@ -321,7 +271,7 @@ export class Acquisition {
     withdrawal.end();
     if (this.#isUnasked) return;
     const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
-    this.#lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
+    this.#others.lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
   }
 
   #revise(round: Round, withdrawal: Withdrawal): void {
@@ -348,31 +298,9 @@ export class Acquisition {
     });
   }
 
-  #learn(round: Round, isFull: boolean): void {
-    const { decision } = round;
-    const refusals = round.outcomes.filter((outcome) => outcome?.kind === 'refused');
-    this.#shortestMs = refusals.reduce(
-      (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
-      Infinity,
-    );
-    this.#isStranger = refusals.some(({ isStranger }) => isStranger);
-    if (isFull) {
-      this.#lastFull = { outcomes: round.outcomes, failure: failureOf(decision) };
-      this.#isContended = decision === 'held';
-      this.#homeRefusals = 0;
-      if (this.#isContended) this.#ground.contention.note(this.#wish.scope.keys[0] ?? '');
-    } else if (refusals.length > 0) {
-      this.#homeRefusals++;
-    } else {
-      this.#isContended = false; // the home master is silent or gone: ask all, and another one next time
-    }
-  }
-
-  #homeForNext(): Node | undefined {
-    const { nodesByName } = this.#ground;
-    if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    if (this.#watched !== undefined) return undefined; // one master alone keeps nobody out
-    return homeOf(nodesByName, this.#wish.scope.keys[0] ?? '');
+  /** Asked before the others; not where masters watch for it: one alone keeps nobody out. */
+  get #homeForNext(): Node | undefined {
+    return this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others.home;
   }
 
   /**
@@ -390,41 +318,20 @@ export class Acquisition {
   #scripted(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
     const floorUs = scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0;
-    return scriptedClaim(scope, token, ttlMs, floorUs, this.#watch());
-  }
-
-  /**
-   * How a claim that waits makes itself the next one. Who does not wait in line does so only for what it would never get
-   * otherwise, with others coming and going: to write, and several permits at once.
-   */
-  #watch(): Watch | undefined {
-    const { kind } = this.#wish.scope;
-    if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
-    const isGreedy = kind.name === 'write' || (kind.name === 'semaphore' && kind.wanted > 1);
-    if (!isGreedy || this.#retry.isLast || this.#canQueue) return undefined;
-    return { watcher: this.#watched?.watcher ?? this.#ground.random.token(), rank: 1 };
-  }
-
-  /** Nobody is watched for any more who came in or gave up. Where it came in, the claim itself has seen to that. */
-  #unwatch({ watcher, round }: { readonly watcher: string; readonly round: Round }): void {
-    const targets = round.sentTo.filter((node) => {
-      const said = round.outcomes[node.index]?.kind;
-      return said === 'refused' || said === 'unknown';
-    });
-    const withdrawal = new Withdrawal(undo(this.#wish.scope, watcher), targets, [], {
-      onFailed: () => undefined, // it runs out by itself, and soon
-    });
-    void withdrawal.send();
-    withdrawal.end();
+    const isOnce = this.#retry.isLast || this.#canQueue;
+    return scriptedClaim(scope, token, ttlMs, floorUs, this.#entrance.watch(isOnce));
   }
 
   /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
     const { contention } = this.#ground;
     const { scope } = this.#wish;
-    if (this.#turnstile !== undefined) return true;
-    if (!this.#wish.isFair || this.#isStranger || this.#retry.isLast) return false;
-    if (!this.#isContended && !(this.#retry.attempts === 1 && contention.isRecent(scope.keys[0] ?? '')))
+    if (this.#entrance.isInLine) return true;
+    if (!this.#wish.isFair || this.#others.isStranger || this.#retry.isLast) return false;
+    if (
+      !this.#others.isContended &&
+      !(this.#retry.attempts === 1 && contention.isRecent(scope.keys[0] ?? ''))
+    )
       return false;
     return this.#canQueue;
   }
@@ -445,11 +352,11 @@ export class Acquisition {
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context(), this.#lastFull, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context(), this.#others.lastFull, this.#ground.nodes);
   }
 
   #error(): RedlockError {
-    const last = this.#lastFull;
+    const last = this.#others.lastFull;
     if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
     return roundError(last.failure, last, this.#ground.nodes, this.#context());
   }

@@ -30,3 +30,7 @@ export const YIELDED: Outcome = Object.freeze({
   isForeign: false,
   isStranger: false,
 });
+
+export function unknown(text: string): Outcome {
+  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
+}

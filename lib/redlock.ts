@@ -6,19 +6,11 @@ import { type Master, openClients } from './connect.js';
 import { Coordinator } from './coordinator.js';
 import { invalidArgument, RedlockError } from './errors.js';
 import type { Grant } from './grant.js';
-import {
-  checkMasters,
-  groundOver,
-  isGround,
-  type RedlockGround,
-  type Settings,
-  settingOfKind,
-  settingsFor,
-} from './ground.js';
+import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './ground.js';
 import { type BootstrapReport, Guard } from './guard.js';
 import { type Inspection, readInspection } from './inspection.js';
 import { checkHandle, type LeaseHandle } from './handle.js';
-import { markerKey, RESERVED } from './keys.js';
+import { markerKey } from './keys.js';
 import { Lease, type LeaseGround, type LeaseTerms } from './lease.js';
 import {
   type Door,
@@ -31,6 +23,7 @@ import {
   semaphoreOf,
 } from './lockable.js';
 import { readMembers } from './member-inspection.js';
+import { Naming } from './naming.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
@@ -49,12 +42,11 @@ import {
 } from './options.js';
 import type { Random } from './random.js';
 import { memberInspection } from './request.js';
-import { type Kind, MUTEX, type Scope, SettledScope, WRITE } from './scope.js';
+import { type Kind, MUTEX, WRITE } from './scope.js';
 import { Wheel } from './wheel.js';
 import type { Wish } from './wish.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
-import { checkOneSlot } from './slots.js';
 import { WriteLease } from './write-lease.js';
 
 export type { RedlockGround } from './ground.js';
@@ -78,7 +70,7 @@ export class Redlock {
   readonly #coordinator: Coordinator;
   readonly #guard: Guard;
   readonly #hasCluster: boolean;
-  readonly #settings: Settings;
+  readonly #naming: Naming;
   readonly #leaseGround: LeaseGround;
   readonly #random: Random;
   readonly #disconnect: () => void;
@@ -111,7 +103,8 @@ export class Redlock {
       random,
       driftFactor: resolved.driftFactor,
     });
-    this.#settings = settingsFor(transports, resolved);
+    const settings = settingsFor(transports, resolved);
+    this.#naming = new Naming(this.#coordinator.nodes, resolved.keyPrefix, settings);
     this.#guard = new Guard(this.#coordinator, timers, {
       marker: markerKey(resolved.keyPrefix),
       periodMs: resolved.restartGuardMs,
@@ -232,7 +225,7 @@ export class Redlock {
 
   /** A lock of that name, held by one at a time. @throws RedlockError `INVALID_ARGUMENT` */
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex {
-    return mutexOf(this.#door, this.#nameOf(name), options);
+    return mutexOf(this.#door, this.#naming.one(name), options);
   }
 
   /**
@@ -246,7 +239,7 @@ export class Redlock {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(this.#door, this.#nameOf(name));
+    return readWriteLockOf(this.#door, this.#naming.one(name));
   }
 
   /**
@@ -263,14 +256,14 @@ export class Redlock {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(this.#door, this.#nameOf(name), permits);
+    return semaphoreOf(this.#door, this.#naming.one(name), permits);
   }
 
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    const name = this.#nameOf(resource);
+    const name = this.#naming.one(resource);
     if (this.#closing !== undefined) throw closedError();
-    const looks = await this.#coordinator.inspect(this.options.keyPrefix + name, this.#nodeTimeoutMs);
+    const looks = await this.#coordinator.inspect(this.#naming.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
@@ -321,40 +314,26 @@ export class Redlock {
 
   /** What the locks of one name need of this instance. */
   get #door(): Door {
-    const acquire = (
-      name: string,
-      kind: Kind,
-      call: ResolvedCall,
-      signal: AbortSignal | undefined,
-    ): Promise<Grant> =>
+    const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
       this.#underCancellation(signal, (cancellation) =>
         this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
       );
     return {
       options: this.options,
       acquire: async (name, kind, call, signal) =>
-        this.#toLease(await acquire(name, kind, call, signal), [name], call),
+        this.#toLease(await grant(name, kind, call, signal), [name], call),
       acquireToWrite: async (name, call, signal) => {
-        const grant = await acquire(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseGround, grant, leaseTerms([name], call)));
+        const granted = await grant(name, WRITE, call, signal);
+        return this.#hold(new WriteLease(this.#leaseGround, granted, leaseTerms([name], call)));
       },
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
         if (this.#closing !== undefined) throw closedError();
-        const request = memberInspection(this.options.keyPrefix + name);
+        const request = memberInspection(this.#naming.keyOf(name));
         const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
         return readMembers(name, looks, this.#coordinator.nodes);
       },
     };
-  }
-
-  #nameOf(given: string): string {
-    const names = resolveResources(given);
-    const [name] = names;
-    if (names.length !== 1 || name === undefined)
-      throw invalidArgument('resource', given, 'one non-empty string');
-    this.#keysFor(names); // refuses reserved ones
-    return name;
   }
 
   get #nodeTimeoutMs(): number {
@@ -391,7 +370,7 @@ export class Redlock {
     const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
     return {
       resources,
-      scope: this.#scopeFor(resources, call.fencing, kind),
+      scope: this.#naming.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,
@@ -399,23 +378,6 @@ export class Redlock {
       maxDelayMs,
       isFair: call.fair && waitMs > 0 && !this.#hasCluster,
     };
-  }
-
-  #scopeFor(resources: readonly string[], fencing: boolean, kind: Kind): Scope {
-    const setting = settingOfKind(this.#settings, kind, fencing);
-    const scope = new SettledScope(this.#keysFor(resources), setting);
-    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.queues], this.#coordinator.nodes);
-    return scope;
-  }
-
-  #keysFor(resources: readonly string[]): readonly string[] {
-    const { keyPrefix } = this.options;
-    const keys = keyPrefix === '' ? resources : resources.map((name) => keyPrefix + name);
-    for (const key of keys) {
-      if (key.startsWith(RESERVED))
-        throw invalidArgument('resources', key, `names that do not begin with ${RESERVED}`);
-    }
-    return keys;
   }
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {

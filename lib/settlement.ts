@@ -13,6 +13,7 @@ import { settling, type Request } from './request.js';
 import type { Round } from './round.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
+import { UNANSWERED } from './unanswered.js';
 
 /** Brings the masters of a round that granted to the same permits. Its deadline is the round's. */
 export class Settlement implements Sink {
@@ -72,16 +73,8 @@ export function settleRest(nodes: readonly Node[], round: Round, scope: Scope): 
   const others = nodes.filter((node) => (round.slotsAt(node) ?? slots) !== slots);
   if (others.length === 0) return;
   const request = settling(scope, round.request.token, slots);
-  for (const node of others) node.send(request, UNANSWERED);
+  for (const node of others) node.send(request, UNANSWERED); // the next extension says the same
 }
-
-/** Whatever comes of it, the next extension says the same. */
-const UNANSWERED: Sink = {
-  isWanted: true,
-  onSent: () => undefined,
-  onReply: () => undefined,
-  onFailure: () => undefined,
-};
 
 /** The set that most gave; among several, the first in the order of their texts. */
 function mostGiven(sets: readonly string[]): string {

@@ -12,7 +12,7 @@
 import type { Clock, Timer, Timers } from './clock.js';
 import { RESERVE_MS } from './lua-queue.js';
 import type { Node, Sink, Withdrawn } from './node.js';
-import { NOBODY, Place, YIELDED } from './place.js';
+import { NOBODY, Place, unknown, YIELDED } from './place.js';
 import type { Push } from './pushes.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import type { Random } from './random.js';
@@ -20,6 +20,7 @@ import { readPlace } from './replies.js';
 import { queueing, type Request, yielding } from './request.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
+import { UNANSWERED } from './unanswered.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
@@ -94,11 +95,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   get isWanted(): boolean {
-    return !this.#isOver;
-  }
-
-  get #isOver(): boolean {
-    return this.#end !== undefined;
+    return this.#end === undefined;
   }
 
   /** The masters on which it may have a place or a vote. */
@@ -129,7 +126,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
   head(): Promise<StayEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
-    if (this.#reserved() >= this.#quorum) return Promise.resolve('reserved');
+    if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
     return new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -146,7 +143,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Ends it; places and votes stay until they are withdrawn. */
   end(end: StayEnd = 'ended'): void {
-    if (this.#isOver) return;
+    if (!this.isWanted) return;
     this.#end = end;
     this.#timer?.cancel();
     this.#ground.subscriptions.leave(this.#terms.token);
@@ -168,7 +165,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    if (this.#isOver) return;
+    if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued') place.dueAtMs = this.#soonAfter(RESERVE_MS);
@@ -215,7 +212,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     const { isFollowed } = place;
     place.unanswered = 0;
-    if (this.#isOver) {
+    if (!this.isWanted) {
       if (!isFollowed) this.#onLate(node);
       return;
     }
@@ -240,7 +237,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#placeAt(node).unanswered = 0;
-    if (!this.#isOver) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    if (this.isWanted) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
   }
 
   // --- places
@@ -253,7 +250,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   #ask(node: Node): void {
     const place = this.#placeAt(node);
-    if (this.#isOver || place.unanswered > 0) return;
+    if (!this.isWanted || place.unanswered > 0) return;
     const nowMs = this.#ground.clock.earliest();
     if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
     place.sentAtMs = nowMs;
@@ -319,7 +316,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #yieldIfInquired(node: Node): void {
     const place = this.#placeAt(node);
     const { serial } = place;
-    if (place.state !== 'mine' || place.inquired !== serial || this.#reserved() >= this.#quorum) return;
+    if (place.state !== 'mine' || place.inquired !== serial || this.#count('mine') >= this.#quorum) return;
     const { scope, ticket, token } = this.#terms;
     place.yielded = serial;
     place.serial = NOBODY;
@@ -328,11 +325,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.dueAtMs = this.#soonAfter(RESERVE_MS);
     this.wasRefused = true;
     const life = this.#lifeMs(this.#ground.clock.earliest());
-    node.send(yielding(scope, token, serial, ticket(), life), new Sent());
-  }
-
-  #reserved(): number {
-    return this.#count('mine');
+    node.send(yielding(scope, token, serial, ticket(), life), UNANSWERED); // a look after its end tells
   }
 
   #count(state: Place['state']): number {
@@ -343,8 +336,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Over, or on with it. */
   #proceed(): void {
-    if (this.#isOver) return;
-    if (this.#reserved() >= this.#quorum) {
+    if (!this.isWanted) return;
+    if (this.#count('mine') >= this.#quorum) {
       if (this.#terms.onFree === undefined) return this.end('reserved');
       this.#settle?.('reserved');
     }
@@ -357,7 +350,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#isOver) return;
+    if (!this.isWanted) return;
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
     if (dueAtMs === Infinity) return;
     const { clock, timers } = this.#ground;
@@ -369,7 +362,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const nowMs = this.#ground.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
     for (const node of this.#ground.nodes) {
-      if (this.#isOver) return;
+      if (!this.isWanted) return;
       const place = this.#placeAt(node);
       if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
     }
@@ -392,16 +385,4 @@ export class Stay implements Sink, Recipient, Withdrawn {
       place.state = 'failed'; // until its line is open
     }
   }
-}
-
-/** A yield needs no answer: whatever comes of it, a look after the reservation's end tells. */
-class Sent implements Sink {
-  readonly isWanted = true;
-  onSent(): void {}
-  onReply(): void {}
-  onFailure(): void {}
-}
-
-function unknown(text: string): Outcome {
-  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
 }

@@ -43,6 +43,7 @@ const LEVELS = [
     'scope',
     'replies',
     'operation',
+    'operations',
     'member-operations',
     'request',
     'batch',
@@ -52,6 +53,7 @@ const LEVELS = [
     'server-errors',
     'watchers',
     'node',
+    'unanswered',
   ],
   // 2: several masters
   [
@@ -64,6 +66,7 @@ const LEVELS = [
     'survey',
     'acceptance',
     'settlement',
+    'agreement',
     'subscriptions',
     'contention',
     'place',
@@ -71,7 +74,9 @@ const LEVELS = [
     'fair-wait',
     'wish',
     'turnstile',
+    'entrance',
     'home',
+    'others',
     'acquisition',
     'coordinator',
     'guard',
@@ -79,7 +84,7 @@ const LEVELS = [
   // 3: what a holder has, and what an onlooker sees
   ['inspection', 'member-inspection', 'handle', 'lease', 'write-lease', 'lockable'],
   // 4: the facade
-  ['ground', 'redlock'],
+  ['ground', 'naming', 'redlock'],
   // 5: leases put to work
   [],
   // masters in memory, and the simulation
@@ -88,7 +93,9 @@ const LEVELS = [
     'testing/keyspace',
     'testing/channels',
     'testing/store',
+    'testing/counter-twins',
     'testing/queue-twins',
+    'testing/member-hash',
     'testing/member-twins',
     'testing/twins',
     'testing/seeded',

@@ -433,7 +433,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
   it('survey: fields as they are, the queue of the gate, and something else', async () => {
     const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY))];
-    expect((await server.run(SURVEY_MEMBERS, keys)) as unknown[]).to.deep.include.ordered.members([0, -2]);
+    expect(await server.run(SURVEY_MEMBERS, keys)).to.deep.include.ordered.members([0, -2]);
     await read(ANN);
     await server.redis.set(gateKey(KEY), BEN);
     await server.redis.zadd(queueKey(gateKey(KEY)), 1, CAT, 2, DAN);

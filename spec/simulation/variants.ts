@@ -126,7 +126,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };',
         replace: 'return { count: 0, bornUs: us };',
       },
@@ -139,7 +139,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server crash'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: '{ count: Math.max(Number(count), least), bornUs: undefined }',
         replace: '{ count: Number(count), bornUs: undefined }',
       },
@@ -152,7 +152,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'if (period === 0) return 0;',
         replace: 'return 0;',
       },
@@ -183,7 +183,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server crash'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'if (owner !== store.runId || sinceMs > nowMs) {',
         replace: 'if (owner === undefined || sinceMs > nowMs) {',
       },
@@ -304,7 +304,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { favoured: ['server stopped', 'scripts flushed'] },
     patches: [
       {
-        file: 'lib/request.ts',
+        file: 'lib/operations.ts',
         find: "return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
         replace: "return { name: 'evalsha', args };",
       },
