@@ -139,15 +139,19 @@ function takeStock(
 ): { readonly taken: ReadonlySet<number>; readonly soonestMs: number; readonly refusal: Reply | undefined } {
   const taken = new Set<number>();
   let soonestMs = Infinity;
-  let [others, othersMs] = [0, 0];
+  let others: number | undefined;
+  let othersMs = 0;
   for (const [name, { first, ends, rest }] of hash.members) {
     if (name === token) continue;
     const leftMs = ends - hash.nowMs;
-    if (Number(rest) !== permits) [others, othersMs] = [Number(rest), Math.max(othersMs, leftMs)];
+    if (rest === '' || Number(rest) !== permits) {
+      others = Number(rest);
+      othersMs = Math.max(othersMs, leftMs);
+    }
     soonestMs = Math.min(soonestMs, leftMs);
     for (const slot of slotsOf(first)) taken.add(slot);
   }
-  return { taken, soonestMs, refusal: others === 0 ? undefined : [5, othersMs, others] };
+  return { taken, soonestMs, refusal: others === undefined ? undefined : [5, othersMs, others] };
 }
 
 function claimPermits(store: Store, keys: readonly string[], args: readonly string[]): unknown {
