@@ -51,6 +51,8 @@ class SharedEntrance implements Entrance {
   /** Whom the masters may watch for, and how its last claim went. */
   #watched: { readonly watcher: string; readonly round: Round } | undefined;
 
+  #wasRefused = false;
+
   constructor(ground: Ground, wish: Wish) {
     this.#ground = ground;
     this.#wish = wish;
@@ -87,6 +89,7 @@ class SharedEntrance implements Entrance {
   }
 
   refused(round: Round): void {
+    this.#wasRefused = true;
     this.#turnstile?.refused(round);
   }
 
@@ -101,11 +104,11 @@ class SharedEntrance implements Entrance {
     this.leaveLine();
   }
 
-  /** Where its claim was granted, the claim itself has seen to that. */
+  /** Where its claim was granted, the claim itself has seen to that; a master that is only slow will, where all is free. */
   #unwatch(watcher: string, round: Round): void {
     const targets = round.sentTo.filter((node) => {
       const said = round.outcomes[node.index]?.kind;
-      return said === 'refused' || said === 'unknown';
+      return said === undefined ? this.#wasRefused : said !== 'granted';
     });
     if (targets.length === 0) return;
     const withdrawal = new Withdrawal(undo(this.#wish.scope, watcher), targets, [], {
