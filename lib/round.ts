@@ -69,6 +69,7 @@ export class Round implements Sink, Counts {
   readonly #fences: number[] = [];
   /** Which permits each master gave, by its index; empty where none were asked for. */
   readonly #slots: (string | undefined)[] = [];
+  #settledOn: string | undefined;
   #met = 0;
   #unanswered = 0;
   #asked = 0;
@@ -184,6 +185,14 @@ export class Round implements Sink, Counts {
     this.#proceed();
   }
 
+  /**
+   * From here on no other permits can be agreed on: they are put to masters that gave others, and whoever had counted on
+   * those would be wrong.
+   */
+  settleOn(slots: string): void {
+    this.#settledOn = slots;
+  }
+
   /** The master gives these permits instead of those that it gave. */
   settled(node: Node, slots: string): void {
     if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
@@ -289,6 +298,7 @@ export class Round implements Sink, Counts {
 
   #noteSlots(node: Node, slots: string): void {
     this.#slots[node.index] = slots;
+    if ((this.#settledOn ?? slots) !== slots) return;
     const agreed = this.#slots.filter((other) => other === slots).length;
     if (agreed >= quorumOf(this.#nodes.length)) this.slots = slots;
   }
@@ -302,7 +312,7 @@ export class Round implements Sink, Counts {
   /** Time is up, and no quorum is of one mind: votes for other than the highest fence, or the first permits, do not count. */
   #dropUnagreed(silence: Error): void {
     const highest = this.highestFence;
-    const first = this.#slots.find((slots) => slots !== undefined);
+    const first = this.#settledOn ?? this.#slots.find((slots) => slots !== undefined);
     const cause = new Error(`its vote is for something else than that of others, and ${silence.message}`);
     for (const node of this.#nodes) {
       if (this.fenceAt(node) === highest && this.slotsAt(node) === first) continue;

@@ -1,14 +1,15 @@
 /**
  * Agreement on permits (protocol D). Each master gives the lowest slots that are free there; a set of slots is held when a
  * quorum of masters gave exactly this one. Usually they stand alike, and the claims themselves bring the agreement. Where
- * they do not, the set that most of them gave is put to the others, which give up what they had given instead.
+ * they do not, the set that most of them gave is put to the others, which give up what they had given instead. That set is
+ * the only one that this token can get from then on: a master may carry the change out at any time, also long after.
  *
  * Each slot is a lock of its own: two holders of one would have a quorum of masters each, the two quorums share a master, and
  * a master has one holder for a slot. So there are never more holders than slots, whichever masters are up. (Counting holders
  * at each master by itself does not do: of three masters with two places each, three holders get two masters each.)
  */
 import type { Node, Sink } from './node.js';
-import type { Outcome } from './quorum.js';
+import { type Outcome, quorumOf } from './quorum.js';
 import { settling, type Request } from './request.js';
 import type { Round } from './round.js';
 import type { Scope } from './scope.js';
@@ -37,7 +38,13 @@ export class Settlement implements Sink {
   /** Puts the permits to each master that gave others and was not asked yet. */
   readonly proceed = (): void => {
     const granting = this.#nodes.filter((node) => this.#round.outcomes[node.index]?.kind === 'granted');
-    this.#slots ??= mostGiven(granting.map((node) => this.#round.slotsAt(node) ?? ''));
+    if (this.#slots === undefined) {
+      const sets = granting.map((node) => this.#round.slotsAt(node) ?? '');
+      const slots = mostGiven(sets);
+      if (this.#mayAgree(sets.filter((set) => set === slots).length)) return;
+      this.#slots = slots;
+      this.#round.settleOn(slots);
+    }
     const { scope, token } = this.#round.request;
     this.#request ??= settling(scope, token, this.#slots);
     for (const node of granting) {
@@ -47,6 +54,14 @@ export class Settlement implements Sink {
       node.send(this.#request, this);
     }
   };
+
+  /** Answers that are about to come may bring the agreement by themselves; those of silent masters are not waited for. */
+  #mayAgree(most: number): boolean {
+    const awaited = this.#nodes.filter(
+      (node) => this.#round.outcomes[node.index] === undefined && node.isHealthy,
+    );
+    return awaited.length > 0 && most + awaited.length >= quorumOf(this.#nodes.length);
+  }
 
   /** Drops what was not sent; the round is over. */
   end(): void {

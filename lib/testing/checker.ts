@@ -4,10 +4,13 @@
  */
 import type { Lease } from '../lease.js';
 import { SILENT_WINDOW } from '../node.js';
+import { RW_ACCEPT, RW_CLAIM } from '../member-scripts.js';
 import { ACCEPT, CLAIM, QUEUE, YIELD } from '../scripts.js';
+import type { Script } from '../script.js';
 import type { Command } from '../transport.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
+import { FOREIGN } from './keyspace.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
@@ -17,6 +20,7 @@ import type { World } from './world.js';
 /** See docs/SIMULATION.md. */
 export type Property =
   | 'exclusion'
+  | 'permits'
   | 'token order'
   | 'token uniqueness'
   | 'counter order'
@@ -68,11 +72,26 @@ interface Expectation {
   readonly sinceMs: number;
 }
 
+/** They accept a number for a grant. */
+const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
+
 /** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
 const SETTLE_MS = 3_500;
 
 /** Longer than any message takes on a link that is not slow. */
 const ARRIVAL_MS = 100;
+
+/** The tokens on a server, by the keys that hold them: a text is one, and a hash of ours has those that have not run out. */
+function* votesOn(server: MemoryServer): Generator<readonly [key: string, token: string]> {
+  const nowMs = Math.floor(server.micros() / 1_000);
+  for (const key of server.names()) {
+    const text = server.get(key);
+    if (typeof text === 'string') yield [key, text];
+    const fields = server.fields(key);
+    if (fields === FOREIGN) continue;
+    for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
+  }
+}
 
 export class Checker {
   readonly violations: Violation[] = [];
@@ -101,6 +120,13 @@ export class Checker {
     this.violations.push({ property, atMs: this.#world.nowMs, text });
   }
 
+  /** More hold a lock than may. */
+  brokenBy(property: 'exclusion' | 'permits', text: string): void {
+    this.broken++;
+    if (!this.#isBeyond) this.fail(property, text);
+    else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
+  }
+
   /** The highest fence that was handed out for any of these so far. */
   highest(resources: readonly string[]): number {
     return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
@@ -109,6 +135,11 @@ export class Checker {
   /** A lease was handed out. @param before  `highest` when its acquisition began */
   granted(client: SimulatedClient, lease: Lease, before: number): void {
     this.#hold(client, lease);
+    this.fenced(lease, before);
+  }
+
+  /** Its number is above all that were handed out before. @param before  `highest` when its acquisition began */
+  fenced(lease: Lease, before: number): void {
     if (lease.fence === undefined) return;
     if (lease.fence <= before) {
       this.fail(
@@ -238,7 +269,7 @@ export class Checker {
     const script = scriptOf(command);
     if (script === QUEUE && (reply as readonly number[])[0] === 0) this.lines.places++;
     if (script === YIELD && reply === 1) this.lines.yields++;
-    if (script !== CLAIM && script !== ACCEPT) return;
+    if (script === undefined || !COUNTING.has(script)) return;
     const [code, fence] = typeof reply === 'number' ? [1, reply] : (reply as readonly number[]); // scripts with a code
     if (code !== 1 || fence === undefined || fence === 0) return;
     const keys = command.args.slice(2, 2 + Number(command.args[1]));
@@ -268,15 +299,14 @@ export class Checker {
       const { client, server } = link;
       if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
       const isCrowded = link.unanswered >= SILENT_WINDOW;
-      for (const key of server.names()) {
-        const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
         if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
         if (isCrowded && token.answeredBy.has(server.name)) continue;
         const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
         if (!isThere || link.disturbedAtMs > token.firstSentMs || server.refusedAtMs > token.firstSentMs)
           continue;
-        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, though its undo was carried out`);
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, though its undo was carried out`);
       }
     }
   }
@@ -284,9 +314,8 @@ export class Checker {
   /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
   restored(server: MemoryServer): void {
     const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
-    for (const key of server.names()) {
-      const name = server.get(key);
-      const token = typeof name === 'string' && !held.has(name) ? this.#tokens.get(name) : undefined;
+    for (const [, name] of votesOn(server)) {
+      const token = held.has(name) ? undefined : this.#tokens.get(name);
       if (token !== undefined) token.isExempt = true; // of an attempt that failed, though its call may go on
     }
   }
@@ -311,16 +340,15 @@ export class Checker {
         continue;
       if (link.isBlocked || link.slowness > 1) continue; // for longer than undisturbed undos would have needed
       if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
-      for (const key of server.names()) {
-        const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(name) : undefined;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
         if (token === undefined || token.client !== client || token.isExempt) continue;
         // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
         token.isExempt = true; // told once
         const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
-        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, which ended ${ageMs} ms ago`);
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
       }
     }
   }
@@ -360,10 +388,8 @@ export class Checker {
         continue;
       }
       holding.isTold = true;
-      this.broken++;
       const pair = `${believer.lease.token} (${believer.client.name}) and ${lease.token} (${client.name})`;
-      if (!this.#isBeyond) this.fail('exclusion', `${resource} is held by ${pair}`);
-      else this.#world.note('CHECK', `exclusion broken, as faults beyond the model do: ${resource}, ${pair}`);
+      this.brokenBy('exclusion', `${resource} is held by ${pair}`);
     }
   }
 }
