@@ -63,10 +63,12 @@ async function writerAmongReaders(
   });
   await writer.client.sleep(100);
   const sinceMs = world.nowMs;
-  const lease = await writer.redlock.readWriteLock(FAMILY.readWrite).write.acquire(options);
-  isServed = true;
-  await lease.release();
-  await Promise.all(stream);
+  try {
+    await writer.redlock.readWriteLock(FAMILY.readWrite).write.using(options, () => undefined);
+  } finally {
+    isServed = true;
+    await Promise.all(stream);
+  }
   if (world.nowMs - sinceMs > LONGEST_WAIT_MS)
     checker.fail(
       'fairness',

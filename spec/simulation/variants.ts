@@ -401,4 +401,129 @@ export const VARIANTS: readonly Variant[] = [
       },
     ],
   },
+  {
+    name: 'semaphore: holders counted at each master by itself',
+    why: 'of three masters with two places each, three holders get two masters each',
+    breaks: ['permits'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'return !this.request.takesPermits || this.slots !== undefined;',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: a set of permits is agreed on while another is put to the masters',
+    why: 'a master that had given the first is about to give it up',
+    breaks: ['permits'],
+    options: { family: true, favoured: ['slow link', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'if ((this.#settledOn ?? slots) !== slots) return;',
+        replace: '',
+      },
+      {
+        file: 'lib/settlement.ts',
+        find: 'if (this.#mayAgree(sets.filter((set) => set === slots).length)) return;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: permits settled on without giving the others up',
+    why: 'what was given before stays taken, at a master where nobody counts on it',
+    breaks: ['permits', 'progress'],
+    options: { family: true, clients: 4 },
+    patches: [
+      {
+        file: 'lib/testing/member-twins.ts',
+        find: "else hash.put(SEM, token, slots, own.ends, permits ?? '');",
+        replace: "else hash.put(SEM, token, `${slots},${own.first}`, own.ends, permits ?? '');",
+      },
+    ],
+  },
+  {
+    name: 'readers ask for one vote less than a quorum',
+    why: 'the votes of a reader and of a writer need not meet at any master',
+    breaks: ['exclusion'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'const decision = decideClaim(this);',
+        replace: 'const decision = this.isEnoughToRead ? "granted" : decideClaim(this);',
+      },
+      {
+        file: 'lib/round.ts',
+        find: 'return verdict(this);',
+        replace: 'return this.isEnoughToRead ? "granted" : verdict(this);',
+      },
+      {
+        file: 'lib/round.ts',
+        find: 'get isWanted(): boolean {',
+        replace: `get isEnoughToRead(): boolean {
+    return this.request.scope.kind.name === 'read' && this.granted >= quorumOf(this.#nodes.length) - 1;
+  }
+  get isWanted(): boolean {`,
+      },
+    ],
+  },
+  {
+    name: 'readers share one ttl',
+    why: 'a reader that is gone stays for as long as others hold the lock',
+    breaks: ['progress', 'orphan'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/member-hash.ts',
+        find: 'else if (Number(ends) <= this.nowMs) this.#gone.push(name);',
+        replace: 'else if (Number(ends) < 0) this.#gone.push(name);',
+      },
+      {
+        file: 'lib/testing/member-hash.ts',
+        find: 'else this.members.set(name, { first, ends: Number(ends), rest });',
+        replace:
+          'else this.members.set(name, { first, ends: this.nowMs + Math.max(1, store.pttl(key)), rest });',
+      },
+    ],
+  },
+  {
+    name: 'a writer that waits does not stop new readers',
+    why: 'as long as readers overlap, it never comes in',
+    breaks: ['fairness', 'progress'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/member-twins.ts',
+        find: 'if (watch === undefined || watch.first === watcher) return true;',
+        replace: 'if (watch !== undefined || watcher !== undefined) return true;',
+      },
+    ],
+  },
+  {
+    name: 'a writer becomes a reader only when the masters have said so',
+    why: 'some of them let readers in already, and no quorum need have answered',
+    breaks: ['exclusion'],
+    options: { family: true, favoured: ['slow link', 'partition', 'client paused'] },
+    patches: [
+      {
+        file: 'lib/write-lease.ts',
+        find: "return this.#grant.kind.name === 'write' ? 'write' : 'read';",
+        replace: "return this.#isReader ? 'read' : 'write';",
+      },
+      {
+        file: 'lib/write-lease.ts',
+        find: 'await this.extend();',
+        replace: 'await this.extend(); this.#isReader = true;',
+      },
+      {
+        file: 'lib/write-lease.ts',
+        find: 'readonly #grant: Grant;',
+        replace: 'readonly #grant: Grant; #isReader = false;',
+      },
+    ],
+  },
 ];
