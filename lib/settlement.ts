@@ -91,10 +91,17 @@ export function settleRest(nodes: readonly Node[], round: Round, scope: Scope): 
   for (const node of others) node.send(request, UNANSWERED); // the next extension says the same
 }
 
-/** The set that most gave; among several, the first in the order of their texts. */
+/**
+ * The set that most gave. Among several, the one with the highest slot: each master gives the lowest that are free there, so
+ * whoever gave lower ones probably has these as well, and not the other way round.
+ */
 function mostGiven(sets: readonly string[]): string {
   const count = (set: string): number => sets.filter((other) => other === set).length;
-  return [...sets].sort((a, b) => count(b) - count(a) || (a < b ? -1 : 1))[0] ?? '';
+  const highest = (set: string): number => Math.max(...set.split(',').map(Number));
+  const ranked = [...new Set(sets)].sort(
+    (a, b) => count(b) - count(a) || highest(b) - highest(a) || (a < b ? -1 : 1),
+  );
+  return ranked[0] ?? '';
 }
 
 /** A vote that was there and is not any more. */

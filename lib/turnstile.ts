@@ -10,10 +10,11 @@
  * leaves the gate, which hands over to the next.
  */
 import type { Timer } from './clock.js';
+import { type Answers, failureOf, type RoundFailure } from './failure.js';
 import { gateKey } from './keys.js';
 import { WATCH_MS } from './lua-members.js';
 import type { Node } from './node.js';
-import { quorumOf } from './quorum.js';
+import { countOutcomes, quorumOf, verdict } from './quorum.js';
 import { undo } from './request.js';
 import type { Round } from './round.js';
 import { MUTEX, type Scope, SettledScope } from './scope.js';
@@ -73,6 +74,12 @@ export class Turnstile {
   /** Nobody was before it. */
   get wasFree(): boolean {
     return !this.#stay.wasRefused;
+  }
+
+  /** How the masters stand, as far as it is about the place in line. */
+  get standing(): Answers & { readonly failure: RoundFailure } {
+    const { outcomes } = this.#stay;
+    return { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, outcomes.length))) };
   }
 
   /** Resolves with `reserved` when it is time to claim, or it is over otherwise. */
