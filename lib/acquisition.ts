@@ -9,90 +9,77 @@
  * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
  * master that it was sent to before the next one starts.
  */
-import { Acceptance } from './acceptance.js';
+import { Agreement } from './agreement.js';
 import type { Cancellation } from './cancellation.js';
 import type { Timer } from './clock.js';
 import type { RedlockError } from './errors.js';
-import {
-  type Answers,
-  type CallContext,
-  cancelledError,
-  failureOf,
-  isHopeless,
-  type RoundFailure,
-  roundError,
-} from './failure.js';
+import { type CallContext, cancelledError, failureOf, isHopeless, roundError } from './failure.js';
+import { type Entrance, entranceFor } from './entrance.js';
 import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
 import type { Node } from './node.js';
 import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
 import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
-import { homeOf } from './home.js';
+import { Others } from './others.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
-import { NO_MARKER } from './scope.js';
+import { NO_MARKER, withSlots } from './scope.js';
+import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
+import { Turnstile } from './turnstile.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
 import type { Ground, Wish } from './wish.js';
-
-/** Nobody tells when a stranger has released: it is asked so often at least. */
-const STRANGER_POLL_MS = 250;
-/** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
-const HOME_REFUSALS = 8;
 
 export class Acquisition {
   readonly #ground: Ground;
   readonly #wish: Wish;
   readonly #cancellation: Cancellation;
   readonly #retry: Retry;
-  #homeRefusals = 0;
-  /** The last attempt met other claimants. */
-  #isContended = false;
-  /** The one in the way hands over to nobody. */
-  #isStranger = false;
+  /** Who is in the way, as far as the attempts so far told. */
+  readonly #others: Others;
   /** The place in line, kept over attempts; µs of the masters' time. */
   #ticket = 0;
   /** The wait was over before a quorum of masters could be asked for a place. */
   #isUnasked = false;
   /** The wait in line that belongs to the attempt under way. */
   #wait: FairWait | undefined;
-  /** The last full fan-out, and why it failed: what an error reports. */
-  #lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
-  /** The shortest time left among the keys that were in the way last. */
-  #shortestMs = Infinity;
-  /** Under way when the masters granted with different fences. */
-  #acceptance: Acceptance | undefined;
+  /** How it waits for a lock that several may hold. */
+  readonly #entrance: Entrance;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Round | Withdrawal | FairWait | undefined;
+  #awaited: Round | Withdrawal | FairWait | Turnstile | undefined;
 
   constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
     this.#ground = ground;
     this.#wish = wish;
     this.#cancellation = cancellation;
     this.#retry = new Retry(ground, wish, cancellation);
+    this.#entrance = entranceFor(ground, wish);
+    this.#others = new Others(ground, wish);
   }
 
   /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
   async run(): Promise<Grant> {
-    for (;;) {
-      this.#throwIfCancelled();
-      const isInLine = this.#shallQueue();
-      const grant = await (isInLine ? this.#attemptInLine() : this.#attempt());
-      if (grant !== undefined) return grant;
-      this.#throwIfCancelled();
-      const last = this.#isUnasked ? undefined : this.#lastFull;
-      if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
-      if (this.#isUnasked) this.#retry.begin('last');
-      else if (!isInLine && this.#shallQueue()) this.#retry.begin('next');
-      else if (!(await this.#retry.next(this.#freeInMs))) throw this.#error();
+    try {
+      return await this.#run();
+    } finally {
+      this.#entrance.leave();
     }
   }
 
-  /** What is in the way is gone by then, or shall be looked at again. */
-  get #freeInMs(): number {
-    const looksOften = this.#isStranger && this.#wish.isFair && this.#wish.minDelayMs < STRANGER_POLL_MS;
-    return looksOften ? Math.min(this.#shortestMs, STRANGER_POLL_MS) : this.#shortestMs;
+  async #run(): Promise<Grant> {
+    for (;;) {
+      this.#throwIfCancelled();
+      const isInLine = this.#shallQueue();
+      const grant = await (isInLine ? this.#attemptInTurn() : this.#attempt());
+      if (grant !== undefined) return grant;
+      this.#throwIfCancelled();
+      const last = this.#isUnasked ? undefined : this.#others.lastFull;
+      if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
+      if (this.#isUnasked) this.#retry.begin('last');
+      else if (this.#entrance.isInLine || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
+      else if (!(await this.#retry.next(this.#others.freeInMs))) throw this.#error();
+    }
   }
 
   /** Asks for votes without standing in line. */
@@ -101,7 +88,33 @@ export class Acquisition {
     this.#wait = undefined;
     this.#isUnasked = false;
     const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
-    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext());
+    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext);
+  }
+
+  #attemptInTurn(): Promise<Grant | undefined> {
+    return this.#wish.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
+  }
+
+  /** Waits until it is the next one and may come in, and claims then. */
+  async #attemptAtDoor(): Promise<Grant | undefined> {
+    const { clock, contention, random, timers } = this.#ground;
+    const { leftMs } = this.#retry;
+    const turnstile = this.#entrance.queue(this.#drawTicket, clock.earliest() + leftMs);
+    this.#awaited = turnstile;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.wait(leftMs, this.#endWait);
+    const end = await turnstile.turn();
+    this.#finish(timer);
+    if (!turnstile.wasFree) contention.note(this.#wish.scope.keys[0] ?? '');
+    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
+      const sentAtMs = clock.earliest();
+      return this.#claim(this.#scripted(random.token(), sentAtMs), sentAtMs, undefined);
+    }
+    this.#others.lastFull ??= turnstile.standing; // where it never came to a claim
+    this.#entrance.leaveLine();
+    this.#others.isContended = false;
+    this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
+    return undefined;
   }
 
   /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
@@ -119,14 +132,13 @@ export class Acquisition {
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await wait.run();
     this.#finish(timer);
-    const [key = ''] = scope.keys;
-    if (!wait.wasFree) contention.note(key);
+    if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
       return this.#claim(this.#scripted(terms.token, sentAtMs), sentAtMs, undefined);
     }
-    this.#isStranger = end === 'stranger';
-    this.#isContended = this.#isStranger;
+    this.#others.isStranger = end === 'stranger';
+    this.#others.isContended = this.#others.isStranger;
     this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
     await this.#leave(wait, end === 'ended' && !this.#isUnasked);
     return undefined;
@@ -139,11 +151,12 @@ export class Acquisition {
     this.#awaited = round;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
-    if (request.isFenced) this.#bringToOneFence(round);
+    const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
     if (home === undefined) await round.ask(nodes);
     const isFull = home === undefined || (await this.#askHomeFirst(round, home));
-    this.#acceptance?.end();
+    agreement?.end();
     if (request.isFenced) this.#ground.floor.learnFrom(round);
+    this.#entrance.claimed(round);
     const grant = this.#accept(round);
     if (grant === undefined) await this.#giveUp(round, isFull);
     this.#wait?.stop();
@@ -168,7 +181,7 @@ export class Acquisition {
     this.#awaited = undefined;
     if (awaited === undefined) return;
     if (awaited instanceof Withdrawal) awaited.end();
-    else if (awaited instanceof FairWait) awaited.end('ended');
+    else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
     else if (this.#cancellation.cancelled !== undefined)
       awaited.end(new Error('the caller stopped waiting'), false);
     else awaited.end(new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`), true);
@@ -177,15 +190,8 @@ export class Acquisition {
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
   readonly #onLateVote = (node: Node, round: Round): void => {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
+    else settleRest([node], round, this.#wish.scope);
   };
-
-  #bringToOneFence(round: Round): void {
-    this.#acceptance = undefined;
-    round.onSplit = () => {
-      this.#acceptance ??= new Acceptance(this.#ground.nodes, round, this.#wish.ttlMs);
-      this.#acceptance.proceed();
-    };
-  }
 
   /** Asks the others only if the home master grants. @returns whether all were asked */
   async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
@@ -206,7 +212,9 @@ export class Acquisition {
     const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const grant = new Grant(scope, token, round.fence, this.#wait === undefined ? round.sentTo : nodes);
+    const sentTo = this.#wait === undefined ? round.sentTo : nodes;
+    const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
+    settleRest(nodes, round, scope);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.validUntilMs = untilMs;
     grant.countedAtMs = Math.floor(round.sentAtMs);
@@ -240,7 +248,8 @@ export class Acquisition {
       }
     }
     withdrawal.end();
-    this.#learn(round, isFull);
+    this.#others.learn(round, isFull);
+    this.#entrance.refused(round);
   }
 
   /**
@@ -263,7 +272,7 @@ export class Acquisition {
     withdrawal.end();
     if (this.#isUnasked) return;
     const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
-    this.#lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
+    this.#others.lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
   }
 
   #revise(round: Round, withdrawal: Withdrawal): void {
@@ -277,11 +286,11 @@ export class Acquisition {
     const { scope, token } = round.request;
     // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
     // have been carried out twice, and refused the second time by its own vote.
-    // (A master that refused a fence had given its vote before.)
+    // (A master that refused a fence, or permits, had given its vote before.)
     const wait = this.#wait;
     const targets =
       wait === undefined
-        ? round.sentTo.filter((node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index]))
+        ? round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]))
         : this.#ground.nodes;
     const sent = wait === undefined ? [round] : [round, ...wait.sent];
     return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
@@ -290,30 +299,9 @@ export class Acquisition {
     });
   }
 
-  #learn(round: Round, isFull: boolean): void {
-    const { decision } = round;
-    const refusals = round.outcomes.filter((outcome) => outcome?.kind === 'refused');
-    this.#shortestMs = refusals.reduce(
-      (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
-      Infinity,
-    );
-    this.#isStranger = refusals.some(({ isStranger }) => isStranger);
-    if (isFull) {
-      this.#lastFull = { outcomes: round.outcomes, failure: failureOf(decision) };
-      this.#isContended = decision === 'held';
-      this.#homeRefusals = 0;
-      if (this.#isContended) this.#ground.contention.note(this.#wish.scope.keys[0] ?? '');
-    } else if (refusals.length > 0) {
-      this.#homeRefusals++;
-    } else {
-      this.#isContended = false; // the home master is silent or gone: ask all, and another one next time
-    }
-  }
-
-  #homeForNext(): Node | undefined {
-    const { nodesByName } = this.#ground;
-    if (!this.#isContended || this.#retry.isLast || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    return homeOf(nodesByName, this.#wish.scope.keys[0] ?? '');
+  /** Asked before the others; not where masters watch for it: one alone keeps nobody out. */
+  get #homeForNext(): Node | undefined {
+    return this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others.home;
   }
 
   /**
@@ -322,25 +310,31 @@ export class Acquisition {
    */
   #request(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    const { keys, isFenced, guardMs } = scope;
-    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER;
+    const { keys, isFenced, guardMs, kind } = scope;
+    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER && kind.name === 'mutex';
     if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
     return this.#scripted(token, sentAtMs);
   }
 
   #scripted(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    return scriptedClaim(scope, token, ttlMs, scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0);
+    const floorUs = scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0;
+    const isOnce = this.#retry.isLast || this.#canQueue;
+    return scriptedClaim(scope, token, ttlMs, floorUs, this.#entrance.watch(isOnce));
   }
 
   /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
     const { contention, nodes, subscriptions } = this.#ground;
-    if (!this.#wish.isFair || this.#isStranger || this.#retry.isLast) return false;
-    const quorum = quorumOf(nodes.length);
-    if (this.#isContended) return subscriptions.canReach(quorum);
+    if (this.#entrance.isInLine) return true;
+    if (!this.#wish.isFair || this.#others.isStranger || this.#retry.isLast) return false;
+    if (this.#others.isContended) return this.#canQueue;
     if (this.#retry.attempts > 1 || !contention.isRecent(this.#wish.scope.keys[0] ?? '')) return false;
-    return subscriptions.isOpenAt(quorum); // else a try is quicker, should the lock be free by now
+    return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
+  }
+
+  get #canQueue(): boolean {
+    return this.#wish.isFair && this.#ground.subscriptions.canReach(quorumOf(this.#ground.nodes.length));
   }
 
   /** A master that is away may keep a place for longer than a vote. */
@@ -358,11 +352,11 @@ export class Acquisition {
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context(), this.#lastFull, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context(), this.#others.lastFull, this.#ground.nodes);
   }
 
   #error(): RedlockError {
-    const last = this.#lastFull;
+    const last = this.#others.lastFull;
     if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
     return roundError(last.failure, last, this.#ground.nodes, this.#context());
   }

@@ -12,7 +12,7 @@ export type RedlockErrorCode =
   | 'QUARANTINED'
   /** Masters answered that they cannot take part (NOAUTH, NOPERM, READONLY, MISCONF, OOM, no scripts). */
   | 'MISCONFIGURED'
-  /** The key holds something that is no lock. */
+  /** The key holds data, or a lock of another kind, or a semaphore of another number of permits. */
   | 'WRONG_KIND'
   /** A quorum came too late for the ttl. */
   | 'VALIDITY_EXPIRED'
@@ -38,6 +38,8 @@ export type NodeOutcome =
       readonly outcome: 'refused';
       readonly remainingMs?: number;
       readonly wrongKind?: true;
+      /** What the key holds instead, where the master could tell. */
+      readonly holds?: string;
     }
   /** It may have forgotten votes, and gives none for so long. */
   | { readonly node: string; readonly outcome: 'quarantined'; readonly remainingMs: number }

@@ -44,10 +44,23 @@ export function roundError(
   context: CallContext,
 ): RedlockError {
   const tally = tallyOf(round.outcomes, nodes);
-  const text = `${opening(failure, context.resources)}: ${describe(tally, nodes)}`;
+  const disagreement = failure === 'held' ? disagreementOf(round.outcomes) : undefined;
+  const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
+  const text = `${disagreement === undefined ? '' : `${nameResources(context.resources)} `}${begin}: ${describe(tally, nodes)}`;
   const remaining =
     failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
-  return new RedlockError(CODES[failure], text, { ...context, ...remaining, tally });
+  const code = disagreement === undefined ? CODES[failure] : 'WRONG_KIND';
+  return new RedlockError(code, text, { ...context, ...remaining, tally });
+}
+
+/** The masters have holders that go by another number of permits. */
+function disagreementOf(outcomes: readonly (Outcome | undefined)[]): string | undefined {
+  for (const outcome of outcomes) {
+    if (outcome?.kind !== 'refused' || outcome.permits === undefined) continue;
+    const { ours, theirs } = outcome.permits;
+    return `is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
+  }
+  return undefined;
 }
 
 function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): number {
@@ -128,7 +141,8 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
         node,
         outcome: 'refused',
         ...time,
-        ...(outcome.isForeign ? { wrongKind: true as const } : {}),
+        ...(outcome.isForeign || outcome.permits !== undefined ? { wrongKind: true as const } : {}),
+        ...(outcome.holds === undefined ? {} : { holds: outcome.holds }),
       };
     }
     case 'quarantined':
@@ -140,13 +154,17 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
   }
 }
 
-function opening(failure: RoundFailure, resources: readonly string[]): string {
+function opening(
+  failure: RoundFailure,
+  resources: readonly string[],
+  outcomes: readonly (Outcome | undefined)[],
+): string {
   const names = resources.length === 0 ? 'locks' : nameResources(resources);
   switch (failure) {
     case 'held':
       return `${names} is taken`;
     case 'foreign':
-      return `${names} holds something that is no lock`;
+      return `${names} ${holding(outcomes)}`;
     case 'quarantined':
       return `masters that may have forgotten votes give none for ${names}`;
     case 'misconfigured':
@@ -156,6 +174,14 @@ function opening(failure: RoundFailure, resources: readonly string[]): string {
     case 'late':
       return `a quorum for ${names} came too late for the ttl`;
   }
+}
+
+function holding(outcomes: readonly (Outcome | undefined)[]): string {
+  for (const outcome of outcomes) {
+    if (outcome?.kind === 'refused' && outcome.holds !== undefined)
+      return `is in use as a lock of another kind, ${outcome.holds}`;
+  }
+  return 'holds something that is no lock of this kind';
 }
 
 const NAMED_RESOURCES = 3;
@@ -178,8 +204,9 @@ function describe(tally: readonly NodeOutcome[], nodes: readonly NamedNode[]): s
   return parts.join('; ');
 }
 
-function why(entry: { readonly remainingMs?: number; readonly wrongKind?: true }): string {
-  if (entry.wrongKind === true) return ' (the key is of another type)';
+function why(entry: NodeOutcome & { readonly outcome: 'refused' }): string {
+  if (entry.holds !== undefined) return ` (the key is ${entry.holds})`;
+  if (entry.wrongKind === true && entry.remainingMs === undefined) return ' (the key is of another type)';
   if (entry.remainingMs === undefined) return '';
   return entry.remainingMs === Infinity ? ' (no expiry)' : ` (${entry.remainingMs} ms left)`;
 }

@@ -10,7 +10,7 @@ import type { Node, Withdrawn } from './node.js';
 import type { Outcome } from './quorum.js';
 import { extension, scriptedClaim, undo } from './request.js';
 import { Round } from './round.js';
-import { type Scope, SettledScope } from './scope.js';
+import { MUTEX, type Scope, SettledScope } from './scope.js';
 import { type OnLatePlace, Stay, type StayEnd, type StayGround, type StayTerms } from './stay.js';
 import { Withdrawal } from './withdrawal.js';
 
@@ -82,7 +82,9 @@ export class FairWait {
   /** Resolves when a quorum of masters keeps the votes of the last resource, or it is over otherwise. */
   async run(): Promise<StayEnd> {
     const { keys, marker, guardMs } = this.#wish.scope;
-    const scopes = keys.map((key) => new SettledScope([key], { isFenced: false, marker, guardMs }));
+    const scopes = keys.map(
+      (key) => new SettledScope([key], { isFenced: false, marker, guardMs, kind: MUTEX }),
+    );
     for (const [i, scope] of scopes.entries()) {
       const end = await this.#queue(scope);
       if (end !== 'reserved') return end;
@@ -130,7 +132,11 @@ export class FairWait {
   #queue(scope: Scope): Promise<StayEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     const { nodeTimeoutMs } = this.#wish;
-    const stay = new Stay(this.#ground, { ...this.#terms, scope, nodeTimeoutMs }, this.#onLate);
+    const stay = new Stay(
+      this.#ground,
+      { ...this.#terms, scope, nodeTimeoutMs, onFree: undefined },
+      this.#onLate,
+    );
     this.#stays.push(stay);
     return stay.run();
   }

@@ -5,7 +5,7 @@
  */
 import type { Node, Withdrawn } from './node.js';
 import type { Outgrowth } from './round.js';
-import { type Scope, SettledScope, settingOf } from './scope.js';
+import { READ, type Scope, SettledScope, settingOf } from './scope.js';
 
 /** `kept` while it is in nobody's hands but the holder's here. */
 type GrantState = 'kept' | 'handed over' | 'ended';
@@ -42,6 +42,12 @@ export class Grant extends SettledScope implements Outgrowth {
 
   get isHeld(): boolean {
     return this.#state === 'kept';
+  }
+
+  /** A writer is a reader from now on, whatever the masters know of it yet. */
+  downgrade(): void {
+    const { marker, guardMs } = this.setting;
+    this.setting = { isFenced: false, marker, guardMs, kind: READ };
   }
 
   /** In another process's hands from now on. */

@@ -6,7 +6,7 @@ import { invalidArgument } from './errors.js';
 import { markerKey } from './keys.js';
 import type { ResolvedOptions } from './options.js';
 import { type Random, SystemRandom } from './random.js';
-import { NO_MARKER, type Setting } from './scope.js';
+import { type Kind, MUTEX, NO_MARKER, type Setting } from './scope.js';
 import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
 
 /** What an instance stands on; specs and simulations bring their own. */
@@ -73,7 +73,15 @@ export function settingsFor(
   const unguarded = { marker: undefined, guardMs: NO_MARKER };
   const hasCluster = transports.some(({ isCluster }) => isCluster);
   return {
-    fenced: { isFenced: true, ...(hasCluster ? unguarded : guarded) },
-    unfenced: { isFenced: false, ...(guardMs === 0 ? unguarded : guarded) },
+    fenced: { isFenced: true, kind: MUTEX, ...(hasCluster ? unguarded : guarded) },
+    unfenced: { isFenced: false, kind: MUTEX, ...(guardMs === 0 ? unguarded : guarded) },
   };
+}
+
+/** What the calls for a lock of that kind have in common. Locks that several may hold are claimed by script in any case. */
+export function settingOfKind(settings: Settings, kind: Kind, fencing: boolean): Setting {
+  const { fenced, unfenced } = settings;
+  if (kind.name === 'mutex') return fencing ? fenced : unfenced;
+  const { marker, guardMs } = fenced;
+  return { isFenced: fencing && kind.name === 'write', marker, guardMs, kind };
 }

@@ -3,6 +3,21 @@ export { Redlock, type Routine } from './redlock.js';
 export type { BootstrapReport, NodeBootstrap } from './guard.js';
 export type { LeaseHandle } from './handle.js';
 export { Lease, type LeaseStatus } from './lease.js';
+export type {
+  Lockable,
+  Mutex,
+  MutexOptions,
+  PermitOptions,
+  ReadLock,
+  ReadWriteLock,
+  Semaphore,
+  SharedOptions,
+  TryPermitOptions,
+  TrySharedOptions,
+  WriteLock,
+} from './lockable.js';
+export { WriteLease } from './write-lease.js';
+export type { Member, MemberInspection, NodeMembers, Watcher } from './member-inspection.js';
 export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';
 export type { Inspection, NodeInspection } from './inspection.js';
 export {

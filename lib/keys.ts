@@ -23,6 +23,14 @@ export function turnKey(key: string): string {
   return besideOf(key, 'turn');
 }
 
+/**
+ * Before a lock that several may hold: an exclusive lock of its own, with a queue, on which those who wait for the other one
+ * stand in line. Who has it is next.
+ */
+export function gateKey(key: string): string {
+  return besideOf(key, 'gate');
+}
+
 /** A key with a hash tag of its own keeps it, under another marker, so that what stands beside `x` and `{x}` never meets. */
 function besideOf(key: string, what: string): string {
   return hashTag(key) === key ? `quorate:${what}:{${key}}` : `quorate:tagged:${what}:${key}`;

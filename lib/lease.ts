@@ -10,7 +10,7 @@ import type { Coordinator, ExtensionEnd, ExtensionOrder } from './coordinator.js
 import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
-import type { LeaseHandle } from './handle.js';
+import { heldAs, type LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
 import { Due, type Wheel } from './wheel.js';
 
@@ -134,7 +134,8 @@ export class Lease {
   /**
    * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along
    * with each effect; a resource that refuses lower ones than it has seen (`quorate/fence`) is safe from late holders.
-   * Undefined when fencing is off.
+   * Undefined when fencing is off, and for readers and
+   * holders of permits: where several hold a lock at a time, no number is the latest.
    */
   get fence(): number | undefined {
     return this.#grant.fence === 0 ? undefined : this.#grant.fence;
@@ -229,7 +230,8 @@ export class Lease {
     this.#end(GIVEN_AWAY);
     this.#ground.coordinator.handOver(this.#grant);
     const { fence, resources, token, ttlMs } = this;
-    return { version: 1, resources, token, ttlMs, ...(fence === undefined ? {} : { fence }) };
+    const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
+    return { version: 1, resources, token, ttlMs, ...more };
   }
 
   /** Releases it at the end of an `await using` block. */

@@ -23,6 +23,9 @@ import { RESERVED_MARK, TOKEN_LETTERS } from './random.js';
  */
 export const RESERVE_MS = 990;
 
+/** So many of those that wait are told by an inspection. */
+export const SHOWN_WAITERS = 32;
+
 const { client, secret } = TOKEN_LETTERS;
 
 /** As Lua: whether what a key holds has the shape of a token of this library, reserved or not. */
@@ -134,7 +137,7 @@ end
 `;
 
 /** Whether one place is before another; in Lua, texts compare by the server's locale, and sorted sets by their bytes. */
-const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
+export const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
   if ticket ~= otherTicket then return ticket < otherTicket end
   for i = 1, #token do
     local byte, its = string.byte(token, i), string.byte(other, i)

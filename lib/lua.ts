@@ -11,15 +11,8 @@ import { oursInLua, reservedInLua } from './lua-queue.js';
 /** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
 export const FLOOR_LEAD_US = 20_000;
 
-/**
- * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master that runs under another
- * id than its marker says, or has no marker, may have forgotten votes: it notes the time and says no for one period.
- * A client without a guard says no where it finds a marker: it would void the guard of the others.
- *
- * `least` is the end of its last quarantine, in µs: a counter that stands lower may have come back with old data.
- */
-export const GUARD = `local least = 0
-local function need(reply, command)
+/** The server's clock, and numbers as texts. */
+export const CLOCK = `local function need(reply, command)
   if type(reply) == 'table' and reply.err then
     error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
   end
@@ -30,7 +23,17 @@ local function micros()
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 local function int(number) return string.format('%.0f', number) end
-local function runId()
+`;
+
+/**
+ * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master that runs under another
+ * id than its marker says, or has no marker, may have forgotten votes: it notes the time and says no for one period.
+ * A client without a guard says no where it finds a marker: it would void the guard of the others.
+ *
+ * `least` is the end of its last quarantine, in µs: a counter that stands lower may have come back with old data.
+ */
+export const GUARD = `local least = 0
+${CLOCK}local function runId()
   return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
 end
 local function guarded(m, period)
@@ -70,6 +73,15 @@ local function counter(i, floor)
   if count and count ~= '0' then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
   seenAt = micros()
   return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
+end
+`;
+
+/** Looks at the marker, which is the last key, and leaves the number of the others in `n`. */
+export const MARKER = `local n = #KEYS
+if guard >= 0 then
+  local code, ms = guarded(n, guard)
+  if code then return {code, ms, 0} end
+  n = n - 1
 end
 `;
 

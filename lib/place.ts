@@ -36,3 +36,18 @@ export const YIELDED: Outcome = Object.freeze({
   isForeign: false,
   isStranger: false,
 });
+
+export function unknown(text: string): Outcome {
+  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
+}
+
+/** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
+const POLL_MS = 2_000;
+const SLOWEST_POLL_MS = 15_000;
+/** A lock that a stranger holds is looked at so often at least: nobody will tell. */
+const STRANGER_POLL_MS = 250;
+
+/** After how long a refusal is followed by another look. @param rank  how many wait before */
+export function pollMs(rank: number, isStranger: boolean): number {
+  return isStranger ? STRANGER_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
+}

@@ -1,10 +1,15 @@
 /** Requests of those who wait in the queues of masters (protocol C1). */
 import { readCount, readQueued } from './replies.js';
 import { lone, type Request } from './request.js';
-import { NO_MARKER, type Scope, type Setting, SettledScope } from './scope.js';
+import { MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './scope.js';
 import { QUEUE, YIELD } from './scripts.js';
 
-const WITHOUT_MARKER: Setting = Object.freeze({ isFenced: false, marker: undefined, guardMs: NO_MARKER });
+const WITHOUT_MARKER: Setting = Object.freeze({
+  isFenced: false,
+  marker: undefined,
+  guardMs: NO_MARKER,
+  kind: MUTEX,
+});
 
 /**
  * Asks for the vote on one resource, and for a place in its queue where another client holds it. `readPlace` reads more

@@ -9,18 +9,26 @@
 export type Outcome =
   /**
    * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock, where it
-   * re-created the counter by it; else 0.
+   * re-created the counter by it; else 0. `slots`: the permits that the node gave, where it was asked for some.
    */
-  | { readonly kind: 'granted'; readonly fence: number; readonly clockUs: number }
+  | {
+      readonly kind: 'granted';
+      readonly fence: number;
+      readonly clockUs: number;
+      readonly slots?: string;
+    }
   /**
    * The node said no: another claimant's vote is there, or (`isForeign`) the key holds no lock at all. `isStranger`: that
-   * claimant is known not to be a client of this library, and will hand over to nobody.
+   * claimant is known not to be a client of this library, and will hand over to nobody. `holds`: what the key holds instead,
+   * where the node could tell. `permits`: holders go by another number of permits than this claim does.
    */
   | {
       readonly kind: 'refused';
       readonly remainingMs: number | undefined;
       readonly isForeign: boolean;
       readonly isStranger: boolean;
+      readonly holds?: string;
+      readonly permits?: { readonly theirs: number; readonly ours: number };
     }
   /** The node may have forgotten votes, and gives none for so long. */
   | { readonly kind: 'quarantined'; readonly remainingMs: number }

@@ -6,19 +6,24 @@ import { type Master, openClients } from './connect.js';
 import { Coordinator } from './coordinator.js';
 import { invalidArgument, RedlockError } from './errors.js';
 import type { Grant } from './grant.js';
-import {
-  checkMasters,
-  groundOver,
-  isGround,
-  type RedlockGround,
-  type Settings,
-  settingsFor,
-} from './ground.js';
+import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './ground.js';
 import { type BootstrapReport, Guard } from './guard.js';
 import { type Inspection, readInspection } from './inspection.js';
 import { checkHandle, type LeaseHandle } from './handle.js';
-import { markerKey, RESERVED } from './keys.js';
-import { Lease, type LeaseGround } from './lease.js';
+import { markerKey } from './keys.js';
+import { Lease, type LeaseGround, type LeaseTerms } from './lease.js';
+import {
+  type Door,
+  type Mutex,
+  type MutexOptions,
+  mutexOf,
+  type ReadWriteLock,
+  readWriteLockOf,
+  type Semaphore,
+  semaphoreOf,
+} from './lockable.js';
+import { readMembers } from './member-inspection.js';
+import { Naming } from './naming.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
@@ -36,12 +41,13 @@ import {
   type TryAcquireOptions,
 } from './options.js';
 import type { Random } from './random.js';
-import { type Scope, SettledScope } from './scope.js';
+import { memberInspection } from './request.js';
+import { type Kind, MUTEX, WRITE } from './scope.js';
 import { Wheel } from './wheel.js';
 import type { Wish } from './wish.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
-import { checkOneSlot } from './slots.js';
+import { WriteLease } from './write-lease.js';
 
 export type { RedlockGround } from './ground.js';
 
@@ -64,7 +70,7 @@ export class Redlock {
   readonly #coordinator: Coordinator;
   readonly #guard: Guard;
   readonly #hasCluster: boolean;
-  readonly #settings: Settings;
+  readonly #naming: Naming;
   readonly #leaseGround: LeaseGround;
   readonly #random: Random;
   readonly #disconnect: () => void;
@@ -97,7 +103,8 @@ export class Redlock {
       random,
       driftFactor: resolved.driftFactor,
     });
-    this.#settings = settingsFor(transports, resolved);
+    const settings = settingsFor(transports, resolved);
+    this.#naming = new Naming(this.#coordinator.nodes, resolved.keyPrefix, settings);
     this.#guard = new Guard(this.#coordinator, timers, {
       marker: markerKey(resolved.keyPrefix),
       periodMs: resolved.restartGuardMs,
@@ -207,26 +214,56 @@ export class Redlock {
    *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
-    const { resources, token, ttlMs, fence } = checkHandle(handle, this.options);
+    const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.options);
     const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs, fencing: fence > 0 };
     return this.#underCancellation(options.signal, async (cancellation) => {
-      const wish = this.#wish(resources, call);
+      const wish = this.#wish(resources, call, kind);
       const grant = await this.#coordinator.adopt(wish, { token, fence }, cancellation);
       return this.#toLease(grant, resources, call);
     });
   }
 
+  /** A lock of that name, held by one at a time. @throws RedlockError `INVALID_ARGUMENT` */
+  mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex {
+    return mutexOf(this.#door, this.#naming.one(name), options);
+  }
+
+  /**
+   * A lock that any number of readers hold at a time, or one writer. @throws RedlockError `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const prices = redlock.readWriteLock('prices');
+   * await prices.read.using(async () => quote(await load()));
+   * await prices.write.using(async (lease) => save(await compute(), lease.fence));
+   * ```
+   */
+  readWriteLock(name: string): ReadWriteLock {
+    return readWriteLockOf(this.#door, this.#naming.one(name));
+  }
+
+  /**
+   * A lock that as many hold at a time as it has permits; never more, whichever masters are up.
+   *
+   * @param permits  from 1 to 1,024, and the same for all who use that name
+   * @throws RedlockError `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const exports = redlock.semaphore('exports', 3);
+   * await exports.using(async (lease) => run({ signal: lease.signal }));
+   * await exports.using({ permits: 2 }, async (lease) => runLarge({ signal: lease.signal }));
+   * ```
+   */
+  semaphore(name: string, permits: number): Semaphore {
+    return semaphoreOf(this.#door, this.#naming.one(name), permits);
+  }
+
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    const names = resolveResources(resource);
-    const [name] = names;
-    const [key] = this.#keysFor(names);
-    if (names.length !== 1 || name === undefined || key === undefined) {
-      throw invalidArgument('resource', resource, 'one non-empty string');
-    }
+    const name = this.#naming.one(resource);
     if (this.#closing !== undefined) throw closedError();
-    const timeoutMs = nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs);
-    const looks = await this.#coordinator.inspect(key, timeoutMs);
+    const looks = await this.#coordinator.inspect(this.#naming.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
@@ -275,6 +312,34 @@ export class Redlock {
     });
   }
 
+  /** What the locks of one name need of this instance. */
+  get #door(): Door {
+    const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
+      this.#underCancellation(signal, (cancellation) =>
+        this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
+      );
+    return {
+      options: this.options,
+      acquire: async (name, kind, call, signal) =>
+        this.#toLease(await grant(name, kind, call, signal), [name], call),
+      acquireToWrite: async (name, call, signal) => {
+        const granted = await grant(name, WRITE, call, signal);
+        return this.#hold(new WriteLease(this.#leaseGround, granted, leaseTerms([name], call)));
+      },
+      inspect: (name) => this.inspect(name),
+      inspectMembers: async (name) => {
+        if (this.#closing !== undefined) throw closedError();
+        const request = memberInspection(this.#naming.keyOf(name));
+        const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
+        return readMembers(name, looks, this.#coordinator.nodes);
+      },
+    };
+  }
+
+  get #nodeTimeoutMs(): number {
+    return nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs);
+  }
+
   /** Runs a call that `close` and the caller's signal can end. */
   async #underCancellation<T>(
     signal: AbortSignal | undefined,
@@ -300,12 +365,12 @@ export class Redlock {
     cancellation.dispose();
   }
 
-  #wish(resources: readonly string[], call: ResolvedCall): Wish {
+  #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): Wish {
     const { ttlMs, waitMs, minDelayMs, maxDelayMs } = call;
     const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
     return {
       resources,
-      scope: this.#scopeFor(resources, call.fencing),
+      scope: this.#naming.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,
@@ -315,25 +380,13 @@ export class Redlock {
     };
   }
 
-  #scopeFor(resources: readonly string[], fencing: boolean): Scope {
-    const scope = new SettledScope(this.#keysFor(resources), this.#settings[fencing ? 'fenced' : 'unfenced']);
-    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.queues], this.#coordinator.nodes);
-    return scope;
-  }
-
-  #keysFor(resources: readonly string[]): readonly string[] {
-    const { keyPrefix } = this.options;
-    const keys = keyPrefix === '' ? resources : resources.map((name) => keyPrefix + name);
-    for (const key of keys) {
-      if (key.startsWith(RESERVED))
-        throw invalidArgument('resources', key, `names that do not begin with ${RESERVED}`);
-    }
-    return keys;
-  }
-
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
-    const { ttlMs, nodeTimeoutMs, renew, maxHoldMs } = call;
-    const lease = new Lease(this.#leaseGround, grant, { resources, ttlMs, nodeTimeoutMs, renew, maxHoldMs });
+    const terms = leaseTerms(resources, call);
+    const isWriter = grant.kind.name === 'write';
+    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseGround, grant, terms));
+  }
+
+  #hold<Held extends Lease>(lease: Held): Held {
     this.#held.add(lease);
     this.#forgetEnded();
     if (this.#closing === undefined) return lease;
@@ -353,13 +406,18 @@ export class Redlock {
   async #close(): Promise<void> {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
     await Promise.all(this.#held.list().map((lease) => lease.release()));
-    await this.#coordinator.close(nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs));
+    await this.#coordinator.close(this.#nodeTimeoutMs);
     this.#disconnect();
   }
 }
 
 /** How many held leases are looked at as one is added. */
 const SWEPT_PER_LEASE = 2;
+
+function leaseTerms(resources: readonly string[], call: ResolvedCall): LeaseTerms {
+  const { ttlMs, nodeTimeoutMs, renew, maxHoldMs } = call;
+  return { resources, ttlMs, nodeTimeoutMs, renew, maxHoldMs };
+}
 
 function closedError(): RedlockError {
   return new RedlockError('CLOSED', 'the instance was closed');

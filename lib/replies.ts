@@ -2,6 +2,7 @@
  * How the replies of masters are read. A reply of a shape that the protocol does not know is no answer: a reader gives
  * undefined, and the outcome is unknown.
  */
+import { HOLDS } from './lua-members.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 
@@ -15,6 +16,14 @@ const REFUSED_UNSEEN: Outcome = Object.freeze({
   isStranger: false,
 });
 const REFUSED_FOREIGN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isForeign: true });
+/** By what stands beside code 2. */
+const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
+  [
+    [HOLDS.mutex, 'an exclusive lock'] as const,
+    [HOLDS.readWrite, 'a read-write lock'] as const,
+    [HOLDS.semaphore, 'a semaphore'] as const,
+  ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isForeign: true, holds })]),
+);
 
 /** In a batch a script claims, and says more. */
 export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
@@ -73,6 +82,20 @@ export function readPlace(reply: unknown): Place | undefined {
   return code === 4 ? { isMine: false, serial: 0, clockUs, rank: undefined } : undefined;
 }
 
+/** The slots that a master gave; or why not. An extension says yes without slots. */
+export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>): Outcome | undefined {
+  const [code, amount, more] = integers(reply, 3);
+  if (code === 5 && more !== undefined && scope.kind.name === 'semaphore') {
+    const permits = { theirs: more, ours: scope.kind.permits };
+    return { kind: 'refused', remainingMs: amount, isForeign: false, isStranger: false, permits };
+  }
+  if (code !== 1) return readNo(code, amount, scope);
+  const slots = Array.isArray(reply) ? reply.slice(3).map(toInteger) : [];
+  return slots.includes(undefined)
+    ? undefined
+    : { kind: 'granted', fence: 0, clockUs: 0, slots: slots.join() };
+}
+
 /** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
 export function readAcceptance(reply: unknown, scope: Guarded): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
@@ -96,7 +119,7 @@ export function readNo(
     case 0:
       return refusedFor(amount);
     case 2:
-      return REFUSED_FOREIGN;
+      return REFUSED_OTHERS.get(amount) ?? REFUSED_FOREIGN;
     case -1:
       return { kind: 'quarantined', remainingMs: amount ?? 0 };
     case -2:

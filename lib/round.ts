@@ -52,7 +52,9 @@ export class Round implements Sink, Counts {
   pending: number;
   /** The fencing token that a quorum accepted; 0 while there is none. */
   fence = 0;
-  /** Called when a quorum granted, but with different fences: somebody has to bring about an agreement. */
+  /** The permits that a quorum gave, as `0,3`; undefined while there are none. */
+  slots: string | undefined;
+  /** Called when a quorum granted, but not the same to all: somebody has to bring about an agreement. */
   onSplit: (() => void) | undefined;
   /** Every request went out in the turn in which it was asked: none had to wait for a connection or for room. */
   isPrompt = true;
@@ -65,6 +67,9 @@ export class Round implements Sink, Counts {
   readonly #deliveries: Delivery[];
   /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
   readonly #fences: number[] = [];
+  /** Which permits each master gave, by its index; empty where none were asked for. */
+  readonly #slots: (string | undefined)[] = [];
+  #settledOn: string | undefined;
   #met = 0;
   #unanswered = 0;
   #asked = 0;
@@ -130,6 +135,16 @@ export class Round implements Sink, Counts {
       : this.#nodes.filter((node) => this.#deliveries[node.index] !== Delivery.unsent);
   }
 
+  /** The permits that this master gave. */
+  slotsAt(node: Node): string | undefined {
+    return this.#slots[node.index];
+  }
+
+  /** It gave its vote, whether that counts or not. */
+  hasVoted(node: Node): boolean {
+    return this.fenceAt(node) > 0 || this.slotsAt(node) !== undefined;
+  }
+
   /** Asks these masters, and resolves when the round is decided, or all that were asked have answered. */
   ask(targets: readonly Node[]): Promise<void> {
     return new Promise((resolve) => this.askThen(targets, resolve));
@@ -154,7 +169,7 @@ export class Round implements Sink, Counts {
   /** Ends the round with the answers it has; `silence` is the cause for those that are missing. */
   end(silence: Error, isTimeout: boolean): void {
     if (this.#isOver) return;
-    if (this.request.isFenced && this.fence === 0) this.#dropUnagreed(silence);
+    if (!this.#isAgreed) this.#dropUnagreed(silence);
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
       this.#count(node, { kind: 'unknown', cause: silence, isMisconfigured: false });
@@ -170,7 +185,22 @@ export class Round implements Sink, Counts {
     this.#proceed();
   }
 
-  /** The master's vote cannot be counted after all: it did not accept the fence. */
+  /**
+   * From here on no other permits can be agreed on: they are put to masters that gave others, and whoever had counted on
+   * those would be wrong.
+   */
+  settleOn(slots: string): void {
+    this.#settledOn = slots;
+  }
+
+  /** The master gives these permits instead of those that it gave. */
+  settled(node: Node, slots: string): void {
+    if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
+    this.#noteSlots(node, slots);
+    this.#proceed();
+  }
+
+  /** The master's vote cannot be counted after all: it did not accept the fence, or cannot give those permits. */
   retract(node: Node, outcome: Outcome): void {
     if (this.#isOver || !this.#uncount(node)) return;
     this.#count(node, outcome);
@@ -211,6 +241,7 @@ export class Round implements Sink, Counts {
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (this.request.isFenced) this.grant?.counted(outcome.fence);
+      this.#slots[node.index] = outcome.slots;
       if (!isFollowed) this.#onLateVote(node, this);
       return;
     }
@@ -253,8 +284,8 @@ export class Round implements Sink, Counts {
     const decision = decideClaim(this);
     if (decision === undefined) {
       if (this.#answered === this.#asked) this.#settle?.();
-    } else if (decision === 'granted' && this.request.isFenced && this.fence === 0) {
-      this.onSplit?.(); // the votes are there, the fence is not
+    } else if (decision === 'granted' && !this.#isAgreed) {
+      this.onSplit?.(); // the votes are there, the agreement is not
     } else this.#finish();
   }
 
@@ -265,12 +296,27 @@ export class Round implements Sink, Counts {
     if (agreed >= quorumOf(this.#nodes.length)) this.fence = fence;
   }
 
-  /** Time is up, and no quorum is of one mind: votes that came with other fences than the highest do not count. */
+  #noteSlots(node: Node, slots: string): void {
+    this.#slots[node.index] = slots;
+    if ((this.#settledOn ?? slots) !== slots) return;
+    const agreed = this.#slots.filter((other) => other === slots).length;
+    if (agreed >= quorumOf(this.#nodes.length)) this.slots = slots;
+  }
+
+  /** A quorum's yes is a grant: nothing beside it is asked for, or it is the same to all. */
+  get #isAgreed(): boolean {
+    if (this.request.isFenced) return this.fence !== 0;
+    return !this.request.takesPermits || this.slots !== undefined;
+  }
+
+  /** Time is up, and no quorum is of one mind: votes for other than the highest fence, or the first permits, do not count. */
   #dropUnagreed(silence: Error): void {
     const highest = this.highestFence;
-    const cause = new Error(`its vote counts from another number, and ${silence.message}`);
+    const first = this.#settledOn ?? this.#slots.find((slots) => slots !== undefined);
+    const cause = new Error(`its vote is for something else than that of others, and ${silence.message}`);
     for (const node of this.#nodes) {
-      if (this.fenceAt(node) === highest || !this.#uncount(node)) continue;
+      if (this.fenceAt(node) === highest && this.slotsAt(node) === first) continue;
+      if (!this.#uncount(node)) continue;
       this.#count(node, { kind: 'unknown', cause, isMisconfigured: false });
     }
   }
@@ -287,7 +333,9 @@ export class Round implements Sink, Counts {
     this.outcomes[node.index] = outcome;
     this.pending--;
     this[classOf(outcome)]++;
-    if (outcome.kind === 'granted' && this.request.isFenced) this.#noteFence(node, outcome.fence);
+    if (outcome.kind !== 'granted') return;
+    if (this.request.isFenced) this.#noteFence(node, outcome.fence);
+    else if (outcome.slots !== undefined && this.request.takesPermits) this.#noteSlots(node, outcome.slots);
   }
 
   #finish(): void {

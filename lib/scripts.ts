@@ -21,27 +21,18 @@ import {
   EXTENDING,
   GUARD,
   LIFTING,
+  MARKER,
   RELEASING,
   RELEASING_AT_ONCE,
   RELEASING_MANY,
   REPLY,
   UNDOING,
 } from './lua.js';
-import { LEAVING, QUEUEING, YIELDING } from './lua-queue.js';
+import { LEAVING, QUEUEING, SHOWN_WAITERS, YIELDING } from './lua-queue.js';
+import { MEMBER_SCRIPTS } from './member-scripts.js';
+import type { Script } from './script.js';
 
-export interface Script {
-  readonly name: string;
-  readonly source: string;
-}
-
-/** Looks at the marker, which is the last key, and leaves the number of the others in `n`. */
-const MARKER = `local n = #KEYS
-if guard >= 0 then
-  local code, ms = guarded(n, guard)
-  if code then return {code, ms, 0} end
-  n = n - 1
-end
-`;
+export type { Script } from './script.js';
 
 /**
  * Claims all keys or none, and counts the grant.
@@ -288,9 +279,6 @@ export const YIELD: Script = {
   source: `${YIELDING}return yield(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))`,
 };
 
-/** So many of those that wait are told by an inspection. */
-export const SHOWN_WAITERS = 32;
-
 /**
  * Looks at one key and its queue, and changes nothing.
  * KEYS 1 resource, 2 queue
@@ -326,4 +314,5 @@ export const SCRIPTS: readonly Script[] = [
   QUEUE,
   YIELD,
   INSPECT,
+  ...MEMBER_SCRIPTS,
 ];

@@ -12,7 +12,7 @@
 import type { Clock, Timer, Timers } from './clock.js';
 import { RESERVE_MS } from './lua-queue.js';
 import type { Node, Sink, Withdrawn } from './node.js';
-import { NOBODY, Place, YIELDED } from './place.js';
+import { NOBODY, Place, pollMs, unknown, YIELDED } from './place.js';
 import type { Push } from './pushes.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import type { Random } from './random.js';
@@ -21,8 +21,8 @@ import { queueing, yielding } from './queue-request.js';
 import type { Request } from './request.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
+import { UNANSWERED } from './unanswered.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
-import { UNHEARD } from './unheard.js';
 
 /**
  * `reserved`: a quorum of masters keeps its votes for it · `stranger`: a client that hands over to nobody holds it ·
@@ -47,16 +47,16 @@ export interface StayTerms {
   /** The wait ends at this instant. */
   readonly untilMs: number;
   readonly nodeTimeoutMs: number;
+  /**
+   * Undefined: it is over as soon as a quorum of masters keeps its votes for it. Else these are kept from then on, until `end`,
+   * and a master that says that a claim which was refused could succeed now is told here.
+   */
+  readonly onFree: ((node: Node) => void) | undefined;
 }
 
 /** What a late answer may have left is told to whoever cares. */
 export type OnLatePlace = (node: Node) => void;
 
-/** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
-const POLL_MS = 2_000;
-const SLOWEST_POLL_MS = 15_000;
-/** A lock that a stranger holds is looked at so often at least: nobody will tell. */
-const STRANGER_POLL_MS = 250;
 /** A master that gave no clear answer is asked again. */
 const FAILED_POLL_MS = 1_000;
 /** After an instant at which a vote should be free, in ms; drawn from 1 to this. */
@@ -76,7 +76,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #requestAtMs = -Infinity;
   #timer: Timer | undefined;
   #hasBegun = false;
-  #isOver = false;
+  /** How it ended. */
+  #end: StayEnd | undefined;
   #settle: ((end: StayEnd) => void) | undefined;
   /** A master did not give its vote at once. */
   wasRefused = false;
@@ -90,7 +91,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   get isWanted(): boolean {
-    return !this.#isOver;
+    return this.#end === undefined;
   }
 
   /** The masters on which it may have a place or a vote. */
@@ -110,15 +111,21 @@ export class Stay implements Sink, Recipient, Withdrawn {
   /** Queues on all masters; resolves when it is over. */
   run(): Promise<StayEnd> {
     const { clock, subscriptions } = this.#ground;
-    const over = new Promise<StayEnd>((resolve) => {
-      this.#settle = resolve;
-    });
     const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
     for (const place of this.#places) place.dueAtMs = silentAtMs;
     subscriptions.enter(this.#terms.token, this);
     this.#begin();
     this.#arm();
-    return over;
+    return this.head();
+  }
+
+  /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
+  head(): Promise<StayEnd> {
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+    });
   }
 
   /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
@@ -132,8 +139,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Ends it; places and votes stay until they are withdrawn. */
   end(end: StayEnd = 'ended'): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (!this.isWanted) return;
+    this.#end = end;
     this.#timer?.cancel();
     this.#ground.subscriptions.leave(this.#terms.token);
     for (const node of this.#ground.nodes) node.forget(this);
@@ -154,7 +161,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    if (this.#isOver) return;
+    if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued') place.dueAtMs = this.#soonAfter(RESERVE_MS);
@@ -162,6 +169,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
       case 'reserved':
         if (push.serial >= place.refusedAtUs) this.#reserve(node, push.serial);
         break;
+      case 'free':
+        return this.#terms.onFree?.(node);
       case 'inquiry':
         if (push.serial === place.yielded) return;
         place.inquired = push.serial;
@@ -200,7 +209,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const { isFollowed } = place;
     place.isAwaited = false;
     place.isUnanswered = false;
-    if (this.#isOver) {
+    if (!this.isWanted) {
       if (!isFollowed) this.#onLate(node);
       return;
     }
@@ -227,7 +236,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     place.isAwaited = false;
     if (!mayRun) place.isUnanswered = false;
-    if (!this.#isOver) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    if (this.isWanted) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
   }
 
   // --- places
@@ -240,7 +249,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   #ask(node: Node): void {
     const place = this.#placeAt(node);
-    if (this.#isOver || place.isAwaited) return;
+    if (!this.isWanted || place.isAwaited) return;
     const nowMs = this.#ground.clock.earliest();
     if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
     place.sentAtMs = nowMs;
@@ -278,8 +287,9 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.state = isStranger ? 'stranger' : 'queued';
     place.serial = NOBODY;
     const free = this.#soonAfter(remainingMs);
-    const poll = isStranger ? STRANGER_POLL_MS : Math.min(POLL_MS * ((rank ?? 0) + 1), SLOWEST_POLL_MS);
-    const later = this.#ground.clock.earliest() + poll * (0.75 + this.#ground.random.fraction() / 4);
+    const later =
+      this.#ground.clock.earliest() +
+      pollMs(rank ?? 0, isStranger) * (0.75 + this.#ground.random.fraction() / 4);
     place.dueAtMs = isStranger || rank === 0 ? Math.min(free, later) : later;
   }
 
@@ -307,7 +317,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #yieldIfInquired(node: Node): void {
     const place = this.#placeAt(node);
     const { serial } = place;
-    if (place.state !== 'mine' || place.inquired !== serial || this.#reserved() >= this.#quorum) return;
+    if (place.state !== 'mine' || place.inquired !== serial || this.#count('mine') >= this.#quorum) return;
     const { scope, ticket, token } = this.#terms;
     place.yielded = serial;
     place.serial = NOBODY;
@@ -316,11 +326,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.dueAtMs = this.#soonAfter(RESERVE_MS);
     this.wasRefused = true;
     const life = this.#lifeMs(this.#ground.clock.earliest());
-    node.send(yielding(scope, token, serial, ticket(), life), UNHEARD); // a look after the reservation's end tells
-  }
-
-  #reserved(): number {
-    return this.#count('mine');
+    node.send(yielding(scope, token, serial, ticket(), life), UNANSWERED); // a look after its end tells
   }
 
   #count(state: Place['state']): number {
@@ -331,8 +337,11 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Over, or on with it. */
   #proceed(): void {
-    if (this.#isOver) return;
-    if (this.#reserved() >= this.#quorum) return this.end('reserved');
+    if (!this.isWanted) return;
+    if (this.#count('mine') >= this.#quorum) {
+      if (this.#terms.onFree === undefined) return this.end('reserved');
+      this.#settle?.('reserved');
+    }
     const strangers = this.#count('stranger');
     const out = strangers + this.#count('failed');
     if (this.#places.length - out < this.#quorum) return this.end(strangers > 0 ? 'stranger' : 'hopeless');
@@ -342,7 +351,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#isOver) return;
+    if (!this.isWanted) return;
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
     if (dueAtMs === Infinity) return;
     const { clock, timers } = this.#ground;
@@ -354,7 +363,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const nowMs = this.#ground.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
     for (const node of this.#ground.nodes) {
-      if (this.#isOver) return;
+      if (!this.isWanted) return;
       const place = this.#placeAt(node);
       if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
     }
@@ -377,8 +386,4 @@ export class Stay implements Sink, Recipient, Withdrawn {
       place.state = 'failed'; // until its line is open
     }
   }
-}
-
-function unknown(text: string): Outcome {
-  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
 }

@@ -14,7 +14,7 @@ import { toInteger } from './replies.js';
 import { declining } from './queue-request.js';
 import { hello } from './request.js';
 import type { Subscription } from './subscription.js';
-import { UNHEARD } from './unheard.js';
+import { UNANSWERED } from './unanswered.js';
 
 /** Who waits in queues; known by its token. */
 export interface Recipient {
@@ -216,7 +216,7 @@ export class Subscriptions {
   /** What is kept for one that has gone is given to the next at once. */
   #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
     const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
-    node.send(declining(named, token, serial), UNHEARD);
+    node.send(declining(named, token, serial), UNANSWERED);
   }
 
   #noteLeft(token: string): void {

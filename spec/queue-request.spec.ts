@@ -4,7 +4,7 @@ import { queueKey, turnKey } from '../lib/keys.js';
 import { readPlace } from '../lib/replies.js';
 import { queueing, yielding } from '../lib/queue-request.js';
 import { inspection, plainClaim, release, scriptedClaim, undo } from '../lib/request.js';
-import { SettledScope } from '../lib/scope.js';
+import { MUTEX, SettledScope } from '../lib/scope.js';
 import { QUEUE, YIELD } from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
 import { scriptDigest } from '../lib/transport.js';
@@ -16,7 +16,7 @@ const MARKER = 'quorate:guard';
 const TICKET = 1_790_000_000_000_001;
 const [ANN, BEN] = [tokenFrom('ann', '1'), tokenFrom('ben', '1')];
 const BESIDE = [queueKey('r'), turnKey('r')];
-const guarded = new SettledScope(['r'], { isFenced: true, marker: MARKER, guardMs: 5_000 });
+const guarded = new SettledScope(['r'], { isFenced: true, marker: MARKER, guardMs: 5_000, kind: MUTEX });
 const place = queueing(guarded, ANN, TICKET, 30_000);
 
 const refused = (remainingMs: number | undefined, more: object = {}): object => ({
@@ -30,7 +30,7 @@ const refused = (remainingMs: number | undefined, more: object = {}): object => 
 describe('requests for a place in the queue', () => {
   it('a scope names queues and turns of its keys, with fencing and without', () => {
     for (const isFenced of [true, false]) {
-      const scope = new SettledScope(['a', '{x}b'], { isFenced, marker: undefined, guardMs: 0 });
+      const scope = new SettledScope(['a', '{x}b'], { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
       expect(scope.queues).to.deep.equal(['a', '{x}b'].map(queueKey));
       expect(scope.turns).to.deep.equal(['a', '{x}b'].map(turnKey));
     }

@@ -5,20 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
-import { RESERVE_MS } from '../lib/lua-queue.js';
+import { RESERVE_MS, SHOWN_WAITERS } from '../lib/lua-queue.js';
 import { RESERVED_MARK } from '../lib/random.js';
-import {
-  ACCEPT,
-  CLAIM,
-  EXTEND,
-  INSPECT,
-  QUEUE,
-  RELEASE,
-  type Script,
-  SHOWN_WAITERS,
-  UNDO,
-  YIELD,
-} from '../lib/scripts.js';
+import { ACCEPT, CLAIM, EXTEND, INSPECT, QUEUE, RELEASE, type Script, UNDO, YIELD } from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
 import { oneListener, oneServer, putData, TYPES } from './support/server.js';
 

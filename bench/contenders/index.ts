@@ -55,6 +55,29 @@ export const CONTENDERS = {
     about: '`fencing: false, fair: false`, and no restart guard: what a plain Redlock has',
     load: () => import('./quorate-plain.js'),
   },
+  'quorate-read': {
+    ...own,
+    isQuick: false,
+    waits: false, // many hold it at a time: no contender for one key
+    label: 'quorate, to read',
+    about: '`redlock.readWriteLock(name).read`: each request goes alone',
+    load: () => import('./quorate-read.js'),
+  },
+  'quorate-write': {
+    ...own,
+    isQuick: false,
+    label: 'quorate, to write',
+    about: '`redlock.readWriteLock(name).write`, with fencing tokens',
+    load: () => import('./quorate-write.js'),
+  },
+  'quorate-semaphore': {
+    ...own,
+    isQuick: false,
+    waits: false,
+    label: 'quorate, a permit',
+    about: '`redlock.semaphore(name, 16)`: one permit',
+    load: () => import('./quorate-semaphore.js'),
+  },
   'timestamp-script': {
     ...own,
     ...onOne,

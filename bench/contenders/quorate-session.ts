@@ -11,25 +11,32 @@ const KINDS = [
   { label: 'renewed, signal read', renew: true, isWatched: true },
 ];
 
-export function quorateWith(options: RedlockOptions): Contender<Lease> {
+/** How a lock of that name is made. */
+type LockOf = (redlock: Redlock, name: string) => { acquire(options?: Asked): Promise<Lease> };
+
+/** @param lockOf  by default the exclusive lock of `redlock.acquire` */
+export function quorateWith(options: RedlockOptions, lockOf?: LockOf): Contender<Lease> {
   return {
     kinds: KINDS,
     async open(urls) {
-      return new QuorateSession(await openClients(urls), options);
+      const clients = await openClients(urls);
+      return lockOf === undefined
+        ? new QuorateSession(clients, options)
+        : new OtherLockSession(clients, options, lockOf);
     },
   };
 }
 
 class QuorateSession extends ClientSession implements Session<Lease> {
-  readonly #redlock: Redlock;
+  protected readonly redlock: Redlock;
 
   constructor(clients: readonly Redis[], options: RedlockOptions) {
     super(clients);
-    this.#redlock = new Redlock(clients, options);
+    this.redlock = new Redlock(clients, options);
   }
 
   acquire(resource: string, asked?: Asked): Promise<Lease> {
-    return this.#redlock.acquire(resource, asked);
+    return this.redlock.acquire(resource, asked);
   }
 
   release(lease: Lease): Promise<void> {
@@ -41,12 +48,31 @@ class QuorateSession extends ClientSession implements Session<Lease> {
   }
 
   async keep(resource: string, ttlMs: number): Promise<Kept> {
-    const lease = await this.#redlock.acquire(resource, { ttlMs, renew: true });
+    const lease = await this.redlock.acquire(resource, { ttlMs, renew: true });
     return { isHeld: () => lease.status === 'held', letGo: () => lease.release() };
   }
 
   override async close(): Promise<void> {
-    await this.#redlock.close();
+    await this.redlock.close();
     await super.close();
+  }
+}
+
+/** The same with locks of another kind. */
+class OtherLockSession extends QuorateSession {
+  readonly #lockOf: LockOf;
+
+  constructor(clients: readonly Redis[], options: RedlockOptions, lockOf: LockOf) {
+    super(clients, options);
+    this.#lockOf = lockOf;
+  }
+
+  override acquire(resource: string, asked?: Asked): Promise<Lease> {
+    return this.#lockOf(this.redlock, resource).acquire(asked);
+  }
+
+  override async keep(resource: string, ttlMs: number): Promise<Kept> {
+    const lease = await this.acquire(resource, { ttlMs, renew: true });
+    return { isHeld: () => lease.status === 'held', letGo: () => lease.release() };
   }
 }

@@ -4,19 +4,19 @@
  */
 import type { Lease } from '../lease.js';
 import { SILENT_WINDOW } from '../node.js';
-import { tokenIn } from '../random.js';
 import type { Command } from '../transport.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
-import { Votes } from './votes.js';
+import { Votes, votesOn } from './votes.js';
 import type { World } from './world.js';
 
 /** See docs/SIMULATION.md. */
 export type Property =
   | 'exclusion'
+  | 'permits'
   | 'token order'
   | 'token uniqueness'
   | 'counter order'
@@ -104,6 +104,13 @@ export class Checker {
     this.violations.push({ property, atMs: this.#world.nowMs, text });
   }
 
+  /** More hold a lock than may. */
+  brokenBy(property: 'exclusion' | 'permits', text: string): void {
+    this.broken++;
+    if (!this.#isBeyond) this.fail(property, text);
+    else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
+  }
+
   /** The highest fence that was handed out for any of these so far. */
   highest(resources: readonly string[]): number {
     return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
@@ -112,6 +119,11 @@ export class Checker {
   /** A lease was handed out. @param before  `highest` when its acquisition began */
   granted(client: SimulatedClient, lease: Lease, before: number): void {
     this.#hold(client, lease);
+    this.fenced(lease, before);
+  }
+
+  /** Its number is above all that were handed out before. @param before  `highest` when its acquisition began */
+  fenced(lease: Lease, before: number): void {
     if (lease.fence === undefined) return;
     if (lease.fence <= before) {
       this.fail(
@@ -257,15 +269,14 @@ export class Checker {
       const { client, server } = link;
       if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
       const isCrowded = link.unanswered >= SILENT_WINDOW;
-      for (const key of server.names()) {
-        const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(tokenIn(name)) : undefined;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
         if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
         if (isCrowded && token.answeredBy.has(server.name)) continue;
         const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
         if (!isThere || link.disturbedAtMs > token.firstSentMs || server.refusedAtMs > token.firstSentMs)
           continue;
-        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, though its undo was carried out`);
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, though its undo was carried out`);
       }
     }
   }
@@ -274,10 +285,8 @@ export class Checker {
   restored(server: MemoryServer): void {
     this.#votes.restored(server);
     const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
-    for (const key of server.names()) {
-      const name = server.get(key);
-      const token =
-        typeof name === 'string' && !held.has(tokenIn(name)) ? this.#tokens.get(tokenIn(name)) : undefined;
+    for (const [, name] of votesOn(server)) {
+      const token = held.has(name) ? undefined : this.#tokens.get(name);
       if (token !== undefined) token.isExempt = true; // of an attempt that failed, though its call may go on
     }
   }
@@ -302,16 +311,15 @@ export class Checker {
         continue;
       if (link.isBlocked || link.slowness > 1) continue; // for longer than undisturbed undos would have needed
       if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
-      for (const key of server.names()) {
-        const name = server.get(key);
-        const token = typeof name === 'string' ? this.#tokens.get(tokenIn(name)) : undefined;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
         if (token === undefined || token.client !== client || token.isExempt) continue;
         // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
         token.isExempt = true; // told once
         const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
-        this.fail('orphan', `${key} on ${server.name} is ${String(name)}'s, which ended ${ageMs} ms ago`);
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
       }
     }
   }
@@ -351,10 +359,8 @@ export class Checker {
         continue;
       }
       holding.isTold = true;
-      this.broken++;
       const pair = `${believer.lease.token} (${believer.client.name}) and ${lease.token} (${client.name})`;
-      if (!this.#isBeyond) this.fail('exclusion', `${resource} is held by ${pair}`);
-      else this.#world.note('CHECK', `exclusion broken, as faults beyond the model do: ${resource}, ${pair}`);
+      this.brokenBy('exclusion', `${resource} is held by ${pair}`);
     }
   }
 }

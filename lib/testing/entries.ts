@@ -103,11 +103,18 @@ function* unpacked({ name, args }: Command): Generator<Command> {
   }
 }
 
+/** A gate belongs to the lock that it stands before. */
+const GATE = /^quorate:(?:gate:\{(.*)\}|tagged:gate:(.*))$/s;
+
 /** The locks that a command is about. */
 export function locksOf(command: Command): readonly string[] {
   const { args } = command;
   if (isPlain(command)) return args.slice(0, 1);
-  return args.slice(2, 2 + Number(args[1])).filter((key) => !key.startsWith('quorate:'));
+  return args.slice(2, 2 + Number(args[1])).flatMap((key) => {
+    if (!key.startsWith('quorate:')) return [key];
+    const [, plain, tagged] = GATE.exec(key) ?? [];
+    return plain ?? tagged ?? [];
+  });
 }
 
 /** The token that a command carries; undefined for one that is about no lock. */

@@ -1,4 +1,4 @@
-/** The keys of a server in memory: texts and sorted sets, which expire by a clock that the server gives. */
+/** The keys of a server in memory: texts, sorted sets and hashes, which expire by a clock that the server gives. */
 
 /** What a key of another type gives. */
 export const FOREIGN = Symbol('a key of another type');
@@ -12,13 +12,22 @@ export interface Member {
 /** Members in their order: by score, and by name where scores are equal. */
 type SortedSet = readonly Member[];
 
+/** What a hash holds. */
+export type Fields = ReadonlyMap<string, string>;
+
 interface Entry {
-  readonly content: string | typeof FOREIGN | SortedSet;
+  readonly content: string | typeof FOREIGN | SortedSet | Fields;
   readonly expiresAtMs: number;
 }
 
 /** All of a keyspace as it was at one time. */
 export type Snapshot = ReadonlyMap<string, Entry>;
+
+const NO_FIELDS: Fields = new Map();
+
+function isSet(content: Entry['content']): content is SortedSet {
+  return Array.isArray(content);
+}
 
 export class Keyspace {
   readonly #nowMs: () => number;
@@ -43,7 +52,27 @@ export class Keyspace {
   /** A sorted set, in its order; empty where there is none. */
   members(key: string): SortedSet | typeof FOREIGN {
     const content = this.#entry(key)?.content ?? [];
-    return typeof content === 'object' ? content : FOREIGN;
+    return isSet(content) ? content : FOREIGN;
+  }
+
+  /** A hash; empty where there is none. */
+  fields(key: string): Fields | typeof FOREIGN {
+    const content = this.#entry(key)?.content ?? NO_FIELDS;
+    return content instanceof Map ? content : FOREIGN;
+  }
+
+  /** Sets fields of a hash; undefined removes one, and a hash without fields is no key. What else is there stays as it is. */
+  setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void {
+    const before = this.fields(key);
+    if (before === FOREIGN) return;
+    const content = new Map(before);
+    for (const [name, text] of Object.entries(changes)) {
+      if (text === undefined) content.delete(name);
+      else content.set(name, text);
+    }
+    const expiresAtMs = this.#entry(key)?.expiresAtMs ?? Infinity;
+    if (content.size === 0) this.#entries.delete(key);
+    else this.#entries.set(key, { content, expiresAtMs });
   }
 
   /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */

@@ -6,6 +6,9 @@ import { MemoryFence } from '../fence.js';
 import type { RedlockErrorCode } from '../errors.js';
 import { Checker, type Violation } from './checker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
+import { FamilyChecker } from './family-checker.js';
+import { checkFamily } from './family-end.js';
+import { type FamilyTerms, FamilyWorker } from './family-worker.js';
 import { Seeded } from './seeded.js';
 import { type Player, Stage } from './stage.js';
 import { takeTurns } from './turns.js';
@@ -31,6 +34,8 @@ export interface SimulationOptions {
   readonly calls?: number;
   /** Whether all take turns in line at the end; drawn by default. */
   readonly turns?: boolean;
+  /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
+  readonly family?: boolean;
   /** Only these faults of the plan strike; all by default. */
   readonly faults?: readonly number[];
   /** Keeps the history, line by line. */
@@ -79,6 +84,8 @@ interface Setting {
   readonly maxTtlMs: number;
   readonly takesTurns: boolean;
   readonly terms: WorkTerms;
+  /** Undefined where there are exclusive locks alone. */
+  readonly family: FamilyTerms | undefined;
   readonly plan: readonly Fault[];
 }
 
@@ -100,7 +107,8 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));
   const deeds = noDeeds();
   let isOver = false;
-  const director = new Director(stage, setting, seeded.fork('work'), deeds);
+  const family = new FamilyChecker(checker, () => world.nowMs, setting.family?.permits ?? 0);
+  const director = new Director(stage, setting, seeded.fork('work'), { deeds, family });
   world.after(0, () => {
     director.run().then(
       () => (isOver = true),
@@ -110,20 +118,24 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
       },
     );
   });
-  world.onSettled = () => checker.look();
-  lookOnward(stage, () => isOver);
+  world.onSettled = () => {
+    checker.look();
+    family.look();
+  };
+  lookOnward(stage, family, () => isOver);
   await world.run(() => isOver || world.nowMs > LONGEST_MS);
   if (!isOver) checker.fail('settling', 'the run did not come to its end');
   return report(seed, stage, setting, deeds);
 }
 
 /** Looks for what takes a while to show, again and again until the run is over. */
-function lookOnward(stage: Stage, isOver: () => boolean): void {
+function lookOnward(stage: Stage, family: FamilyChecker, isOver: () => boolean): void {
   const { checker, links, world } = stage;
   const again = (): void => {
     if (isOver()) return;
     checker.lookForLate();
     checker.lookForOrphans(links, (link) => stage.calmSinceMs(link));
+    family.lookForOthers(links, (link) => stage.calmSinceMs(link));
     world.after(LOOK_EVERY_MS, again);
   };
   again();
@@ -134,23 +146,31 @@ class Director {
   readonly #stage: Stage;
   readonly #setting: Setting;
   readonly #seeded: Seeded;
-  readonly #deeds: Deeds;
+  readonly #shared: { readonly deeds: Deeds; readonly family: FamilyChecker };
 
-  constructor(stage: Stage, setting: Setting, seeded: Seeded, deeds: Deeds) {
+  constructor(
+    stage: Stage,
+    setting: Setting,
+    seeded: Seeded,
+    shared: { readonly deeds: Deeds; readonly family: FamilyChecker },
+  ) {
     this.#stage = stage;
     this.#setting = setting;
     this.#seeded = seeded;
-    this.#deeds = deeds;
+    this.#shared = shared;
   }
 
   async run(): Promise<void> {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
-    const crew = this.#engage();
-    await this.#until(() => crew.every(({ isOver }) => isOver));
+    await this.#until(this.#engage());
     this.#stage.heal();
     await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
     await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
     for (const player of this.#living()) await this.#checkProgress(player);
+    if (this.#setting.family !== undefined) {
+      await checkFamily(this.#stage, this.#living(), this.#setting.family);
+      await this.#pass(500);
+    }
     if (this.#setting.takesTurns) {
       await takeTurns(this.#stage, this.#living(), this.#setting);
       await this.#pass(500);
@@ -165,20 +185,27 @@ class Director {
     await Promise.race([declared, this.#pass(1_000)]); // its client may crash
   }
 
-  /** Sets all workers to work. */
-  #engage(): readonly Worker[] {
+  /** Sets all workers to work. @returns whether all of them are done, those included that join later */
+  #engage(): () => boolean {
     const crew: Worker[] = [];
+    const others: FamilyWorker[] = [];
     const guarded = new MemoryFence();
     for (const player of this.#stage.players) {
-      const shared = { deeds: this.#deeds, guarded, busy: new Set<string>(), crew };
+      const shared = { ...this.#shared, guarded, busy: new Set<string>(), crew };
       const count = this.#seeded.whole(1, 3);
       for (let i = 0; i < count; i++) {
         const own = this.#seeded.fork(`${player.client.name} worker ${i}`);
         const worker = new Worker(this.#stage, player, own, this.#setting.terms, shared);
         player.client.hear(() => void worker.run());
       }
+      for (let i = 0; i < 2 && this.#setting.family !== undefined; i++) {
+        const own = this.#seeded.fork(`${player.client.name} family ${i}`);
+        const worker = new FamilyWorker(this.#stage, player, own, this.#setting.family, shared);
+        others.push(worker);
+        player.client.hear(() => void worker.run());
+      }
     }
-    return crew;
+    return () => [...crew, ...others].every(({ isOver }) => isOver);
   }
 
   #living(): readonly Player[] {
@@ -274,6 +301,9 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
   const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
+  const forFamily = seeded.fork('family');
+  const hasFamily = options.family ?? (!isCrowd && forFamily.chance(0.3));
+  const permits = forFamily.whole(1, 4);
   const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   return {
     nodes,
@@ -282,6 +312,7 @@ function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
     maxTtlMs,
     takesTurns,
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
+    family: hasFamily ? { calls, maxTtlMs, permits, inLine } : undefined,
     plan,
   };
 }

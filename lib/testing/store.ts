@@ -1,5 +1,5 @@
 /** What a master in memory has to have for the twins of the scripts. */
-import type { FOREIGN, Member } from './keyspace.js';
+import type { Fields, FOREIGN, Member } from './keyspace.js';
 
 /** The data of one server, as a script sees it. Expired keys are not there. */
 export interface Store {
@@ -11,6 +11,10 @@ export interface Store {
   get(key: string): string | typeof FOREIGN | undefined;
   /** A sorted set, in its order; empty where there is none. */
   members(key: string): readonly Member[] | typeof FOREIGN;
+  /** A hash; empty where there is none. */
+  fields(key: string): Fields | typeof FOREIGN;
+  /** Sets fields of a hash, and removes those that are undefined. */
+  setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void;
   /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
   pttl(key: string): number;
   /** @param ttlMs  'keep' leaves the expiry as it is */
@@ -22,3 +26,6 @@ export interface Store {
   /** @returns how many hear of it, when the script is over; undefined where the user may not publish */
   publish(channel: string, text: string): number | undefined;
 }
+
+/** What stands in for a script. */
+export type Twin = (store: Store, keys: readonly string[], args: readonly string[]) => unknown;

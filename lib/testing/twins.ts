@@ -5,7 +5,7 @@
  * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
  * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
  */
-import { FLOOR_LEAD_US } from '../lua.js';
+import { SHOWN_WAITERS } from '../lua-queue.js';
 import { isOurs } from '../random.js';
 import {
   ACCEPT,
@@ -19,7 +19,6 @@ import {
   RELEASE,
   SCRIPTS,
   type Script,
-  SHOWN_WAITERS,
   UNDO,
   VOUCH,
   YIELD,
@@ -27,15 +26,15 @@ import {
 import { TIMESTAMP_SCRIPTS } from '../timestamp-scripts.js';
 import { type Command, scriptDigest } from '../transport.js';
 import { entriesOf } from './entries.js';
+import { counter, guarded, lift, type Reply } from './counter-twins.js';
 import { FOREIGN } from './keyspace.js';
+import { MEMBER_TWINS } from './member-twins.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
-import type { Store } from './store.js';
+import type { Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 
 /** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
-
-type Twin = (store: Store, keys: readonly string[], args: readonly string[]) => unknown;
 
 const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [CLAIM, claim],
@@ -50,6 +49,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [HELLO, hello],
   [INSPECT, inspect],
   ...TIMESTAMP_TWINS,
+  ...MEMBER_TWINS,
 ]);
 
 const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
@@ -105,42 +105,6 @@ function inShort(script: Script, reply: unknown): unknown {
 function run(store: Store, script: Script, args: readonly string[]): unknown {
   const count = Number(args[1]);
   return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count));
-}
-
-type Reply = readonly [number, number, number];
-
-/** @returns why the master may not vote; when it may, the end of its last quarantine in µs, or 0 */
-function guarded(store: Store, key: string, period: number): Reply | number {
-  const marker = store.get(key);
-  if (marker === FOREIGN) return [-2, 0, 0];
-  const [, owner, since, other] = /^1\|(\w+)\|(\d+)\|(\d+)$/.exec(marker ?? '') ?? [];
-  if (marker !== undefined && owner === undefined) return [-2, 0, 0];
-  if (marker !== undefined && Number(other) !== period) return [-2, Number(other), 0];
-  if (period === 0) return 0;
-  const nowMs = Math.floor(store.micros() / 1000);
-  const sinceMs = Number(since);
-  if (owner !== store.runId || sinceMs > nowMs) {
-    store.set(key, `1|${store.runId}|${nowMs}|${period}`, 'none');
-    return [-1, period, 0];
-  }
-  return sinceMs + period > nowMs ? [-1, sinceMs + period - nowMs, 0] : (sinceMs + period) * 1_000;
-}
-
-/** A counter, re-created where it is missing; undefined for something that is no counter. */
-interface Counter {
-  readonly count: number;
-  /** The clock by which it was re-created. */
-  readonly bornUs: number | undefined;
-}
-
-function counter(store: Store, key: string, least: number, floor = 0): Counter | undefined {
-  const count = store.get(key);
-  if (count === FOREIGN) return undefined;
-  if (count !== undefined && count !== '0') {
-    return /^\d+$/.test(count) ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
-  }
-  const us = store.micros();
-  return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };
 }
 
 interface Parts {
@@ -216,14 +180,6 @@ function given(keys: readonly string[], seen: string | undefined): Given {
     .slice(0, n)
     .map((lock, i): Waited => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
   return { resources, counters: keys.slice(3 * n) };
-}
-
-function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
-  for (const key of counters) {
-    const count = store.get(key);
-    if (typeof count !== 'string' || !/^\d+$/.test(count)) continue;
-    if (Number(count) < Number(seen)) store.set(key, String(seen), 'keep');
-  }
 }
 
 /** Votes first, then counters, then queues. @returns how many votes were there */

@@ -1,12 +1,19 @@
 /** What becomes of votes, reservations and counters on the servers of a simulated run. */
-import { ACCEPT, CLAIM, QUEUE, type Script, YIELD } from '../scripts.js';
+import { tokenIn } from '../random.js';
+import { RW_ACCEPT, RW_CLAIM } from '../member-scripts.js';
+import type { Script } from '../script.js';
+import { ACCEPT, CLAIM, QUEUE, YIELD } from '../scripts.js';
 import type { Command } from '../transport.js';
 import { locksOf, tokenOf } from './entries.js';
+import { FOREIGN } from './keyspace.js';
 import type { MemoryServer } from './server.js';
 import { scriptOf } from './twins.js';
 
 /** What is wrong with what a server did. */
 export type Fault = readonly [property: 'votes' | 'counter order', text: string];
+
+/** They accept a number for a grant. */
+const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
 
 export class Votes {
   /** Places that were given in queues, and votes that were yielded. */
@@ -22,7 +29,7 @@ export class Votes {
     const [code, amount = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
     if (script === QUEUE) this.#onQueue(server, command, code);
     if (script === YIELD && reply === 1) return this.#onYield(server, command);
-    if (code !== 1 || !isOneOf(script, CLAIM, ACCEPT)) return [];
+    if (code !== 1 || script === undefined || !COUNTING.has(script)) return [];
     if (script === CLAIM) this.#onClaim(server, command);
     return amount === 0 ? [] : this.#onFence(server, command, amount);
   }
@@ -66,6 +73,14 @@ export class Votes {
   }
 }
 
-function isOneOf(script: Script | undefined, ...scripts: readonly Script[]): boolean {
-  return script !== undefined && scripts.includes(script);
+/** The tokens on a server, by the keys that hold them: a text is one, and a hash of ours has those that have not run out. */
+export function* votesOn(server: MemoryServer): Generator<readonly [key: string, token: string]> {
+  const nowMs = Math.floor(server.micros() / 1_000);
+  for (const key of server.names()) {
+    const text = server.get(key);
+    if (typeof text === 'string') yield [key, tokenIn(text)];
+    const fields = server.fields(key);
+    if (fields === FOREIGN) continue;
+    for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
+  }
 }

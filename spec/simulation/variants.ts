@@ -49,7 +49,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index])',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind !== 'unknown'",
       },
     ],
@@ -62,7 +62,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: '(node) => round.fenceAt(node) > 0 || !isExplained(round.outcomes[node.index])',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind === 'granted'",
       },
     ],
@@ -119,7 +119,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/round.ts',
-        find: 'this.onSplit?.(); // the votes are there, the fence is not',
+        find: 'this.onSplit?.(); // the votes are there, the agreement is not',
         replace: '{ this.fence = this.highestFence; this.#finish(); }',
       },
     ],
@@ -131,7 +131,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };',
         replace: 'return { count: 0, bornUs: us };',
       },
@@ -144,7 +144,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server crash'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: '{ count: Math.max(Number(count), least), bornUs: undefined }',
         replace: '{ count: Number(count), bornUs: undefined }',
       },
@@ -157,7 +157,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'if (period === 0) return 0;',
         replace: 'return 0;',
       },
@@ -188,7 +188,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server crash'] },
     patches: [
       {
-        file: 'lib/testing/twins.ts',
+        file: 'lib/testing/counter-twins.ts',
         find: 'if (owner !== store.runId || sinceMs > nowMs) {',
         replace: 'if (owner === undefined || sinceMs > nowMs) {',
       },
@@ -309,13 +309,13 @@ export const VARIANTS: readonly Variant[] = [
     options: { favoured: ['server stopped', 'scripts flushed'] },
     patches: [
       {
-        file: 'lib/request.ts',
+        file: 'lib/operations.ts',
         find: "return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
         replace: "return { name: 'evalsha', args };",
       },
       {
         file: 'lib/request.ts',
-        find: 'return this.operation === UNDOING;',
+        find: 'return this.operation.isUndo;',
         replace: 'return false;',
       },
     ],
@@ -506,6 +506,131 @@ export const VARIANTS: readonly Variant[] = [
         file: 'lib/acquisition.ts',
         find: 'return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
         replace: 'return this.#wish.ttlMs;',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: holders counted at each master by itself',
+    why: 'of three masters with two places each, three holders get two masters each',
+    breaks: ['permits'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'return !this.request.takesPermits || this.slots !== undefined;',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: a set of permits is agreed on while another is put to the masters',
+    why: 'a master that had given the first is about to give it up',
+    breaks: ['permits'],
+    options: { family: true, favoured: ['slow link', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'if ((this.#settledOn ?? slots) !== slots) return;',
+        replace: '',
+      },
+      {
+        file: 'lib/settlement.ts',
+        find: 'if (this.#mayAgree(sets.filter((set) => set === slots).length)) return;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: permits settled on without giving the others up',
+    why: 'what was given before stays taken, at a master where nobody counts on it',
+    breaks: ['permits', 'progress'],
+    options: { family: true, clients: 4 },
+    patches: [
+      {
+        file: 'lib/testing/member-twins.ts',
+        find: "else hash.put(SEM, token, slots, own.ends, permits ?? '');",
+        replace: "else hash.put(SEM, token, `${slots},${own.first}`, own.ends, permits ?? '');",
+      },
+    ],
+  },
+  {
+    name: 'readers ask for one vote less than a quorum',
+    why: 'the votes of a reader and of a writer need not meet at any master',
+    breaks: ['exclusion'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/round.ts',
+        find: 'const decision = decideClaim(this);',
+        replace: 'const decision = this.isEnoughToRead ? "granted" : decideClaim(this);',
+      },
+      {
+        file: 'lib/round.ts',
+        find: 'return verdict(this);',
+        replace: 'return this.isEnoughToRead ? "granted" : verdict(this);',
+      },
+      {
+        file: 'lib/round.ts',
+        find: 'get isWanted(): boolean {',
+        replace: `get isEnoughToRead(): boolean {
+    return this.request.scope.kind.name === 'read' && this.granted >= quorumOf(this.#nodes.length) - 1;
+  }
+  get isWanted(): boolean {`,
+      },
+    ],
+  },
+  {
+    name: 'readers share one ttl',
+    why: 'a reader that is gone stays for as long as others hold the lock',
+    breaks: ['progress', 'orphan'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/member-hash.ts',
+        find: 'else if (Number(ends) <= this.nowMs) this.#gone.push(name);',
+        replace: 'else if (Number(ends) < 0) this.#gone.push(name);',
+      },
+      {
+        file: 'lib/testing/member-hash.ts',
+        find: 'else this.members.set(name, { first, ends: Number(ends), rest });',
+        replace:
+          'else this.members.set(name, { first, ends: this.nowMs + Math.max(1, store.pttl(key)), rest });',
+      },
+    ],
+  },
+  {
+    name: 'a writer that waits does not stop new readers',
+    why: 'as long as readers overlap, it never comes in',
+    breaks: ['fairness', 'progress'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/member-twins.ts',
+        find: 'if (watch === undefined || watch.first === watcher) return true;',
+        replace: 'if (watch !== undefined || watcher !== undefined) return true;',
+      },
+    ],
+  },
+  {
+    name: 'a writer becomes a reader only when the masters have said so',
+    why: 'some of them let readers in already, and no quorum need have answered',
+    breaks: ['exclusion'],
+    options: { family: true, favoured: ['slow link', 'partition', 'client paused'] },
+    patches: [
+      {
+        file: 'lib/write-lease.ts',
+        find: "return this.#grant.kind.name === 'write' ? 'write' : 'read';",
+        replace: "return this.#isReader ? 'read' : 'write';",
+      },
+      {
+        file: 'lib/write-lease.ts',
+        find: 'await this.extend();',
+        replace: 'await this.extend(); this.#isReader = true;',
+      },
+      {
+        file: 'lib/write-lease.ts',
+        find: 'readonly #grant: Grant;',
+        replace: 'readonly #grant: Grant; #isReader = false;',
       },
     ],
   },

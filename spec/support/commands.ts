@@ -12,7 +12,7 @@ import {
   YIELD,
 } from '../../lib/scripts.js';
 import { queueKey, turnKey } from '../../lib/keys.js';
-import { NO_MARKER, type Scope } from '../../lib/scope.js';
+import { MUTEX, NO_MARKER, type Scope } from '../../lib/scope.js';
 import { entriesOf, isBatch } from '../../lib/testing/entries.js';
 import { scriptOf } from '../../lib/testing/twins.js';
 import type { Command } from '../../lib/transport.js';
@@ -53,6 +53,7 @@ export function plainScope(...keys: readonly string[]): Scope {
     queues: keys.map(queueKey),
     turns: keys.map(turnKey),
     isFenced: false,
+    kind: MUTEX,
     marker: undefined,
     guardMs: NO_MARKER,
   };

@@ -31,6 +31,15 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say('held');
   },
 
+  /** Holds a lock to read, and does nothing more. */
+  async 'hold-to-read'() {
+    const [resource = 'r', ttlMs = '1000'] = args;
+    const redlock = Redlock.connect(urls);
+    await redlock.readWriteLock(resource).read.acquire({ ttlMs: Number(ttlMs) });
+    setInterval(() => undefined, 60_000);
+    say('held');
+  },
+
   /** `using` over a pause of the process: the routine hears of the loss, and `using` settles. */
   async using() {
     const redlock = Redlock.connect(urls);

@@ -25,7 +25,7 @@ export type Kind =
   | PushKind
   | 'other';
 /** `echo` is the message to oneself by which a subscription is proven. */
-export type PushKind = 'reserved' | 'first' | 'inquiry' | 'echo';
+export type PushKind = 'reserved' | 'first' | 'free' | 'inquiry' | 'echo';
 
 const KINDS = new Map<string, Kind>(
   SCRIPTS.flatMap(({ name, source }) => [

@@ -1,7 +1,7 @@
+/** Who sends what needs no answer: whatever comes of it, what is sent later tells. */
 import type { Sink } from './node.js';
 
-/** For what needs no answer. */
-export const UNHEARD: Sink = Object.freeze({
+export const UNANSWERED: Sink = Object.freeze({
   isWanted: true,
   onSent: () => undefined,
   onReply: () => undefined,

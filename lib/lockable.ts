@@ -1,0 +1,226 @@
+/**
+ * The locks of one name: exclusive, for readers and writers, or with a number of permits. Each can be acquired, tried, used
+ * and looked at in the same way; what is behind them is the same coordinator.
+ */
+import { invalidArgument, RedlockError } from './errors.js';
+import type { Inspection } from './inspection.js';
+import type { Lease } from './lease.js';
+import type { MemberInspection } from './member-inspection.js';
+import {
+  type AcquireOptions,
+  CALL_NAMES,
+  NO_OPTIONS,
+  type ResolvedCall,
+  type ResolvedOptions,
+  resolveCall,
+  type TryAcquireOptions,
+} from './options.js';
+import { type Kind, MUTEX, READ } from './scope.js';
+import type { WriteLease } from './write-lease.js';
+
+/** What can be locked, and how it is held is its own affair. */
+export interface Lockable<
+  Held extends Lease = Lease,
+  Seen = Inspection | MemberInspection,
+  Options extends object = AcquireOptions,
+  TryOptions extends object = TryAcquireOptions,
+> {
+  readonly name: string;
+  /** Tries again, or waits in line, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
+  acquire(options?: Options): Promise<Held>;
+  /** One attempt; null when it would have to wait for others. @throws RedlockError as `redlock.tryAcquire` does */
+  tryAcquire(options?: TryOptions): Promise<Held | null>;
+  /** Runs the routine while holding it, as `redlock.using` does. */
+  using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  /** Who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
+  inspect(): Promise<Seen>;
+}
+
+/** Options of `redlock.mutex`. */
+export interface MutexOptions {
+  /** Whether its waiters stand in line, unless a call says otherwise. @default that of the instance */
+  readonly fair?: boolean;
+}
+
+/** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
+export type SharedOptions = Omit<AcquireOptions, 'fencing'>;
+export type TrySharedOptions = Omit<TryAcquireOptions, 'fencing'>;
+
+interface PermitCount {
+  /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
+  readonly permits?: number;
+}
+export type PermitOptions = SharedOptions & PermitCount;
+export type TryPermitOptions = TrySharedOptions & PermitCount;
+
+/** Holders one at a time. */
+export type Mutex = Lockable<Lease, Inspection>;
+/** For any number of readers at a time. */
+export type ReadLock = Lockable<Lease, MemberInspection, SharedOptions, TrySharedOptions>;
+/** For one writer, with nobody beside it. */
+export type WriteLock = Lockable<WriteLease, MemberInspection>;
+
+/** For any number of readers, or one writer. A writer that waits keeps new readers out. */
+export interface ReadWriteLock {
+  readonly name: string;
+  readonly read: ReadLock;
+  readonly write: WriteLock;
+}
+
+/** For as many at a time as it has permits. */
+export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptions, TryPermitOptions> {
+  /** How many there are: the same number for all who use that name. */
+  readonly permits: number;
+}
+
+/** What locks need of the instance that they come from. */
+export interface Door {
+  readonly options: ResolvedOptions;
+  acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
+  acquireToWrite(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<WriteLease>;
+  inspect(name: string): Promise<Inspection>;
+  inspectMembers(name: string): Promise<MemberInspection>;
+}
+
+/** How a lock differs from others. */
+interface Manner<Held, Seen, Options> {
+  readonly names: readonly string[];
+  readonly tryNames: readonly string[];
+  readonly defaults: ResolvedOptions;
+  /** Checks what the options have beside the usual, and asks the masters. */
+  acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
+  inspect(): Promise<Seen>;
+}
+
+class Lock<
+  Held extends Lease,
+  Seen,
+  Options extends AcquireOptions,
+  TryOptions extends TryAcquireOptions,
+> implements Lockable<Held, Seen, Options, TryOptions> {
+  readonly name: string;
+  readonly #manner: Manner<Held, Seen, Options | TryOptions>;
+
+  constructor(name: string, manner: Manner<Held, Seen, Options | TryOptions>) {
+    this.name = name;
+    this.#manner = manner;
+  }
+
+  async acquire(options?: Options): Promise<Held> {
+    return this.#acquire(options, this.#manner.names, (call) => call);
+  }
+
+  async tryAcquire(options?: TryOptions): Promise<Held | null> {
+    try {
+      return await this.#acquire(options, this.#manner.tryNames, (call) => ({ ...call, waitMs: 0 }));
+    } catch (error) {
+      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
+      throw error;
+    }
+  }
+
+  using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  async using<T>(
+    optionsOrRoutine: Options | undefined | ((lease: Held) => Promise<T> | T),
+    routineAfterOptions?: (lease: Held) => Promise<T> | T,
+  ): Promise<T> {
+    const isShort = typeof optionsOrRoutine === 'function';
+    const options = isShort ? undefined : optionsOrRoutine;
+    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
+    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const renew = options?.renew ?? true;
+    const lease = await this.#acquire(options, this.#manner.names, (call) => ({ ...call, renew }));
+    try {
+      return await routine(lease);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  inspect(): Promise<Seen> {
+    return this.#manner.inspect();
+  }
+
+  #acquire(
+    options: Options | TryOptions | undefined,
+    names: readonly string[],
+    change: (call: ResolvedCall) => ResolvedCall,
+  ): Promise<Held> {
+    const { defaults } = this.#manner;
+    const given = options ?? (NO_OPTIONS as Options); // all of them may be left out
+    const call = resolveCall(given, names, defaults);
+    return this.#manner.acquire(given, change(call), given.signal);
+  }
+}
+
+export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
+  const { fair } = resolveCall(options, ['fair'], door.options);
+  return new Lock(name, {
+    names: CALL_NAMES.acquire,
+    tryNames: CALL_NAMES.tryAcquire,
+    defaults: { ...door.options, fair },
+    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, MUTEX, call, signal),
+    inspect: () => door.inspect(name),
+  });
+}
+
+const WITHOUT_FENCING = {
+  acquire: CALL_NAMES.acquire.filter((option) => option !== 'fencing'),
+  tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'fencing'),
+} as const;
+
+export function readWriteLockOf(door: Door, name: string): ReadWriteLock {
+  const inspect = (): Promise<MemberInspection> => door.inspectMembers(name);
+  const read: ReadLock = new Lock(name, {
+    names: WITHOUT_FENCING.acquire,
+    tryNames: WITHOUT_FENCING.tryAcquire,
+    defaults: door.options,
+    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, READ, call, signal),
+    inspect,
+  });
+  const write: WriteLock = new Lock(name, {
+    names: [...CALL_NAMES.acquire, 'from'],
+    tryNames: [...CALL_NAMES.tryAcquire, 'from'],
+    defaults: door.options,
+    acquire: async (options: AcquireOptions, call, signal) => {
+      refuseUpgrade(options);
+      return door.acquireToWrite(name, call, signal);
+    },
+    inspect,
+  });
+  return Object.freeze({ name, read, write });
+}
+
+/** Two readers that both waited to become the writer would wait for each other for ever. */
+function refuseUpgrade(options: object): void {
+  if (!('from' in options)) return;
+  const text =
+    'from is not an option here: a read lease cannot become a write lease, since two readers that both asked for it ' +
+    'would wait for each other for ever. Release the read lease, then acquire the lock to write';
+  throw new RedlockError('INVALID_ARGUMENT', text);
+}
+
+/** More permits than these make each request slow: a master looks at all holders. */
+export const MOST_PERMITS = 1_024;
+
+export function semaphoreOf(door: Door, name: string, permits: number): Semaphore {
+  checkPermits(permits, MOST_PERMITS);
+  const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
+    names: [...WITHOUT_FENCING.acquire, 'permits'],
+    tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
+    defaults: door.options,
+    acquire: async ({ permits: wanted = 1 }, call, signal) => {
+      checkPermits(wanted, permits);
+      return door.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
+    },
+    inspect: () => door.inspectMembers(name),
+  });
+  return Object.assign(lock, { permits });
+}
+
+function checkPermits(given: unknown, most: number): void {
+  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= most) return;
+  throw invalidArgument('permits', given, `a whole number from 1 to ${most}`);
+}

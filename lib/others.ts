@@ -1,0 +1,61 @@
+/** What the attempts of one acquisition told of those that were in the way. */
+import { type Answers, failureOf, type RoundFailure } from './failure.js';
+import { homeOf } from './home.js';
+import type { Node } from './node.js';
+import type { Round } from './round.js';
+import type { Ground, Wish } from './wish.js';
+
+/** Nobody tells when a stranger has released: it is asked so often at least. */
+const STRANGER_POLL_MS = 250;
+/** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
+const HOME_REFUSALS = 8;
+
+export class Others {
+  /** The last attempt met other claimants. */
+  isContended = false;
+  /** The one in the way hands over to nobody. */
+  isStranger = false;
+  /** The last full fan-out, and why it failed: what an error reports. */
+  lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
+  readonly #ground: Ground;
+  readonly #wish: Wish;
+  #homeRefusals = 0;
+  /** The shortest time left among the keys that were in the way last. */
+  #shortestMs = Infinity;
+
+  constructor(ground: Ground, wish: Wish) {
+    this.#ground = ground;
+    this.#wish = wish;
+  }
+
+  /** What is in the way is gone by then, or shall be looked at again. */
+  get freeInMs(): number {
+    const looksOften = this.isStranger && this.#wish.isFair && this.#wish.minDelayMs < STRANGER_POLL_MS;
+    return looksOften ? Math.min(this.#shortestMs, STRANGER_POLL_MS) : this.#shortestMs;
+  }
+
+  /** The master to ask before the others: where contenders meet, a refusal costs one command. */
+  get home(): Node | undefined {
+    if (!this.isContended || this.#homeRefusals >= HOME_REFUSALS) return undefined;
+    return homeOf(this.#ground.nodesByName, this.#wish.scope.keys[0] ?? '');
+  }
+
+  learn({ decision, outcomes }: Round, isFull: boolean): void {
+    const refusals = outcomes.filter((outcome) => outcome?.kind === 'refused');
+    this.#shortestMs = refusals.reduce(
+      (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
+      Infinity,
+    );
+    this.isStranger = refusals.some(({ isStranger }) => isStranger);
+    if (isFull) {
+      this.lastFull = { outcomes, failure: failureOf(decision) };
+      this.isContended = decision === 'held';
+      this.#homeRefusals = 0;
+      if (this.isContended) this.#ground.contention.note(this.#wish.scope.keys[0] ?? '');
+    } else if (refusals.length > 0) {
+      this.#homeRefusals++;
+    } else {
+      this.isContended = false; // the home master is silent or gone: ask all, and another one next time
+    }
+  }
+}

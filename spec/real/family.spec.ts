@@ -1,0 +1,422 @@
+/** Read-write locks and semaphores on real masters. */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { queueKey, gateKey } from '../../lib/keys.js';
+import type { Lease } from '../../lib/lease.js';
+import type { Lockable } from '../../lib/lockable.js';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { rejection } from '../support/rejection.js';
+import {
+  byHand,
+  CLIENT_KINDS,
+  type ClientKind,
+  eventually,
+  Program,
+  type SpecClient,
+} from '../support/real.js';
+
+const GATE = gateKey('r');
+const QUEUE = queueKey(GATE);
+const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
+const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
+
+class Ground {
+  masters!: Masters;
+  hands!: Redis[];
+  readonly #clients: SpecClient[] = [];
+  readonly #locks: Redlock[] = [];
+  readonly #programs: Program[] = [];
+
+  async open(nodes: number): Promise<void> {
+    this.masters = await startMasters(nodes);
+    this.hands = this.masters.list.map(({ port }) => byHand(port));
+  }
+
+  async close(): Promise<void> {
+    for (const program of this.#programs) program.kill();
+    await Promise.all(this.#locks.map((lock) => lock.close()));
+    for (const client of [...this.#clients, ...this.hands]) client.disconnect();
+    await this.masters.stop();
+  }
+
+  /** An instance with connections of its own, as another process would have. */
+  async lock(options: RedlockOptions = {}, kind = IOREDIS_6, client: object = {}): Promise<Redlock> {
+    const clients = this.masters.list.map(({ port }) => kind.open(port, { ...client }));
+    const lock = new Redlock(clients, { ...WAIT, ...options });
+    this.#clients.push(...clients);
+    this.#locks.push(lock);
+    await eventually(() => clients.every(({ status }) => status === 'ready'));
+    return lock;
+  }
+
+  program(name: string, ...args: readonly string[]): Program {
+    const program = new Program(name, this.masters.urls.join(), ...args);
+    this.#programs.push(program);
+    return program;
+  }
+
+  /** Resolves when one is at the head of the gate at every master that answers, is watched for, and so many stand behind. */
+  async waiting(behind = 0, hands = this.hands): Promise<void> {
+    for (const hand of hands) {
+      await eventually(async () => {
+        const [head, watch, count] = await Promise.all([
+          hand.exists(GATE),
+          hand.hexists('r', 'watch'),
+          hand.zcard(QUEUE),
+        ]);
+        return head === 1 && watch === 1 && count === behind;
+      });
+    }
+  }
+
+  /** Nothing but counters is left. */
+  async nothingLeft(hands = this.hands): Promise<void> {
+    for (const hand of hands) {
+      await eventually(async () => (await hand.keys('*')).every((key) => key.includes(':fence:')));
+    }
+  }
+
+  /** Calls of scripts so far, over all masters. */
+  async calls(): Promise<number> {
+    let sum = 0;
+    for (const hand of this.hands) {
+      const stats = await hand.info('commandstats');
+      for (const [, calls] of stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)) sum += Number(calls);
+    }
+    return sum;
+  }
+}
+
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const other = Symbol('other');
+  return (await Promise.race([promise, Promise.resolve(other)])) === other;
+}
+
+for (const nodes of [1, 3, 5]) {
+  describe(`read-write locks and semaphores on real masters: N=${nodes}`, function () {
+    this.timeout(30_000);
+    let ground: Ground;
+    beforeEach(async () => {
+      ground = new Ground();
+      await ground.open(nodes);
+    });
+    afterEach(() => ground.close());
+
+    for (const kind of CLIENT_KINDS) {
+      it(`${kind.name}: readers beside each other, one writer alone, fences for writers (T-D2)`, async () => {
+        const locks = await Promise.all(Array.from({ length: 6 }, () => ground.lock({}, kind)));
+        let [readers, writers, last] = [0, 0, 0];
+        const together = await Promise.all(locks.map((redlock) => redlock.readWriteLock('r').read.acquire()));
+        await Promise.all(together.map((lease) => lease.release()));
+        const work = locks.map(async (redlock, i) => {
+          const { read, write } = redlock.readWriteLock('r');
+          for (let turn = 0; turn < 6; turn++) {
+            if ((i + turn) % 3 === 0) {
+              await write.using(async ({ fence = 0 }) => {
+                expect([++writers, readers, fence > last]).to.deep.equal([1, 0, true]);
+                last = fence;
+                await Promise.resolve();
+                writers--;
+              });
+            } else {
+              await read.using(async (lease) => {
+                expect([writers, lease.fence]).to.deep.equal([0, undefined]);
+                readers++;
+                await new Promise((resolve) => setTimeout(resolve, 2));
+                readers--;
+              });
+            }
+          }
+        });
+        await Promise.all(work);
+        await ground.nothingLeft();
+      });
+
+      it(`${kind.name}: never more holders than permits, several at once, all or none (T-D1)`, async () => {
+        const locks = await Promise.all(Array.from({ length: 8 }, () => ground.lock({}, kind)));
+        let [held, most] = [0, 0];
+        const work = locks.map(async (redlock, i) => {
+          const semaphore = redlock.semaphore('r', 3);
+          for (let turn = 0; turn < 5; turn++) {
+            const permits = (i + turn) % 4 === 0 ? 2 : 1;
+            await semaphore.using({ permits }, async () => {
+              held += permits;
+              most = Math.max(most, held);
+              await new Promise((resolve) => setTimeout(resolve, 2));
+              held -= permits;
+            });
+          }
+        });
+        await Promise.all(work);
+        expect(most).to.equal(3);
+        await ground.nothingLeft();
+      });
+    }
+
+    it('a writer is not starved by a stream of readers, nor a reader by a stream of writers (T-D3)', async () => {
+      const redlock = await ground.lock();
+      const { read, write } = redlock.readWriteLock('r');
+      const orders: readonly (readonly [Lockable, Lockable])[] = [
+        [read, write],
+        [write, read],
+      ];
+      for (const [stream, single] of orders) {
+        let isServed = false;
+        let turns = 0;
+        const flow = [1, 2, 3].map(async () => {
+          while (!isServed) {
+            await stream.using(() => new Promise<void>((resolve) => setTimeout(resolve, 3)));
+            turns++;
+          }
+        });
+        await eventually(() => turns > 5);
+        await single.using(() => undefined);
+        isServed = true;
+        await Promise.all(flow);
+      }
+    });
+
+    it('with fair: false: a writer is not starved by readers either, since it keeps new ones out', async () => {
+      const locks = await Promise.all(Array.from({ length: 4 }, () => ground.lock({ fair: false })));
+      let isServed = false;
+      let turns = 0;
+      const flow = locks.slice(1).map(async (redlock) => {
+        while (!isServed) {
+          await redlock
+            .readWriteLock('r')
+            .read.using(() => new Promise<void>((resolve) => setTimeout(resolve, 20)));
+          turns++;
+        }
+      });
+      await eventually(() => turns > 5);
+      await locks[0]?.readWriteLock('r').write.using(() => undefined);
+      isServed = true;
+      await Promise.all(flow);
+    });
+
+    it('who waits is told: while they wait, the head alone asks, twice a second, however many stand behind', async () => {
+      const holder = await (await ground.lock()).readWriteLock('r').write.acquire();
+      const waits: Promise<unknown>[] = [];
+      for (let i = 0; i < 8; i++) {
+        const { read, write } = (await ground.lock()).readWriteLock('r');
+        waits.push((i % 2 === 0 ? write : read).using(() => undefined));
+        await ground.waiting(i);
+      }
+      const before = await ground.calls();
+      const begun = performance.now();
+      const [hand] = ground.hands;
+      // the head renews its watch: twice more from here
+      for (let i = 0; i < 2; i++) {
+        const watch = await hand?.hget('r', 'watch');
+        await eventually(async () => (await hand?.hget('r', 'watch')) !== watch);
+      }
+      const seconds = (performance.now() - begun) / 1_000;
+      const calls = (await ground.calls()) - before;
+      // two claims and two reservations a second and master, and one each for what was under way
+      expect(calls).to.be.at.most(nodes * (4 * seconds + 4));
+      await holder.release();
+      await Promise.all(waits);
+      await ground.nothingLeft();
+    });
+
+    it('served in the order in which they came, readers and writers', async () => {
+      const holder = await (await ground.lock()).readWriteLock('r').write.acquire();
+      const served: number[] = [];
+      const waits: Promise<unknown>[] = [];
+      for (let i = 0; i < 6; i++) {
+        const { read, write } = (await ground.lock()).readWriteLock('r');
+        const serve = (): void => void served.push(i);
+        waits.push((i % 2 === 0 ? write : read).using(serve));
+        await ground.waiting(i);
+      }
+      await holder.release();
+      await Promise.all(waits);
+      expect(served).to.deep.equal([0, 1, 2, 3, 4, 5]);
+    });
+
+    it('waitMs and abort: LOCK_TAKEN and ABORTED, nothing is left, and the next in line goes on', async () => {
+      const redlock = await ground.lock();
+      const holder = await redlock.readWriteLock('r').read.acquire();
+      const controller = new AbortController();
+      const aborted = (await ground.lock()).readWriteLock('r').write.acquire({ signal: controller.signal });
+      await ground.waiting(0);
+      const late = (await ground.lock()).readWriteLock('r').write.acquire({ waitMs: 300 });
+      await ground.waiting(1);
+      const reader = (await ground.lock()).readWriteLock('r').read.acquire();
+      await ground.waiting(2);
+      expect(await rejection(late)).to.have.property('code', 'LOCK_TAKEN');
+      expect(await isPending(reader)).to.equal(true);
+      controller.abort();
+      expect(await rejection(aborted)).to.have.property('code', 'ABORTED');
+      await (await reader).release();
+      await holder.release();
+      await ground.nothingLeft();
+      expect(await redlock.readWriteLock('r').write.tryAcquire({ ttlMs: 1_000 })).not.to.equal(null);
+    });
+
+    it('WRONG_KIND both ways, with the numbers of permits where they differ; nothing is taken', async () => {
+      const redlock = await ground.lock();
+      const wrong = async (call: Promise<unknown>, text: string): Promise<void> => {
+        const error = await rejection(call);
+        expect(error).to.have.property('code', 'WRONG_KIND');
+        expect(String(error)).to.include(text);
+      };
+      const { read, write } = redlock.readWriteLock('r');
+      const mutex = await redlock.mutex('r').acquire();
+      await wrong(read.acquire(), 'an exclusive lock');
+      await wrong(redlock.semaphore('r', 2).tryAcquire(), 'an exclusive lock');
+      await mutex.release();
+      const reader = await read.acquire();
+      await wrong(redlock.mutex('r').acquire(), 'no lock of this kind');
+      await wrong(redlock.semaphore('r', 2).acquire(), 'a read-write lock');
+      await reader.release();
+      const permit = await redlock.semaphore('r', 2).acquire();
+      await wrong(write.tryAcquire(), 'a semaphore');
+      await wrong(redlock.semaphore('r', 3).tryAcquire(), 'of 2 permits, and asked for as one of 3');
+      await wrong(
+        redlock.semaphore('r', 5).acquire({ waitMs: 50 }),
+        'of 2 permits, and asked for as one of 5',
+      );
+      const waits = redlock.semaphore('r', 3).acquire();
+      await ground.waiting(0);
+      await permit.release(); // the old ones drain
+      await (await waits).release();
+      await ground.nothingLeft();
+    });
+
+    it('renewal; a holder whose fields are gone hears of it by its signal, and the others stay', async () => {
+      const redlock = await ground.lock();
+      const { read } = redlock.readWriteLock('r');
+      const [one, other] = [
+        await read.acquire({ ttlMs: 900, renew: true }),
+        await read.acquire({ ttlMs: 900, renew: true }),
+      ];
+      await eventually(() => one.remainingMs() < 600);
+      await eventually(() => one.remainingMs() > 700);
+      for (const hand of ground.hands) await hand.hset('r', one.token, `w|${Date.now() + 60_000}|`);
+      expect(one.status).to.equal('held');
+      await eventually(() => one.remainingMs() > 700); // a writer's field is a reader's to have
+      for (const hand of ground.hands) await hand.del('r');
+      for (const hand of ground.hands) await hand.set('r', 'data', 'PX', 60_000);
+      await eventually(() => one.signal.aborted && other.signal.aborted);
+      expect(one.signal.reason).to.have.property('code', 'LOCK_LOST');
+    });
+
+    it('downgrade: readers come in, a writer does not; the fence stays; extend goes on', async () => {
+      const redlock = await ground.lock();
+      const writer = await redlock.readWriteLock('r').write.acquire();
+      const reader = (await ground.lock()).readWriteLock('r').read.acquire();
+      await ground.waiting(0);
+      const { fence } = writer;
+      expect(writer.mode).to.equal('write');
+      await writer.downgrade();
+      expect([writer.mode, writer.fence, writer.status]).to.deep.equal(['read', fence, 'held']);
+      await writer.downgrade();
+      await (await reader).release();
+      expect(await redlock.readWriteLock('r').write.tryAcquire()).to.equal(null);
+      await writer.extend();
+      await writer.release();
+      await ground.nothingLeft();
+      expect(await rejection(writer.downgrade())).to.have.property('code', 'NOT_HELD');
+    });
+
+    it('handle and adopt: a reader, a writer and permits go over to another instance', async () => {
+      const [here, there] = [await ground.lock(), await ground.lock()];
+      const leases: Lease[] = [
+        await here.readWriteLock('r').read.acquire(),
+        await here.semaphore('s', 3).acquire({ permits: 2 }),
+        await here.readWriteLock('t').write.acquire(),
+      ];
+      for (const lease of leases) {
+        const adopted = await there.adopt(JSON.parse(JSON.stringify(lease.handle())) as never); // as it travels
+        expect([adopted.status, adopted.fence]).to.deep.equal(['held', lease.fence]);
+        await adopted.extend();
+        await adopted.release();
+      }
+      await ground.nothingLeft();
+    });
+
+    it('inspect tells who holds it and who waits, and no token', async () => {
+      const redlock = await ground.lock();
+      const { read, write } = redlock.readWriteLock('r');
+      expect(await read.inspect()).to.include({ state: 'free', waiting: 0, writer: undefined });
+      const holders = [await read.acquire(), await read.acquire()];
+      const wait = (await ground.lock()).readWriteLock('r').write.acquire();
+      await ground.waiting(0);
+      const behind = (await ground.lock()).readWriteLock('r').read.acquire();
+      await ground.waiting(1);
+      const seen = await write.inspect();
+      expect([seen.state, seen.readers.length, seen.waiting]).to.deep.equal(['held', 2, 2]);
+      for (const node of seen.nodes) expect(node).to.have.nested.property('watch.wants', 'to write');
+      for (const { token } of holders) expect(JSON.stringify(seen)).not.to.include(token);
+      for (const holder of holders) await holder.release();
+      const writer = await wait;
+      expect((await read.inspect()).writer).to.be.a('string');
+      await writer.release();
+      await (await behind).release();
+      const permits = await redlock.semaphore('s', 3).acquire({ permits: 2 });
+      const { holders: held } = await redlock.semaphore('s', 3).inspect();
+      expect(held.map(({ slots }) => slots)).to.deep.equal([[0, 1]]);
+      await permits.release();
+    });
+
+    it('restart guard: quarantined masters give nothing, and a bootstrap lets them vote', async () => {
+      const redlock = await ground.lock({ ttlMs: 1_000, restartGuardMs: 60_000, waitMs: 0 });
+      for (const call of [
+        redlock.readWriteLock('r').read.acquire(),
+        redlock.readWriteLock('r').write.acquire(),
+        redlock.semaphore('s', 2).acquire(),
+      ])
+        expect(await rejection(call)).to.have.property('code', 'QUARANTINED');
+      await redlock.bootstrap({ force: true });
+      await (await redlock.readWriteLock('r').write.acquire()).release();
+      await (await redlock.semaphore('s', 2).acquire()).release();
+    });
+
+    if (nodes === 1) return; // the rest is about a minority
+
+    for (const fault of ['kill', 'freeze'] as const) {
+      it(`a minority (${fault}): holders stay, others come and go, k permits are still to be had (T-D6)`, async () => {
+        const redlock = await ground.lock({ nodeTimeoutMs: 100 });
+        const { read, write } = redlock.readWriteLock('r');
+        const reader = await read.acquire({ ttlMs: 2_000, renew: true });
+        const permit = await redlock.semaphore('s', 3).acquire();
+        const waiter = (await ground.lock()).readWriteLock('r').write;
+        const struck = ground.masters.list.slice(0, (nodes - 1) / 2);
+        const well = ground.hands.slice(struck.length);
+        for (const master of struck) await master[fault]();
+        const others = [await redlock.semaphore('s', 3).acquire(), await redlock.semaphore('s', 3).acquire()];
+        expect(await redlock.semaphore('s', 3).tryAcquire()).to.equal(null);
+        expect(await write.tryAcquire()).to.equal(null);
+        const wait = waiter.acquire();
+        await ground.waiting(0, well);
+        expect(reader.status).to.equal('held');
+        await permit.extend();
+        await reader.release();
+        await (await wait).release();
+        for (const lease of [permit, ...others]) await lease.release();
+        await ground.nothingLeft(well);
+        if (fault === 'freeze') for (const master of struck) await master.thaw();
+        if (fault === 'freeze') await ground.nothingLeft();
+      });
+    }
+
+    it('a reader is killed: a writer waits for its ttl, and no longer (T-D4)', async () => {
+      const dead = ground.program('hold-to-read', 'r', '1500');
+      await dead.says('held');
+      const wait = (await ground.lock()).readWriteLock('r').write.acquire();
+      const other = await (await ground.lock()).readWriteLock('s').read.acquire();
+      await eventually(async () => {
+        const watches = await Promise.all(ground.hands.map((hand) => hand.hexists('r', 'watch')));
+        return watches.filter((one) => one === 1).length > nodes / 2;
+      });
+      dead.kill();
+      const begun = performance.now();
+      await (await wait).release();
+      expect(performance.now() - begun).to.be.below(2_500);
+      await other.release();
+    });
+  });
+}
