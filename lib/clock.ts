@@ -3,7 +3,8 @@
  * that the same code runs in production, under a fake clock in the specs, and in a simulation.
  *
  * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the
- * masters go on expiring; `now()` therefore adds what the boot clock shows beyond it. Nothing here reads the wall clock.
+ * masters go on expiring; `now()` therefore adds what the boot clock shows beyond it. The wall clock is read by nothing but
+ * `systemWallClock`, for the one lock whose protocol is made of it.
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -25,6 +26,12 @@ export interface Clock {
   /** A cheaper reading that is never later than `now()`. For instants that a validity is measured *from*. */
   earliest(): number;
 }
+
+/** The time of day, in ms since 1970. It steps, and differs from machine to machine. */
+export type WallClock = () => number;
+
+/** For timestamp locks alone: what they keep on the server is an instant of this clock (the exception to rule 15). */
+export const systemWallClock: WallClock = () => Date.now();
 
 /** How long, in ms of running time, a suspension can go unnoticed by `recent()`: one step of the boot clock. */
 export const RECENT_MS = 10;

@@ -4,9 +4,12 @@
  * once and given to all of them. Anywhere else, each client writes for itself, as it does for all other commands.
  */
 
+/** What is sent without a script: a plain claim, and what a timestamp lock is made of. */
+export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del';
+
 /** A command as it goes out, one object for all masters. */
 export interface Command {
-  readonly name: 'set' | 'evalsha' | 'eval';
+  readonly name: PlainCommand | 'evalsha' | 'eval';
   readonly args: readonly string[];
   /** As it goes over the wire, once it was written out for one of them. */
   bytes?: Buffer;

@@ -3,7 +3,6 @@
  */
 import type { Cancelled } from './cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.js';
-import type { Node } from './node.js';
 import { isPermanent } from './server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from './quorum.js';
 
@@ -26,6 +25,12 @@ const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   late: 'VALIDITY_EXPIRED',
 };
 
+/** A master, as far as an error speaks of it. */
+export interface NamedNode {
+  readonly name: string;
+  readonly index: number;
+}
+
 /** What masters said, by their index. */
 export interface Answers {
   readonly outcomes: readonly (Outcome | undefined)[];
@@ -35,7 +40,7 @@ export interface Answers {
 export function roundError(
   failure: RoundFailure,
   round: Answers,
-  nodes: readonly Node[],
+  nodes: readonly NamedNode[],
   context: CallContext,
 ): RedlockError {
   const tally = tallyOf(round.outcomes, nodes);
@@ -83,7 +88,7 @@ export function cancelledError(
   why: Cancelled,
   context: CallContext,
   round: Answers | undefined,
-  nodes: readonly Node[],
+  nodes: readonly NamedNode[],
 ): RedlockError {
   const tally = round === undefined ? [] : tallyOf(round.outcomes, nodes);
   const names = nameResources(context.resources);
@@ -106,7 +111,10 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
 }
 
 /** Node by node what was said, for the caller. */
-export function tallyOf(outcomes: readonly (Outcome | undefined)[], nodes: readonly Node[]): NodeOutcome[] {
+export function tallyOf(
+  outcomes: readonly (Outcome | undefined)[],
+  nodes: readonly NamedNode[],
+): NodeOutcome[] {
   return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
 }
 
@@ -158,7 +166,7 @@ export function nameResources(resources: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-function describe(tally: readonly NodeOutcome[], nodes: readonly Node[]): string {
+function describe(tally: readonly NodeOutcome[], nodes: readonly NamedNode[]): string {
   const granted = tally.filter(({ outcome }) => outcome === 'granted').length;
   const parts = [`${granted} of ${nodes.length} masters granted, ${quorumOf(nodes.length)} needed`];
   for (const entry of tally) {

@@ -17,3 +17,14 @@ export {
 } from './options.js';
 export type { Master } from './connect.js';
 export type { RedisClient } from './transport.js';
+export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp-lock.js';
+export type { TimestampUnit } from './instant.js';
+export { TimestampLease } from './timestamp-lease.js';
+export {
+  type ResolvedTimestampOptions,
+  TIMESTAMP_DEFAULTS,
+  type TimestampAcquireOptions,
+  type TimestampLockOptions,
+  type TimestampMethod,
+  type TimestampTryOptions,
+} from './timestamp-options.js';

@@ -272,7 +272,7 @@ function resolveRetry(
 }
 
 /** The default stands for `undefined` only: null is a mistake, and 0 and '' are values. */
-function or<T>(given: T | undefined, fallback: T): T {
+export function or<T>(given: T | undefined, fallback: T): T {
   return given === undefined ? fallback : given;
 }
 
@@ -288,7 +288,8 @@ function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): vo
   }
 }
 
-function checkNames(what: string, given: object, known: readonly string[]): void {
+/** Refuses names that are no options here, with the one that may have been meant. */
+export function checkNames(what: string, given: object, known: readonly string[]): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw invalidArgument(what, given, 'an object');
   }
@@ -304,11 +305,12 @@ function checkNames(what: string, given: object, known: readonly string[]): void
   }
 }
 
-function isCount(value: unknown, least: number): value is number {
+/** A whole number from `least` on. */
+export function isCount(value: unknown, least: number): value is number {
   return Number.isSafeInteger(value) && Number(value) >= least;
 }
 
 /** Any AbortSignal, also of another realm or a polyfill. */
-function isSignal(value: unknown): value is AbortSignal {
+export function isSignal(value: unknown): value is AbortSignal {
   return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
 }

@@ -10,7 +10,7 @@
  *   `sendCommand`.
  */
 import { createHash } from 'node:crypto';
-import { type Command, type CommandSender, sharedSender } from './encoding.js';
+import { type Command, type CommandSender, type PlainCommand, sharedSender } from './encoding.js';
 import { invalidArgument } from './errors.js';
 import {
   type PushListener,
@@ -20,7 +20,7 @@ import {
   type Subscription,
 } from './subscription.js';
 
-export type { Command };
+export type { Command, PlainCommand };
 
 /**
  * `opening`: the client was never connected and is on its way; it gets up to the node timeout.
@@ -110,7 +110,15 @@ export class RedisTransport implements Transport {
     this.#sendShared = this.isCluster ? undefined : sharedSender(this.#client, this.keyPrefix);
     // ioredis types it as a function of the client that it is called on
     const builtin = (name: string): Builtin => client.createBuiltinCommand(name).string as Builtin;
-    this.#builtins = { set: builtin('set'), evalsha: builtin('evalsha'), eval: builtin('eval') };
+    this.#builtins = {
+      set: builtin('set'),
+      setnx: builtin('setnx'),
+      get: builtin('get'),
+      getset: builtin('getset'),
+      del: builtin('del'),
+      evalsha: builtin('evalsha'),
+      eval: builtin('eval'),
+    };
   }
 
   get state(): TransportState {

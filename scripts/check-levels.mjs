@@ -24,6 +24,9 @@ const LEVELS = [
     'scripts',
     'validity',
     'options',
+    'instant',
+    'timestamp-options',
+    'timestamp-scripts',
     'encoding',
     'subscription',
     'transport',
@@ -49,6 +52,8 @@ const LEVELS = [
     'watchers',
     'node',
     'unheard',
+    'timestamp-server',
+    'timestamp-methods',
   ],
   // 2: several masters
   [
@@ -72,17 +77,18 @@ const LEVELS = [
     'guard',
   ],
   // 3: what a holder has, and what an onlooker sees
-  ['inspection', 'handle', 'lease'],
+  ['inspection', 'handle', 'lease', 'timestamp-lease', 'timestamp-keeper', 'timestamp-lock'],
   // 4: the facade
   ['ground', 'redlock'],
   // 5: leases put to work
   [],
   // masters in memory, and the simulation
   [
-    'testing/entries',
     'testing/keyspace',
     'testing/channels',
     'testing/store',
+    'testing/timestamp-twins',
+    'testing/entries',
     'testing/queue-twins',
     'testing/twins',
     'testing/seeded',

@@ -1,11 +1,13 @@
 /** What a command consists of: each entry of a batch as the command that it would be alone. */
 import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, RELEASE, type Script, UNDO } from '../scripts.js';
 import { type Command, scriptDigest } from '../transport.js';
+import { isPlain } from './timestamp-twins.js';
 
 const DIGEST = scriptDigest(BATCH.source);
 
-export function isBatch({ name, args }: Command): boolean {
-  return name !== 'set' && (args[0] === DIGEST || args[0] === BATCH.source);
+export function isBatch(command: Command): boolean {
+  const { args } = command;
+  return !isPlain(command) && (args[0] === DIGEST || args[0] === BATCH.source);
 }
 
 /** The command itself, or the entries of a batch, in their order. */
@@ -102,14 +104,15 @@ function* unpacked({ name, args }: Command): Generator<Command> {
 }
 
 /** The locks that a command is about. */
-export function locksOf({ name, args }: Command): readonly string[] {
-  if (name === 'set') return args.slice(0, 1);
+export function locksOf(command: Command): readonly string[] {
+  const { args } = command;
+  if (isPlain(command)) return args.slice(0, 1);
   return args.slice(2, 2 + Number(args[1])).filter((key) => !key.startsWith('quorate:'));
 }
 
 /** The token that a command carries; undefined for one that is about no lock. */
 export function tokenOf(command: Command): string | undefined {
-  const { name, args } = command;
+  const { args } = command;
   if (locksOf(command).length === 0) return undefined;
-  return name === 'set' ? args[1] : args[2 + Number(args[1])];
+  return isPlain(command) ? args[1] : args[2 + Number(args[1])];
 }

@@ -296,7 +296,7 @@ export class SimulatedLink implements Transport {
 /** What a command is, in a few words; tokens of a simulation are no secrets. */
 function describeCommand(command: Command): string {
   const { name, args } = command;
-  if (name === 'set') return `SET ${args.join(' ')}`;
+  if (name !== 'eval' && name !== 'evalsha') return `${name.toUpperCase()} ${args.join(' ')}`;
   const count = Number(args[1]);
   const keys = args.slice(2, 2 + count).filter((key) => !key.startsWith('quorate:'));
   const whole = name === 'eval' ? ' (whole)' : '';

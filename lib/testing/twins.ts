@@ -24,11 +24,13 @@ import {
   VOUCH,
   YIELD,
 } from '../scripts.js';
+import { TIMESTAMP_SCRIPTS } from '../timestamp-scripts.js';
 import { type Command, scriptDigest } from '../transport.js';
 import { entriesOf } from './entries.js';
 import { FOREIGN } from './keyspace.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
 import type { Store } from './store.js';
+import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 
 /** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
@@ -47,15 +49,18 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [BOOTSTRAP, bootstrap],
   [HELLO, hello],
   [INSPECT, inspect],
+  ...TIMESTAMP_TWINS,
 ]);
 
-const BY_DIGEST = new Map(SCRIPTS.map((script) => [scriptDigest(script.source), script]));
-const BY_SOURCE = new Map(SCRIPTS.map((script) => [script.source, script]));
+const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
+const BY_DIGEST = new Map(ALL.map((script) => [scriptDigest(script.source), script]));
+const BY_SOURCE = new Map(ALL.map((script) => [script.source, script]));
 
 /** The script that a command runs, by digest or by source. */
-export function scriptOf({ name, args }: Command): Script | undefined {
+export function scriptOf(command: Command): Script | undefined {
+  const { name, args } = command;
   const [text = ''] = args;
-  return name === 'set' ? undefined : name === 'eval' ? BY_SOURCE.get(text) : BY_DIGEST.get(text);
+  return isPlain(command) ? undefined : name === 'eval' ? BY_SOURCE.get(text) : BY_DIGEST.get(text);
 }
 
 /** An error as a server sends it. */
@@ -68,7 +73,7 @@ export function serverError(message: string): Error {
 /** Carries a command out, and gives the reply. @throws the error that a server would send */
 export function execute(store: Store, cache: ScriptCache, command: Command): unknown {
   const { name, args } = command;
-  if (name === 'set') return set(store, args);
+  if (name !== 'eval' && name !== 'evalsha') return PLAIN_TWINS[name](store, args);
   const script = scriptOf(command);
   if (name === 'evalsha' && !cache.has(args[0] ?? '')) {
     throw serverError('NOSCRIPT No matching script. Please use EVAL.');
@@ -100,13 +105,6 @@ function inShort(script: Script, reply: unknown): unknown {
 function run(store: Store, script: Script, args: readonly string[]): unknown {
   const count = Number(args[1]);
   return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count));
-}
-
-/** SET key token PX ttl NX */
-function set(store: Store, [key = '', token = '', , ttl]: readonly string[]): unknown {
-  if (store.get(key) !== undefined) return null;
-  store.set(key, token, Number(ttl));
-  return 'OK';
 }
 
 type Reply = readonly [number, number, number];

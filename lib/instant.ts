@@ -1,0 +1,91 @@
+/**
+ * The instants that timestamp locks are made of: pure arithmetic, no clock is read here.
+ *
+ * A key holds the instant after which its lock may be taken over, in whole units of the wall clock (`now + ttl + 1`).
+ * An instant names nobody: two clients that claim within one unit with one ttl write the same. So whatever is decided by
+ * comparing instants is only as good as what else is known; each place says on what it relies.
+ */
+
+/** What programs on one key count in: all of them must count in the same. */
+export type TimestampUnit = 's' | 'ms';
+
+export const UNIT_MS: Readonly<Record<TimestampUnit, number>> = Object.freeze({ s: 1_000, ms: 1 });
+
+/** The instant to write, by the protocol: one unit more than the ttl, for what is cut off of `now`. */
+export function expiryInstant(wallMs: number, ttlMs: number, unit: TimestampUnit): number {
+  return Math.floor(wallMs / UNIT_MS[unit]) + Math.ceil(ttlMs / UNIT_MS[unit]) + 1;
+}
+
+/** Instants below this have run out, for a client whose clock may be ahead of the holder's by the margin. */
+export function expiredBelow(wallMs: number, marginMs: number, unit: TimestampUnit): number {
+  return Math.floor((wallMs - marginMs) / UNIT_MS[unit]);
+}
+
+/** How long the key may stay in Redis: as long as its instant, one unit more than the ttl. */
+export function keyLifeMs(ttlMs: number, unit: TimestampUnit): number {
+  return (Math.ceil(ttlMs / UNIT_MS[unit]) + 1) * UNIT_MS[unit];
+}
+
+/**
+ * No instant of our days is out of these bounds, so a number that is, was written in the other unit or is no instant. To
+ * take one over would be to take a lock that is held (1 790 000 000 read as milliseconds is 1970).
+ */
+export const INSTANT_BOUNDS = Object.freeze({
+  /** The year 5138, in seconds: above it, only milliseconds can be meant. */
+  mostSeconds: 1e11,
+  /** 1973 in seconds, a day of 1970 in ms: a number below it has run out in either unit. */
+  leastSeconds: 1e8,
+  mostMs: 1e14,
+});
+
+const SHAPE = /^\d+(?:\.\d+)?$/;
+
+/** The instant that a key's text stands for; undefined for what is none in this unit. Some programs write decimals. */
+export function readInstant(text: string, unit: TimestampUnit): number | undefined {
+  if (!SHAPE.test(text)) return undefined;
+  const { mostSeconds, leastSeconds, mostMs } = INSTANT_BOUNDS;
+  const instant = Number(text);
+  if (unit === 's') return instant < mostSeconds ? instant : undefined;
+  return instant < leastSeconds || (instant >= mostSeconds && instant < mostMs) ? instant : undefined;
+}
+
+/** The instants of one lease: what it wrote first, and the latest of what it wrote or tried to write. */
+export interface OwnInstants {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The longest that another's late GETSET counts as written over ours, in ms. */
+const OVERWRITE_MS = 1_000;
+
+/**
+ * A client that lost the race to take an expired lock over has written its own instant over the winner's, a round trip
+ * later; so what it wrote is a little off the winner's, to either side. Whoever took the lock *after* the winner wrote an
+ * instant that is later by more than a whole ttl. So with one ttl in the fleet, what is off by up to this is still the
+ * winner's own. In units.
+ */
+function overwriteUnits(ttlMs: number, unit: TimestampUnit): number {
+  return Math.floor(Math.min(OVERWRITE_MS, ttlMs / 2) / UNIT_MS[unit]);
+}
+
+/** What a lease takes for its own on the key, with what a loser may have left there. */
+export function withOverwrites(own: OwnInstants, ttlMs: number, unit: TimestampUnit): OwnInstants {
+  const units = overwriteUnits(ttlMs, unit);
+  return { from: own.from - units, to: own.to + units };
+}
+
+export function isWithin(instant: number, { from, to }: OwnInstants): boolean {
+  return instant >= from && instant <= to;
+}
+
+/** How long until the lock may be taken over, in ms; 0 when it may be now. */
+export function heldForMs(instant: number, wallMs: number, marginMs: number, unit: TimestampUnit): number {
+  // a claimant takes over when its clock, in whole units, is past the instant
+  const freeAtMs = (Math.floor(instant) + 1) * UNIT_MS[unit] + marginMs;
+  return Math.max(0, Math.ceil(freeAtMs - wallMs));
+}
+
+/** How long its own holder may go on, in ms: it gives up a margin before the first of the others could take over. */
+export function liveForMs(instant: number, wallMs: number, marginMs: number, unit: TimestampUnit): number {
+  return instant * UNIT_MS[unit] - marginMs - wallMs;
+}

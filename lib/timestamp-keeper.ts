@@ -1,0 +1,242 @@
+/**
+ * The steps of a timestamp lock on its server, each with its deadline: claim, extend, give back, look; and what their
+ * answers mean.
+ *
+ * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If it was
+ * granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given back.
+ */
+import type { Cancellation } from './cancellation.js';
+import type { Clock, Timers, WallClock } from './clock.js';
+import type { RedlockError } from './errors.js';
+import { type RoundFailure, roundError } from './failure.js';
+import { expiredBelow, expiryInstant, heldForMs, liveForMs, type OwnInstants } from './instant.js';
+import { GRANTED, type Outcome } from './quorum.js';
+import type { Random } from './random.js';
+import { isMisconfigured, toError } from './server-errors.js';
+import { type TimestampExtension, TimestampLease } from './timestamp-lease.js';
+import { type ClaimEnd, look, type Method, METHODS } from './timestamp-methods.js';
+import type { ResolvedTimestampOptions } from './timestamp-options.js';
+import { TimestampServer, Wanted } from './timestamp-server.js';
+import type { Transport } from './transport.js';
+
+/** What a timestamp lock stands on; specs and simulations bring their own. */
+export interface TimestampGround {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly wallMs: WallClock;
+}
+
+/** How one attempt ended. */
+export type TimestampAttempt =
+  | { readonly kind: 'granted'; readonly lease: TimestampLease }
+  | TimestampFailure
+  | { readonly kind: 'cancelled' };
+
+/** `freeInMs`: what is in the way will be gone by then, as far as is known. */
+export interface TimestampFailure {
+  readonly kind: 'failed';
+  readonly failure: RoundFailure;
+  readonly outcome: Outcome;
+  readonly freeInMs: number;
+}
+
+/** What one claim came to: an end, or an error of the server, the connection or the deadline. */
+type Claimed = ClaimEnd | { readonly kind: 'unknown'; readonly cause: Error };
+
+/** So many claims follow each other at once, in one attempt, where the key vanished or another was faster. */
+const TRIES_AT_ONCE = 3;
+
+export class TimestampKeeper {
+  readonly server: TimestampServer;
+  readonly #ground: TimestampGround;
+  readonly #options: ResolvedTimestampOptions;
+  readonly #method: Method;
+
+  constructor(ground: TimestampGround, options: ResolvedTimestampOptions) {
+    this.server = new TimestampServer(ground.transport);
+    this.#ground = ground;
+    this.#options = options;
+    this.#method = METHODS[options.method];
+  }
+
+  /** Claims once, or a few times at once where the answer says that the next claim may well succeed. */
+  async attempt(key: string, renew: boolean, cancellation: Cancellation): Promise<TimestampAttempt> {
+    for (let tries = 1; ; tries++) {
+      const sentAtMs = this.#ground.clock.now();
+      const claimed = await this.#claim(key, cancellation);
+      if (claimed.kind === 'held') {
+        const lease = this.#toLease(key, claimed.instant, sentAtMs, renew);
+        if (cancellation.cancelled === undefined && lease.status === 'held')
+          return { kind: 'granted', lease };
+        void lease.release();
+      }
+      if (cancellation.cancelled !== undefined) return { kind: 'cancelled' };
+      const isOpen = claimed.kind === 'vanished' || claimed.kind === 'outrun';
+      if (!isOpen || tries === TRIES_AT_ONCE) return this.#failed(claimed);
+    }
+  }
+
+  /** The instant that the key holds, how long until it may be taken over, or why there is none. */
+  async look(key: string): Promise<number | 'vanished' | 'foreign' | Error> {
+    try {
+      const seen = await this.#withDeadline(undefined, async (wanted) => {
+        await this.server.open(wanted);
+        return look(this.server, key, this.#options.unit);
+      });
+      return typeof seen === 'number' ? this.#heldForMs(seen) : seen;
+    } catch (error) {
+      return toError(error);
+    }
+  }
+
+  /** One claim, until its answer, the node timeout or the caller's signal; a grant that comes later is given back. */
+  async #claim(key: string, cancellation: Cancellation): Promise<Claimed> {
+    const { clockMarginMs, ttlMs, unit } = this.#options;
+    const { wallMs } = this.#ground;
+    let answer: Promise<ClaimEnd> | undefined;
+    try {
+      return await this.#withDeadline(cancellation, (wanted) => {
+        answer = this.server.open(wanted).then(() =>
+          this.#method.claim(this.server, key, {
+            unit,
+            ttlMs,
+            expiredBelow: expiredBelow(wallMs(), clockMarginMs, unit),
+            instant: () => expiryInstant(wallMs(), ttlMs, unit),
+            wanted,
+          }),
+        );
+        return answer;
+      });
+    } catch (error) {
+      answer?.then(
+        (end) => this.#giveBackLate(key, end),
+        () => undefined,
+      );
+      return { kind: 'unknown', cause: toError(error) };
+    }
+  }
+
+  #giveBackLate(key: string, end: ClaimEnd): void {
+    if (end.kind !== 'held') return;
+    const { instant } = end;
+    const { clockMarginMs, unit } = this.#options;
+    const isLive = (): boolean => liveForMs(instant, this.#ground.wallMs(), clockMarginMs, unit) > 0;
+    void this.#release(key, { from: instant, to: instant }, isLive);
+  }
+
+  #toLease(key: string, instant: number, sentAtMs: number, renew: boolean): TimestampLease {
+    const { clock, timers, wallMs } = this.#ground;
+    const { clockMarginMs, ttlMs, unit } = this.#options;
+    return new TimestampLease(
+      {
+        clock,
+        timers,
+        wallMs,
+        unit,
+        clockMarginMs,
+        extend: (own, next, forMs) => this.#extend(key, own, next, forMs),
+        release: (own, isLive) => this.#release(key, own, isLive),
+      },
+      { resource: key, instant, ttlMs, sentAtMs, renew },
+    );
+  }
+
+  #failed(claimed: Claimed): TimestampFailure {
+    switch (claimed.kind) {
+      case 'held':
+        return { kind: 'failed', failure: 'late', outcome: GRANTED, freeInMs: Infinity };
+      case 'taken':
+        return refusal('held', this.#heldForMs(claimed.instant));
+      case 'vanished':
+      case 'outrun':
+        return refusal('held', undefined);
+      case 'foreign':
+        return refusal('foreign', undefined);
+      case 'unknown':
+        return unknown(claimed.cause);
+    }
+  }
+
+  async #extend(key: string, own: OwnInstants, instant: number, forMs: number): Promise<TimestampExtension> {
+    const { ttlMs, unit } = this.#options;
+    const startedAtMs = this.#ground.clock.now();
+    try {
+      const isOwn = await this.#withDeadline(undefined, () =>
+        this.#method.extend(this.server, key, { unit, ttlMs, own, instant, forMs }),
+      );
+      return { kind: isOwn ? 'extended' : 'refused' };
+    } catch (error) {
+      return { kind: 'failed', error: this.#extensionError(key, toError(error), startedAtMs) };
+    }
+  }
+
+  #extensionError(key: string, cause: Error, startedAtMs: number): RedlockError {
+    const { failure, outcome } = unknown(cause);
+    const elapsedMs = Math.round(this.#ground.clock.now() - startedAtMs);
+    const context = { resources: [key], attempts: 1, elapsedMs };
+    return roundError(failure, { outcomes: [outcome] }, [this.server], context);
+  }
+
+  /** Never rejects: what cannot be given back stays until its instant. */
+  async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
+    const { ttlMs, unit } = this.#options;
+    const done = this.#withDeadline(undefined, () =>
+      this.#method.release(this.server, key, { unit, ttlMs, own, isLive }),
+    );
+    await done.catch(() => undefined);
+  }
+
+  #heldForMs(instant: number): number {
+    const { clockMarginMs, unit } = this.#options;
+    return heldForMs(instant, this.#ground.wallMs(), clockMarginMs, unit);
+  }
+
+  /** Rejects when the node timeout is over, or when the caller's wait was ended from outside. */
+  #withDeadline<T>(cancellation: Cancellation | undefined, step: (wanted: Wanted) => Promise<T>): Promise<T> {
+    const { nodeTimeoutMs } = this.#options;
+    const wanted = new Wanted();
+    return new Promise<T>((resolve, reject) => {
+      const end = (): void => {
+        timer.cancel();
+        if (cancellation !== undefined) cancellation.onCancel = undefined;
+      };
+      const giveUp = (why: string): void => {
+        end();
+        reject(new Error(why));
+        wanted.end();
+      };
+      const timer = this.#ground.timers.deadline(nodeTimeoutMs, () =>
+        giveUp(`no reply within ${nodeTimeoutMs} ms`),
+      );
+      if (cancellation !== undefined) cancellation.onCancel = () => giveUp('the caller stopped waiting');
+      step(wanted).then(
+        (value) => {
+          if (wanted.isWanted) end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (wanted.isWanted) end();
+          reject(toError(error));
+        },
+      );
+    });
+  }
+}
+
+function refusal(failure: 'held' | 'foreign', remainingMs: number | undefined): TimestampFailure {
+  const outcome = {
+    kind: 'refused',
+    remainingMs,
+    isForeign: failure === 'foreign',
+    isStranger: true,
+  } as const;
+  return { kind: 'failed', failure, outcome, freeInMs: remainingMs ?? Infinity };
+}
+
+function unknown(cause: Error): TimestampFailure {
+  const failure = isMisconfigured(cause) ? 'misconfigured' : 'unknown';
+  const outcome = { kind: 'unknown', cause, isMisconfigured: failure === 'misconfigured' } as const;
+  return { kind: 'failed', failure, outcome, freeInMs: Infinity };
+}

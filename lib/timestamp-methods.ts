@@ -1,0 +1,160 @@
+/**
+ * The two ways to do what a timestamp lock does: by one script a step, and by plain commands.
+ *
+ * What plain commands cannot do. A claim is safe: `GETSET` says what it replaced. An extension by `GETSET` is, too: if
+ * what it replaced is another's, that one's lock lasts longer, and nobody takes it early. A release is not: nothing
+ * deletes a key only if it holds a given text (`WATCH` would, on a connection of its own where nobody else ends the
+ * watch). It looks, and deletes at once if the lease still has time; a `DEL` that is on its way for longer than that
+ * deletes another's lock.
+ */
+import {
+  isWithin,
+  keyLifeMs,
+  type OwnInstants,
+  readInstant,
+  type TimestampUnit,
+  withOverwrites,
+} from './instant.js';
+import { toError } from './server-errors.js';
+import type { TimestampMethod } from './timestamp-options.js';
+import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from './timestamp-scripts.js';
+import type { TimestampServer, Wanted } from './timestamp-server.js';
+
+/** How a claim ended, in the order of the codes of the script. */
+export type ClaimEnd =
+  | { readonly kind: 'held'; readonly instant: number }
+  /** The key was gone again: try again at once. */
+  | { readonly kind: 'vanished' }
+  | { readonly kind: 'taken'; readonly instant: number }
+  /** Another was faster to take an expired lock over: try again at once. */
+  | { readonly kind: 'outrun' }
+  /** The key holds no instant of this unit. */
+  | { readonly kind: 'foreign' };
+
+/** What a claim is made with. */
+export interface ClaimTerms {
+  readonly unit: TimestampUnit;
+  readonly ttlMs: number;
+  /** Instants below this have run out. */
+  readonly expiredBelow: number;
+  /** The instant to write, if it is written now. */
+  readonly instant: () => number;
+  /** Who waits for it: once nobody does, it goes no step further. */
+  readonly wanted: Wanted;
+}
+
+/** What an extension is made with. */
+export interface ExtendTerms {
+  readonly unit: TimestampUnit;
+  /** Of the lease, which says what else counts as its own. */
+  readonly ttlMs: number;
+  readonly own: OwnInstants;
+  /** The instant to write, and how much longer the lease lives then. */
+  readonly instant: number;
+  readonly forMs: number;
+}
+
+/** What a release is made with. */
+export interface ReleaseTerms {
+  readonly unit: TimestampUnit;
+  readonly ttlMs: number;
+  readonly own: OwnInstants;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
+}
+
+/** One way to do it. Each step rejects where the server gave no clear answer. */
+export interface Method {
+  claim(server: TimestampServer, key: string, terms: ClaimTerms): Promise<ClaimEnd>;
+  /** @returns false where the key is not the lease's own any more */
+  extend(server: TimestampServer, key: string, terms: ExtendTerms): Promise<boolean>;
+  release(server: TimestampServer, key: string, terms: ReleaseTerms): Promise<void>;
+}
+
+const byScript: Method = {
+  async claim(server, key, terms) {
+    const instant = terms.instant();
+    const life = keyLifeMs(terms.ttlMs, terms.unit);
+    const reply = await server.run(TIMESTAMP_CLAIM, key, instant, terms.expiredBelow, life, terms.unit);
+    return readClaim(reply, instant, terms.unit);
+  },
+
+  async extend(server, key, { unit, ttlMs, own, instant, forMs }) {
+    const { from, to } = withOverwrites(own, ttlMs, unit);
+    return (await server.run(TIMESTAMP_EXTEND, key, from, to, instant, keyLifeMs(forMs, unit))) === 1;
+  },
+
+  async release(server, key, { unit, ttlMs, own }) {
+    const { from, to } = withOverwrites(own, ttlMs, unit);
+    await server.run(TIMESTAMP_RELEASE, key, from, to);
+  },
+};
+
+function readClaim(reply: unknown, own: number, unit: TimestampUnit): ClaimEnd {
+  const [code, text] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  switch (code) {
+    case 0:
+      return { kind: 'held', instant: own };
+    case 1:
+      return { kind: 'vanished' };
+    case 2:
+      return { kind: 'taken', instant: readInstant(String(text), unit) ?? 0 };
+    case 3:
+      return { kind: 'outrun' };
+    case 4:
+      return { kind: 'foreign' };
+    default:
+      throw new Error('a reply that no server gives to this request');
+  }
+}
+
+const byCommands: Method = {
+  async claim(server, key, { unit, expiredBelow, instant, wanted }) {
+    const first = instant();
+    if ((await server.send('setnx', key, String(first))) === 1) return { kind: 'held', instant: first };
+    const seen = wanted.isWanted ? await look(server, key, unit) : 'vanished';
+    if (typeof seen !== 'number') return { kind: seen };
+    if (seen >= expiredBelow) return { kind: 'taken', instant: seen };
+    if (!wanted.isWanted) return { kind: 'vanished' };
+    const second = instant(); // an older one, written over that of a faster client, would end its lock early
+    const text = await server.send('getset', key, String(second));
+    // of all who saw it expired, the first one replaced what had run out; and a key that was gone again was free
+    const before = typeof text === 'string' ? readInstant(text, unit) : undefined;
+    return before === undefined || before < expiredBelow
+      ? { kind: 'held', instant: second }
+      : { kind: 'outrun' };
+  },
+
+  async extend(server, key, { unit, ttlMs, own, instant }) {
+    const ours = withOverwrites(own, ttlMs, unit);
+    const seen = await look(server, key, unit);
+    if (typeof seen !== 'number' || !isWithin(seen, ours)) return false;
+    if (seen >= instant) return true; // never shortened
+    const text = await server.send('getset', key, String(instant));
+    const before = typeof text === 'string' ? readInstant(text, unit) : undefined;
+    return before !== undefined && isWithin(before, ours);
+  },
+
+  async release(server, key, { unit, ttlMs, own, isLive }) {
+    const seen = await look(server, key, unit);
+    if (typeof seen !== 'number' || !isWithin(seen, withOverwrites(own, ttlMs, unit))) return;
+    if (isLive()) await server.send('del', key);
+  },
+};
+
+/** The instant that a key holds, or why there is none. */
+export async function look(
+  server: TimestampServer,
+  key: string,
+  unit: TimestampUnit,
+): Promise<number | 'vanished' | 'foreign'> {
+  try {
+    const text = await server.send('get', key);
+    return typeof text === 'string' ? (readInstant(text, unit) ?? 'foreign') : 'vanished';
+  } catch (error) {
+    if (toError(error).message.startsWith('WRONGTYPE')) return 'foreign';
+    throw error;
+  }
+}
+
+export const METHODS: Readonly<Record<TimestampMethod, Method>> = { script: byScript, commands: byCommands };

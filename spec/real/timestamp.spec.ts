@@ -1,0 +1,124 @@
+/**
+ * Timestamp locks beside programs in other languages, on one real server: each excludes the others and is excluded by
+ * them. The programs are in spec/support/timestamp.
+ */
+import { expect } from 'chai';
+import { TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
+import { COUNTER, LANGUAGES, type Language, OldProgram } from '../support/old-program.js';
+import { byHand } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+import { oneServer } from '../support/server.js';
+
+const KEY = 'lock.invoice';
+const METHODS = ['script', 'commands'] as const;
+/** The seconds of the C++, PHP and Python texts, and the milliseconds of the Java one. */
+const UNITS = ['s', 'ms'] as const;
+
+describe('timestamp locks beside programs of other languages', function () {
+  this.timeout(20_000);
+  const server = oneServer();
+  const programs: OldProgram[] = [];
+  const port = (): number => server.redis.options.port ?? 0;
+  afterEach(async () => {
+    await Promise.all(programs.splice(0).map((program) => program.kill()));
+  });
+
+  async function start(
+    language: Language,
+    unit: 's' | 'ms',
+    options: { ttlMs?: number; pollMs?: number } = {},
+  ): Promise<OldProgram> {
+    const program = await OldProgram.start(language, {
+      port: port(),
+      key: KEY,
+      unit,
+      ttlMs: 60_000,
+      ...options,
+    });
+    programs.push(program);
+    return program;
+  }
+
+  function ours(options: TimestampLockOptions): TimestampLock {
+    return new TimestampLock(server.redis, { pollMs: 5, ...options });
+  }
+
+  for (const unit of UNITS) {
+    for (const method of METHODS) {
+      for (const language of LANGUAGES) {
+        it(`${language}, ${unit}, ${method}: who holds it keeps the other out, both ways`, async () => {
+          const other = await start(language, unit);
+          const lock = ours({ unit, method });
+          const lease = await lock.acquire(KEY);
+          expect(await other.tell('try')).to.equal('taken');
+          await lease.release();
+          expect(await server.redis.exists(KEY)).to.equal(0);
+
+          expect(await other.tell('try')).to.match(/^held \d+$/);
+          expect(await lock.tryAcquire(KEY)).to.equal(null);
+          expect((await rejection(lock.acquire(KEY, { waitMs: 20 }))).code).to.equal('LOCK_TAKEN');
+          expect(await other.tell('release')).to.equal('released');
+          const again = await lock.acquire(KEY);
+          expect(again.status).to.equal('held');
+          await again.release();
+        });
+      }
+
+      it(`${unit}, ${method}: the key holds the instant that the others write, ${method === 'script' ? 'and goes with it' : 'for ever'}`, async () => {
+        const program = await start('python3', unit);
+        const lock = ours({ unit, method });
+        await program.tell('acquire');
+        await program.tell('release');
+        const beforeMs = Date.now();
+        await lock.acquire(KEY);
+        const afterMs = Date.now();
+        const unitMs = unit === 's' ? 1_000 : 1;
+        const instant = Number(await server.redis.get(KEY));
+        expect(instant).to.be.at.least(Math.floor(beforeMs / unitMs) + 60_000 / unitMs + 1);
+        expect(instant).to.be.at.most(Math.floor(afterMs / unitMs) + 60_000 / unitMs + 1);
+        const ttlMs = await server.redis.pttl(KEY);
+        if (method === 'commands') expect(ttlMs).to.equal(-1);
+        else expect(ttlMs).to.be.within(50_000, 60_000 + unitMs);
+      });
+    }
+  }
+
+  const LEFT_BEHIND = [
+    ['python3', 's', 'commands', 1_000],
+    ['perl', 'ms', 'script', 300],
+    ['python3', 'ms', 'commands', 300],
+  ] as const;
+  for (const [language, unit, method, ttlMs] of LEFT_BEHIND) {
+    it(`${language}, ${unit}, ${method}: a holder that died is taken over when its instant is past, not before`, async () => {
+      const dead = await start(language, unit, { ttlMs });
+      const instant = Number((await dead.tell('acquire')).split(' ')[1]);
+      await dead.kill();
+      const lease = await ours({ unit, method, ttlMs, clockMarginMs: 0 }).acquire(KEY);
+      expect(lease.status).to.equal('held');
+      expect(Date.now()).to.be.at.least((instant + 1) * (unit === 's' ? 1_000 : 1));
+    });
+  }
+
+  for (const unit of UNITS) {
+    it(`${unit}: python3, perl, and ours in both ways, 4 × 40 turns on a counter that only the lock protects`, async () => {
+      const old = await Promise.all(LANGUAGES.map((language) => start(language, unit, { pollMs: 2 })));
+      const clients = METHODS.map(() => byHand(port()));
+      const turns = METHODS.map(async (method, i) => {
+        const redis = clients[i] ?? server.redis;
+        const lock = new TimestampLock(redis, { unit, method, pollMs: 2, waitMs: 15_000 });
+        for (let turn = 0; turn < 40; turn++) {
+          await lock.using(KEY, { renew: false }, async () => {
+            await redis.set(COUNTER, Number(await redis.get(COUNTER)) + 1);
+          });
+        }
+      });
+      try {
+        await Promise.all([...old.map((program) => program.tell('add 40')), ...turns]);
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+      expect(await server.redis.get(COUNTER)).to.equal('160');
+      expect(await server.redis.exists(KEY)).to.equal(0);
+    });
+  }
+});
