@@ -13,7 +13,7 @@ import { expiredBelow, expiryInstant, heldForMs, liveForMs, type OwnInstants } f
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Random } from './random.js';
 import { isMisconfigured, toError } from './server-errors.js';
-import { type TimestampExtension, TimestampLease } from './timestamp-lease.js';
+import { type ExtensionStep, type TimestampExtension, TimestampLease } from './timestamp-lease.js';
 import { type ClaimEnd, look, type Method, METHODS } from './timestamp-methods.js';
 import type { ResolvedTimestampOptions } from './timestamp-options.js';
 import { TimestampServer, Wanted } from './timestamp-server.js';
@@ -136,7 +136,7 @@ export class TimestampKeeper {
         wallMs,
         unit,
         clockMarginMs,
-        extend: (own, next, forMs) => this.#extend(key, own, next, forMs),
+        extend: (own, step) => this.#extend(key, own, step),
         release: (own, isLive) => this.#release(key, own, isLive),
       },
       { resource: key, instant, ttlMs, sentAtMs, renew },
@@ -159,12 +159,12 @@ export class TimestampKeeper {
     }
   }
 
-  async #extend(key: string, own: OwnInstants, instant: number, forMs: number): Promise<TimestampExtension> {
+  async #extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
     const { ttlMs, unit } = this.#options;
     const startedAtMs = this.#ground.clock.now();
     try {
       const isOwn = await this.#withDeadline(undefined, () =>
-        this.#method.extend(this.server, key, { unit, ttlMs, own, instant, forMs }),
+        this.#method.extend(this.server, key, { unit, ttlMs, own, ...step }),
       );
       return { kind: isOwn ? 'extended' : 'refused' };
     } catch (error) {

@@ -19,6 +19,14 @@ export type TimestampExtension =
   /** The server gave no clear answer: it may have been done. */
   | { readonly kind: 'failed'; readonly error: RedlockError };
 
+/** What an extension writes, and for how long it makes the lease live. */
+export interface ExtensionStep {
+  readonly instant: number;
+  readonly forMs: number;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
+}
+
 /** What a lease needs of its lock. */
 export interface TimestampLeaseGround {
   readonly clock: Clock;
@@ -26,7 +34,7 @@ export interface TimestampLeaseGround {
   readonly wallMs: WallClock;
   readonly unit: TimestampUnit;
   readonly clockMarginMs: number;
-  extend(own: OwnInstants, instant: number, forMs: number): Promise<TimestampExtension>;
+  extend(own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension>;
   /** Never rejects. */
   release(own: OwnInstants, isLive: () => boolean): Promise<void>;
 }
@@ -179,7 +187,7 @@ export class TimestampLease {
     const { clock, clockMarginMs, unit, wallMs } = this.#ground;
     const untilMs = clock.now() + forMs - clockMarginMs;
     const instant = expiryInstant(wallMs(), forMs, unit);
-    const order = this.#ground.extend(this.#own, instant, forMs);
+    const order = this.#ground.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;

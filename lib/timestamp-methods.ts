@@ -52,6 +52,8 @@ export interface ExtendTerms {
   /** The instant to write, and how much longer the lease lives then. */
   readonly instant: number;
   readonly forMs: number;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
 }
 
 /** What a release is made with. */
@@ -125,13 +127,17 @@ const byCommands: Method = {
       : { kind: 'outrun' };
   },
 
-  async extend(server, key, { unit, ttlMs, own, instant }) {
+  async extend(server, key, { unit, ttlMs, own, instant, isLive }) {
     const ours = withOverwrites(own, ttlMs, unit);
     const seen = await look(server, key, unit);
-    if (typeof seen !== 'number' || !isWithin(seen, ours)) return false;
+    if (typeof seen !== 'number' || !isWithin(seen, ours) || !isLive()) return false;
     if (seen >= instant) return true; // never shortened
     const text = await server.send('getset', key, String(instant));
-    const before = typeof text === 'string' ? readInstant(text, unit) : undefined;
+    if (typeof text !== 'string') {
+      await server.send('del', key); // somebody deleted it: now it is nobody's, and must not stay
+      return false;
+    }
+    const before = readInstant(text, unit);
     return before !== undefined && isWithin(before, ours);
   },
 

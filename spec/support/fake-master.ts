@@ -8,6 +8,7 @@ import { entriesOf } from '../../lib/testing/entries.js';
 import { FOREIGN, Keyspace } from '../../lib/testing/keyspace.js';
 import type { Store } from '../../lib/testing/store.js';
 import { execute, serverError } from '../../lib/testing/twins.js';
+import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp-scripts.js';
 import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
 import type { FakeTime } from './fake-time.js';
 
@@ -21,6 +22,8 @@ interface InFlight {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: Error) => void;
 }
+
+const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
 
 /** What the wall clocks of all masters show at instant 0, in µs; a spec moves one by `clockAheadUs`. */
 const WALL_US = 1_790_000_000_000_000;
@@ -53,7 +56,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   /** False: its user has no right to publish. */
   mayPublish = true;
   readonly #time: FakeTime;
-  readonly #known = new Set(SCRIPTS.map(({ source }) => scriptDigest(source)));
+  readonly #known = new Set(ALL.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
   #held: InFlight[] = [];
 
@@ -147,7 +150,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   /** Whether scripts are known without being sent whole first; false is what SCRIPT FLUSH leaves. */
   set knowsScripts(knows: boolean) {
     this.#known.clear();
-    if (knows) for (const { source } of SCRIPTS) this.#known.add(scriptDigest(source));
+    if (knows) for (const { source } of ALL) this.#known.add(scriptDigest(source));
   }
 
   /** The locks that are there: what stands beside them is not counted. */
