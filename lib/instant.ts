@@ -58,20 +58,28 @@ export interface OwnInstants {
 /** The longest that another's late GETSET counts as written over ours, in ms. */
 const OVERWRITE_MS = 1_000;
 
-/**
- * A client that lost the race to take an expired lock over has written its own instant over the winner's, a round trip
- * later; so what it wrote is a little off the winner's, to either side. Whoever took the lock *after* the winner wrote an
- * instant that is later by more than a whole ttl. So with one ttl in the fleet, what is off by up to this is still the
- * winner's own. In units.
- */
-function overwriteUnits(ttlMs: number, unit: TimestampUnit): number {
-  return Math.floor(Math.min(OVERWRITE_MS, ttlMs / 2) / UNIT_MS[unit]);
+/** What all programs on a key have to agree on. */
+export interface Agreement {
+  readonly unit: TimestampUnit;
+  readonly ttlMs: number;
+  /** How far wall clocks may be apart. */
+  readonly clockMarginMs: number;
 }
 
-/** What a lease takes for its own on the key, with what a loser may have left there. */
-export function withOverwrites(own: OwnInstants, ttlMs: number, unit: TimestampUnit): OwnInstants {
-  const units = overwriteUnits(ttlMs, unit);
-  return { from: own.from - units, to: own.to + units };
+/**
+ * What a lease takes for its own on the key.
+ *
+ * A client that lost the race to take an expired lock over has written its own instant over the winner's, a round trip
+ * later: a little off, to either side. And an extension without an answer may have been written or not. But whoever took
+ * the lock *after* this lease did so when it was over (by its instant, or as the key ran out in Redis), and wrote an
+ * instant that is later by a ttl, less what clocks are apart. So with one ttl in the fleet, nothing up to there is a
+ * successor's, however late the comparison is made.
+ */
+export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: Agreement): OwnInstants {
+  const units = (ms: number): number => Math.ceil(ms / UNIT_MS[unit]);
+  const off = Math.floor(Math.min(OVERWRITE_MS, ttlMs / 2) / UNIT_MS[unit]);
+  const last = own.from + Math.max(0, units(ttlMs) - units(clockMarginMs));
+  return { from: own.from - off, to: Math.min(own.to + off, last) };
 }
 
 export function isWithin(instant: number, { from, to }: OwnInstants): boolean {

@@ -9,7 +9,14 @@ import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers, WallClock } from './clock.js';
 import type { RedlockError } from './errors.js';
 import { type RoundFailure, roundError } from './failure.js';
-import { expiredBelow, expiryInstant, heldForMs, liveForMs, type OwnInstants } from './instant.js';
+import {
+  type Agreement,
+  expiredBelow,
+  expiryInstant,
+  heldForMs,
+  liveForMs,
+  type OwnInstants,
+} from './instant.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Random } from './random.js';
 import { isMisconfigured, toError } from './server-errors.js';
@@ -160,11 +167,10 @@ export class TimestampKeeper {
   }
 
   async #extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
-    const { ttlMs, unit } = this.#options;
     const startedAtMs = this.#ground.clock.now();
     try {
       const isOwn = await this.#withDeadline(undefined, () =>
-        this.#method.extend(this.server, key, { unit, ttlMs, own, ...step }),
+        this.#method.extend(this.server, key, { ...agreementOf(this.#options), own, ...step }),
       );
       return { kind: isOwn ? 'extended' : 'refused' };
     } catch (error) {
@@ -181,9 +187,8 @@ export class TimestampKeeper {
 
   /** Never rejects: what cannot be given back stays until its instant. */
   async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
-    const { ttlMs, unit } = this.#options;
     const done = this.#withDeadline(undefined, () =>
-      this.#method.release(this.server, key, { unit, ttlMs, own, isLive }),
+      this.#method.release(this.server, key, { ...agreementOf(this.#options), own, isLive }),
     );
     await done.catch(() => undefined);
   }
@@ -223,6 +228,10 @@ export class TimestampKeeper {
       );
     });
   }
+}
+
+function agreementOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions): Agreement {
+  return { unit, ttlMs, clockMarginMs };
 }
 
 function refusal(failure: 'held' | 'foreign', remainingMs: number | undefined): TimestampFailure {

@@ -104,6 +104,11 @@ export class TimestampLease {
     if (renew) this.#arm();
   }
 
+  /** @internal Does its holder believe in it? For onlookers that must not disturb. */
+  get isValid(): boolean {
+    return this.#state === HELD && this.#leftMs() > 0;
+  }
+
   /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
     this.#check();

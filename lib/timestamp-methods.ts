@@ -8,12 +8,13 @@
  * deletes another's lock.
  */
 import {
+  type Agreement,
   isWithin,
   keyLifeMs,
   type OwnInstants,
   readInstant,
   type TimestampUnit,
-  withOverwrites,
+  ownRange,
 } from './instant.js';
 import { toError } from './server-errors.js';
 import type { TimestampMethod } from './timestamp-options.js';
@@ -44,10 +45,7 @@ export interface ClaimTerms {
 }
 
 /** What an extension is made with. */
-export interface ExtendTerms {
-  readonly unit: TimestampUnit;
-  /** Of the lease, which says what else counts as its own. */
-  readonly ttlMs: number;
+export interface ExtendTerms extends Agreement {
   readonly own: OwnInstants;
   /** The instant to write, and how much longer the lease lives then. */
   readonly instant: number;
@@ -57,9 +55,7 @@ export interface ExtendTerms {
 }
 
 /** What a release is made with. */
-export interface ReleaseTerms {
-  readonly unit: TimestampUnit;
-  readonly ttlMs: number;
+export interface ReleaseTerms extends Agreement {
   readonly own: OwnInstants;
   /** Has the lease still time, by both clocks? */
   readonly isLive: () => boolean;
@@ -81,13 +77,14 @@ const byScript: Method = {
     return readClaim(reply, instant, terms.unit);
   },
 
-  async extend(server, key, { unit, ttlMs, own, instant, forMs }) {
-    const { from, to } = withOverwrites(own, ttlMs, unit);
-    return (await server.run(TIMESTAMP_EXTEND, key, from, to, instant, keyLifeMs(forMs, unit))) === 1;
+  async extend(server, key, { own, instant, forMs, ...agreement }) {
+    const { from, to } = ownRange(own, agreement);
+    const life = keyLifeMs(forMs, agreement.unit);
+    return (await server.run(TIMESTAMP_EXTEND, key, from, to, instant, life)) === 1;
   },
 
-  async release(server, key, { unit, ttlMs, own }) {
-    const { from, to } = withOverwrites(own, ttlMs, unit);
+  async release(server, key, { own, ...agreement }) {
+    const { from, to } = ownRange(own, agreement);
     await server.run(TIMESTAMP_RELEASE, key, from, to);
   },
 };
@@ -127,9 +124,9 @@ const byCommands: Method = {
       : { kind: 'outrun' };
   },
 
-  async extend(server, key, { unit, ttlMs, own, instant, isLive }) {
-    const ours = withOverwrites(own, ttlMs, unit);
-    const seen = await look(server, key, unit);
+  async extend(server, key, { own, instant, isLive, ...agreement }) {
+    const ours = ownRange(own, agreement);
+    const seen = await look(server, key, agreement.unit);
     if (typeof seen !== 'number' || !isWithin(seen, ours) || !isLive()) return false;
     if (seen >= instant) return true; // never shortened
     const text = await server.send('getset', key, String(instant));
@@ -137,13 +134,13 @@ const byCommands: Method = {
       await server.send('del', key); // somebody deleted it: now it is nobody's, and must not stay
       return false;
     }
-    const before = readInstant(text, unit);
+    const before = readInstant(text, agreement.unit);
     return before !== undefined && isWithin(before, ours);
   },
 
-  async release(server, key, { unit, ttlMs, own, isLive }) {
-    const seen = await look(server, key, unit);
-    if (typeof seen !== 'number' || !isWithin(seen, withOverwrites(own, ttlMs, unit))) return;
+  async release(server, key, { own, isLive, ...agreement }) {
+    const seen = await look(server, key, agreement.unit);
+    if (typeof seen !== 'number' || !isWithin(seen, ownRange(own, agreement))) return;
     if (isLive()) await server.send('del', key);
   },
 };

@@ -105,6 +105,7 @@ const LEVELS = [
     'testing/worker',
     'testing/turns',
     'testing/simulation',
+    'testing/timestamp-simulation',
     'testing/shrink',
     'testing/timeline',
     'testing/memory-masters',

@@ -7,7 +7,7 @@ import { shrink } from '../lib/testing/shrink.js';
 import { simulate, type SimulationOptions, type SimulationReport } from '../lib/testing/simulation.js';
 import { timeline } from '../lib/testing/timeline.js';
 import { parseOptions, type SimulateOptions, USAGE } from './simulation/options.js';
-import { proveBeyond, proveSameness, proveVariants } from './simulation/proof.js';
+import { proveBeyond, proveSameness, proveTimestamps, proveVariants } from './simulation/proof.js';
 import { Tally } from './simulation/tally.js';
 
 const PROGRESS_EVERY_MS = 10_000;
@@ -132,6 +132,7 @@ async function ci({ seeds, fresh: count, run }: SimulateOptions): Promise<number
   const failures = [
     ...(await proveSameness(7, say)),
     ...(await proveBeyond(say)),
+    ...(await proveTimestamps(say)),
     ...(await proveVariants('', say)),
   ];
   return Math.max(runs, tell(failures));

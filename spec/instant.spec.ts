@@ -7,7 +7,7 @@ import {
   keyLifeMs,
   liveForMs,
   readInstant,
-  withOverwrites,
+  ownRange,
 } from '../lib/instant.js';
 
 const NOW = 1_790_000_000_000;
@@ -79,13 +79,16 @@ describe('instant: what a timestamp lock writes and reads', () => {
 
   it("what is off by a second at most is a loser's GETSET; what is off by half a ttl is not", () => {
     const own = { from: 1_790_000_061, to: 1_790_000_061 };
-    expect(withOverwrites(own, 60_000, 's')).to.deep.equal({ from: 1_790_000_060, to: 1_790_000_062 });
-    expect(withOverwrites(own, 1_000, 's')).to.deep.equal(own);
-    expect(withOverwrites(own, 2_000, 's').to).to.equal(1_790_000_062);
-    expect(withOverwrites({ from: NOW, to: NOW + 9 }, 500, 'ms')).to.deep.equal({
-      from: NOW - 250,
-      to: NOW + 259,
-    });
+    const minute = { unit: 's', ttlMs: 60_000, clockMarginMs: 100 } as const;
+    expect(ownRange(own, minute)).to.deep.equal({ from: 1_790_000_060, to: 1_790_000_062 });
+    expect(ownRange(own, { ...minute, ttlMs: 1_000 })).to.deep.equal(own);
+    const short = { unit: 'ms', ttlMs: 500, clockMarginMs: 100 } as const;
+    expect(ownRange({ from: NOW, to: NOW + 9 }, short)).to.deep.equal({ from: NOW - 250, to: NOW + 259 });
+    // an extension without an answer: what may be a successor's is not its own
+    const extended = { from: 1_790_000_061, to: 1_790_000_119 };
+    expect(ownRange(extended, minute).to).to.equal(1_790_000_120);
+    expect(ownRange({ ...extended, to: 1_790_000_120 }, minute).to).to.equal(1_790_000_120);
+    expect(ownRange({ from: NOW, to: NOW + 499 }, short).to).to.equal(NOW + 400);
     expect(isWithin(5, { from: 5, to: 5 })).to.equal(true);
     expect(isWithin(6, { from: 5, to: 5 })).to.equal(false);
   });

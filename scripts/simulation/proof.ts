@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../../lib/testing/faults.js';
 import { simulate } from '../../lib/testing/simulation.js';
+import { simulateTimestamps } from '../../lib/testing/timestamp-simulation.js';
 import { compile, hunt, type Hunt, type Quarry } from '../../spec/simulation/hunt.js';
 import { type Variant, VARIANTS } from '../../spec/simulation/variants.js';
 
@@ -22,9 +23,9 @@ export async function proveVariants(name: string, say: (line: string) => void): 
 }
 
 async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
-  const { name, breaks, patches, options = {} } = variant;
+  const { name, breaks, patches, of, options = {} } = variant;
   const begun = performance.now();
-  const quarry = await hunt(await compile(name, patches), { firstSeed: 1, ...LIMIT, options, breaks });
+  const quarry = await hunt(await compile(name, patches), { firstSeed: 1, ...LIMIT, of, options, breaks });
   const told = name.padEnd(56);
   if (quarry.seed === undefined) {
     const why =
@@ -37,6 +38,7 @@ async function prove(variant: Variant, right: string, say: (line: string) => voi
     firstSeed: 1,
     seeds: quarry.seedsRun,
     limitMs: LIMIT.limitMs,
+    of,
     options,
   });
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
@@ -66,6 +68,29 @@ export async function proveBeyond(say: (line: string) => void): Promise<string[]
       failures.push(`${beyond}, seed ${quarry.seed}: ${violation.property}: ${violation.text}`);
     if (crash !== undefined) failures.push(`${beyond}: ${crash}`);
   }
+  return failures;
+}
+
+const TIMESTAMP_SEEDS = 150;
+/** Further than any margin covers. */
+const APART_MS = 1_500;
+
+/** Timestamp locks: exclusion holds while wall clocks agree, and must break when they do not. */
+export async function proveTimestamps(
+  say: (line: string) => void,
+  seeds = TIMESTAMP_SEEDS,
+): Promise<string[]> {
+  const failures: string[] = [];
+  let [grants, broken] = [0, 0];
+  for (let seed = 1; seed <= seeds; seed++) {
+    const report = await simulateTimestamps(seed);
+    grants += report.grants;
+    const [first] = report.violations;
+    if (first !== undefined) failures.push(`timestamp locks, seed ${seed}: ${first.property}: ${first.text}`);
+    if (seed <= seeds / 5) broken += (await simulateTimestamps(seed, { apartMs: APART_MS })).broken;
+  }
+  say(`timestamp locks: ${grants} grants in ${seeds} runs; clocks apart: exclusion broken ${broken} times`);
+  if (broken === 0) failures.push('timestamp locks: clocks apart never broke exclusion');
   return failures;
 }
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Violation } from '../../lib/testing/checker.js';
 import type { SimulationOptions } from '../../lib/testing/simulation.js';
+import type { TimestampSimulationOptions } from '../../lib/testing/timestamp-simulation.js';
 import type { Patch } from './variants.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,7 +21,9 @@ export interface Hunt {
   readonly seeds: number;
   /** It ends after this, whatever is left. */
   readonly limitMs: number;
-  readonly options: SimulationOptions;
+  readonly options: SimulationOptions | TimestampSimulationOptions;
+  /** Which simulation; that of the quorum lock by default. */
+  readonly of?: 'timestamps' | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
   readonly breaks?: readonly string[];
 }
@@ -40,13 +43,15 @@ export interface Quarry {
 /** What the child process does: it is bundled with the sources as they are, or as they are changed. */
 const PROGRAM = `
 import { simulate } from './lib/testing/simulation.js';
-const { firstSeed, seeds, limitMs, options, breaks } = JSON.parse(process.argv[2]);
+import { simulateTimestamps } from './lib/testing/timestamp-simulation.js';
+const { firstSeed, seeds, limitMs, options, of, breaks } = JSON.parse(process.argv[2]);
+const run = of === 'timestamps' ? simulateTimestamps : simulate;
 const found = { seedsRun: 0, events: 0, broken: 0 };
 const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
 process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
 const begun = performance.now();
 for (let seed = firstSeed; seed < firstSeed + seeds && performance.now() - begun < limitMs; seed++) {
-  const { events, broken, violations } = await simulate(seed, options);
+  const { events, broken, violations } = await run(seed, options);
   found.seedsRun++;
   found.events += events;
   found.broken += broken;

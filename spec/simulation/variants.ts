@@ -4,6 +4,8 @@
  */
 import type { Property } from '../../lib/testing/checker.js';
 import type { SimulationOptions } from '../../lib/testing/simulation.js';
+import type { TimestampSimulationOptions } from '../../lib/testing/timestamp-simulation.js';
+import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
   readonly file: string;
@@ -18,11 +20,14 @@ export interface Variant {
   /** Any of these shows it. */
   readonly breaks: readonly Property[];
   readonly patches: readonly Patch[];
+  /** Which simulation notices it; that of the quorum lock by default. */
+  readonly of?: 'timestamps';
   /** What makes it show soon; the right code is run with the same. */
-  readonly options?: SimulationOptions;
+  readonly options?: SimulationOptions | TimestampSimulationOptions;
 }
 
 export const VARIANTS: readonly Variant[] = [
+  ...TIMESTAMP_VARIANTS,
   {
     name: 'token reuse over attempts',
     why: 'a late undo of one attempt deletes the vote of the next',
