@@ -55,12 +55,13 @@ function crowd(clients: number, windowMs: number, over: Partial<Crowd> = {}): Cr
   return { clients, nodes: QUORUM_OF, isFrozen: false, windowMs, ...over };
 }
 
-/** What the others need not be measured for. */
+/** What the others need not be measured for: one master, beside the locks that know no more, and one that is frozen. */
 function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
-  const only = ['quorate'] as const;
-  return [{ nodes: 1 }, { isFrozen: true }].flatMap((over) =>
-    sizes.map((clients) => crowd(clients, windowMs, { ...over, only })),
-  );
+  const settings: Partial<Crowd>[] = [
+    { nodes: 1, only: ['quorate', 'quorate-unfair', 'timestamp-script', 'timestamp-commands'] },
+    { isFrozen: true, only: ['quorate'] },
+  ];
+  return settings.flatMap((over) => sizes.map((clients) => crowd(clients, windowMs, over)));
 }
 
 export interface Plan {

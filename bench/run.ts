@@ -1,10 +1,10 @@
 /** One run: the scenarios in turn, each with processes of its own. */
 import { startMasters } from '../scripts/masters.js';
-import { type ContenderName, entryOf } from './contenders/index.js';
+import { type ContenderName, entryOf, isFor } from './contenders/index.js';
 import { compileWorker, Team } from './crew.js';
 import type { BenchOptions } from './options.js';
 import { installPeers } from './peers.js';
-import { LOADS, type Mode, type Plan, type ScenarioName } from './plan.js';
+import { LOADS, type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
 import { Progress } from './progress.js';
 import type { Results, UncaughtRow } from './results.js';
 import { measureContention } from './scenarios/contention.js';
@@ -60,13 +60,17 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
 
 /** Where the registry does not answer soon, a smoke run goes without the peers. */
 const INSTALL_MS = { full: 300_000, quick: 60_000, smoke: 20_000 } as const;
+/** The scenarios that have a part on one master. */
+const ON_ONE: readonly ScenarioName[] = ['sequential', 'parallel', 'contention'];
+
 /** Where a smoke run lets all take part; contention takes long, so a few stand for all, and elsewhere a few of ours. */
 function takingPart(
   mode: Mode,
   scenario: ScenarioName,
   all: readonly ContenderName[],
 ): readonly ContenderName[] {
-  const those = scenario === 'renewal' ? all.filter((name) => entryOf(name).renews) : all;
+  const byMasters = ON_ONE.includes(scenario) ? all : all.filter((name) => isFor(name, QUORUM_OF));
+  const those = scenario === 'renewal' ? byMasters.filter((name) => entryOf(name).renews) : byMasters;
   if (mode !== 'smoke' || scenario === 'sequential' || scenario === 'parallel') return those;
   const few = those.filter((name) => entryOf(name).isQuick);
   return scenario === 'contention' ? few : few.filter(isNoPeer);

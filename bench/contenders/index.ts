@@ -14,6 +14,8 @@ export interface Entry {
   readonly waits: boolean;
   /** Renews by itself. */
   readonly renews: boolean;
+  /** A lock on one master by its algorithm: it takes part where there is one. */
+  readonly isOnOneMaster?: true;
   /** Takes part in a quick run, too. */
   readonly isQuick: boolean;
   /** Its name in bench/package.json. */
@@ -22,6 +24,7 @@ export interface Entry {
 }
 
 const own = { kind: 'own', waits: true, renews: true, isQuick: true } as const;
+const onOne = { isOnOneMaster: true } as const;
 const floor = { kind: 'floor', waits: false, renews: false } as const;
 const peer = { kind: 'peer', waits: true, renews: true } as const;
 
@@ -51,6 +54,20 @@ export const CONTENDERS = {
     label: 'quorate, plain',
     about: '`fencing: false, fair: false`, and no restart guard: what a plain Redlock has',
     load: () => import('./quorate-plain.js'),
+  },
+  'timestamp-script': {
+    ...own,
+    ...onOne,
+    label: 'timestamp lock, script',
+    about: '`TimestampLock`, N = 1: an expiry instant in one script a step; waiters poll every 50 to 150 ms',
+    load: () => import('./timestamp-script.js'),
+  },
+  'timestamp-commands': {
+    ...own,
+    ...onOne,
+    label: 'timestamp lock, commands',
+    about: "`method: 'commands'`, N = 1: the same by SETNX, GET, GETSET and DEL",
+    load: () => import('./timestamp-commands.js'),
   },
   'floor-quorum': {
     ...floor,
@@ -126,4 +143,9 @@ export const NAMES = Object.keys(CONTENDERS) as readonly ContenderName[];
 
 export function entryOf(name: ContenderName): Entry {
   return CONTENDERS[name];
+}
+
+/** Has it a place where there are so many masters? */
+export function isFor(name: ContenderName, nodes: number): boolean {
+  return nodes === 1 || entryOf(name).isOnOneMaster !== true;
 }

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Master } from '../../scripts/masters.js';
-import { type ContenderName, entryOf } from '../contenders/index.js';
+import { type ContenderName, entryOf, isFor } from '../contenders/index.js';
 import type { Worker } from '../crew.js';
 import { type Contention, monotonicMs } from '../orders.js';
 import { type Crowd, describeCrowd, HOLD_MS, type Plan } from '../plan.js';
@@ -36,7 +36,7 @@ export async function measureContention(scene: Scene): Promise<ContentionRow[]> 
   const waiting = scene.contenders.filter((name) => entryOf(name).waits);
   const rows = crowds.map((crowd) =>
     waiting
-      .filter((name) => crowd.only?.includes(name) ?? true)
+      .filter((name) => isFor(name, crowd.nodes) && (crowd.only?.includes(name) ?? true))
       .map((name): Track => ({ name, crowd, rounds: [], trouble: undefined })),
   );
   const tracks = rows.flat();

@@ -1,5 +1,5 @@
 /** Pairs on free keys, healthy masters: contenders take turns within each round, and turns rotate the order. */
-import { type ContenderName, FLOOR } from '../contenders/index.js';
+import { type ContenderName, FLOOR, isFor } from '../contenders/index.js';
 import { describeLoad, type Load } from '../plan.js';
 import type { LoadRow } from '../results.js';
 import { type Figures, medianFigures, ratios } from '../statistics.js';
@@ -15,7 +15,9 @@ interface Track {
 export async function measureLoads(scene: Scene, loads: readonly Load[]): Promise<LoadRow[]> {
   const names = withFloor(scene.contenders);
   const tracks = loads.map((load) =>
-    names.map((name): Track => ({ load, name, rounds: [], trouble: undefined })),
+    names
+      .filter((name) => isFor(name, load.nodes))
+      .map((name): Track => ({ load, name, rounds: [], trouble: undefined })),
   );
   const { rounds } = scene.plan;
   const parts = (rounds + 1) * loads.length;
