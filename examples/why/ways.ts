@@ -1,0 +1,74 @@
+/** The ways to lock that are put to the test, from what is found on the web to a quorum with fencing. */
+import type { Redis } from 'ioredis';
+import { SystemClock, SystemTimers } from '../../lib/clock.js';
+import { type LeaseStatus, Redlock, TimestampLock } from '../../lib/index.js';
+import { SystemRandom } from '../../lib/random.js';
+import { RedisTransport } from '../../lib/transport.js';
+
+export const WAYS = ['naive', 'commands', 'script', 'token', 'quorum', 'fenced'] as const;
+export type Way = (typeof WAYS)[number];
+/** Those that this library has. */
+export type OurWay = Exclude<Way, 'naive'>;
+export const OUR_WAYS = ['commands', 'script', 'token', 'quorum', 'fenced'] as const;
+/** Those with one server. */
+export const SINGLE_WAYS = ['commands', 'script', 'token'] as const;
+
+export const LABELS: Readonly<Record<Way, string>> = {
+  naive: 'by hand',
+  commands: 'timestamp lock, commands',
+  script: 'timestamp lock, script',
+  token: 'token lock, one master',
+  quorum: 'quorum of five',
+  fenced: 'quorum and fence',
+};
+
+/** What is common to a lease of each kind. */
+export interface Holding {
+  readonly status: LeaseStatus;
+  readonly fence?: number | undefined;
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+export interface Claimant {
+  tryAcquire(resource: string): Promise<Holding | null>;
+  acquire(resource: string): Promise<Holding>;
+}
+
+export interface ClaimantOptions {
+  readonly ttlMs: number;
+  /** How far its wall clock is ahead. @default 0 */
+  readonly aheadMs?: number;
+}
+
+/** Long enough for a machine that is busy with other things. */
+const NODE_TIMEOUT_MS = 250;
+
+/** @param clients  one for each master; ways on one master take the first */
+export function claimantFor(
+  way: OurWay,
+  clients: readonly Redis[],
+  { ttlMs, aheadMs = 0 }: ClaimantOptions,
+): Claimant {
+  const [first] = clients;
+  if (first === undefined) throw new Error('a master at least');
+  switch (way) {
+    case 'commands':
+    case 'script': {
+      const ground = {
+        transport: new RedisTransport(first),
+        clock: new SystemClock(),
+        timers: new SystemTimers(),
+        random: new SystemRandom(),
+        wallMs: () => Date.now() + aheadMs,
+      };
+      return new TimestampLock(ground, { method: way, unit: 'ms', ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
+    }
+    case 'token':
+      return new Redlock([first], { fencing: false, fair: false, ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
+    case 'quorum':
+      return new Redlock(clients, { fencing: false, fair: false, ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
+    case 'fenced':
+      return new Redlock(clients, { fair: false, ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
+  }
+}
