@@ -57,7 +57,7 @@ async function playAll(): Promise<readonly Played[]> {
 
 function tell(played: readonly Played[], output: string, tookS: string): number {
   const bad = surprises(played);
-  const about = `npm run demo:why, ${tookS} s, on ${process.platform} with Node ${process.versions.node}: six masters and a replica of its own.`;
+  const about = `npm run demo:why, ${tookS} s, ${process.platform}, Node ${process.versions.node}: five masters of its own, and one with a replica.`;
   mkdirSync(output, { recursive: true });
   const path = join(output, 'why.html');
   writeFileSync(path, page(played, bad, about));

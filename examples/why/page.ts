@@ -22,9 +22,9 @@ ${STYLE}
 them. Every cell is the outcome of a live run, not of an opinion.</p>
 ${bad === '' ? '' : `<ul class="surprise">${bad}</ul>`}
 ${table(played)}
-<p class="legend"><span class="swatch belief"></span>takes the lock for its own
-<span class="swatch overlap"></span>two at the same time
-<span class="dot fault"></span>what goes wrong <span class="dot bad"></span>the harm <span class="dot good"></span>the harm kept off</p>
+<p class="legend"><span><i class="swatch belief"></i>takes the lock for its own</span>
+<span><i class="swatch overlap"></i>two at the same time</span><span><i class="dot fault"></i>what goes wrong</span>
+<span><i class="dot bad"></i>the harm</span><span><i class="dot good"></i>the harm kept off</span></p>
 ${played.map(section).join('\n')}
 <p class="about">${escape(about)}</p>
 </main>

@@ -6,7 +6,8 @@ import { tag, text } from '../jobs/svg.js';
 import type { Tape } from './tape.js';
 
 const WIDTH = 440;
-const LEFT = 62;
+/** What a letter of a lane's name takes. */
+const LETTER = 7.6;
 const RIGHT = 22;
 const TOP = 14;
 const LANE = 46;
@@ -15,13 +16,13 @@ const BAR = 22;
 export function picture(tape: Tape, label: string): string {
   const height = TOP * 2 + tape.lanes.length * LANE;
   const last = tape.steps.length;
-  const x = (step: number): number =>
-    LEFT + 14 + ((WIDTH - LEFT - RIGHT - 14) * step) / Math.max(1, last - 0.5);
+  const left = 24 + LETTER * Math.max(3, ...tape.lanes.map((who) => who.length));
+  const x = (step: number): number => left + 14 + ((WIDTH - left - RIGHT - 14) * step) / last;
   const y = (who: string): number => TOP + (tape.lanes.indexOf(who) + 0.5) * LANE;
-  const end = x(last - 0.4);
+  const end = x(last);
   const lanes = tape.lanes.flatMap((who) => [
-    text(who, { class: 'lane', x: LEFT - 10, y: y(who) + 4.5, 'text-anchor': 'end' }),
-    tag('line', { class: 'rail', x1: LEFT, x2: WIDTH - RIGHT / 2, y1: y(who), y2: y(who) }),
+    text(who, { class: 'lane', x: left - 10, y: y(who) + 4.5, 'text-anchor': 'end' }),
+    tag('line', { class: 'rail', x1: left, x2: WIDTH - RIGHT / 2, y1: y(who), y2: y(who) }),
   ]);
   const overlaps = tape.overlaps.map(({ from, to }) =>
     tag('rect', {

@@ -25,9 +25,9 @@ tbody td .way{display:none}
 td.holds{border-left-color:var(--good)}td.holds b{color:var(--good)}
 td.breaks{border-left-color:var(--bad)}td.breaks b{color:var(--bad)}
 td.none{background:none}
-.legend{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:center;color:var(--soft);font-size:13px;margin:18px 0 0;max-width:none}
-.swatch,.dot{display:inline-block;width:26px;height:12px;border-radius:6px;margin-left:14px}
-.swatch:first-child{margin-left:0}
+.legend{display:flex;flex-wrap:wrap;gap:4px 20px;align-items:center;color:var(--soft);font-size:13px;margin:18px 0 0;max-width:none}
+.legend span{white-space:nowrap}
+.swatch,.dot{display:inline-block;width:26px;height:12px;border-radius:6px;margin-right:7px;vertical-align:-1px}
 .swatch.belief{background:var(--belief)}
 .swatch.overlap{background:var(--overlap);border-radius:3px;outline:1px solid var(--bad)}
 .dot{width:12px;border:2px solid}

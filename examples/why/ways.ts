@@ -72,3 +72,8 @@ export function claimantFor(
       return new Redlock(clients, { fair: false, ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
   }
 }
+
+/** Gives back what was granted. */
+export async function giveBack(...leases: readonly (Holding | null | undefined)[]): Promise<void> {
+  for (const lease of leases) await lease?.release();
+}

@@ -1,5 +1,5 @@
 import { judge, Tape } from '../tape.js';
-import { claimantFor, OUR_WAYS } from '../ways.js';
+import { claimantFor, giveBack, OUR_WAYS } from '../ways.js';
 import { each, type Scene } from './scene.js';
 
 const TTL_MS = 60_000;
@@ -27,7 +27,7 @@ a margin, a timestamp lock holds, too (clockMarginMs).`,
       if (other == null) tape.say('B', 'is refused', 'good');
       else tape.believes('B', 'takes over what it reads as expired', 'bad');
       tape.say('A', own?.status === 'held' ? 'goes on: its lease is held' : 'stops');
-      await Promise.all([own?.release(), other?.release()]);
+      await giveBack(own, other);
       return judge(tape, 'B took a lock that A held', 'B was refused');
     }),
 };

@@ -1,6 +1,7 @@
+import type { Redis } from 'ioredis';
 import { Gate, type Stage } from '../stage.js';
 import { judge, Tape, type Trial } from '../tape.js';
-import { claimantFor, type Holding, OUR_WAYS, type OurWay } from '../ways.js';
+import { claimantFor, giveBack, OUR_WAYS, type OurWay } from '../ways.js';
 import { each, type Scene } from './scene.js';
 
 const TTL_MS = 500;
@@ -52,21 +53,17 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
   const other = await claimantFor(way, fast, { ttlMs: 60_000 }).acquire(key);
   tape.believes('B', "acquires, when A's ttl is over");
   gate.open();
-  await settled(stage, slow);
+  await settled(slow);
   tape.say('A', isLooked ? 'its DEL arrives' : 'its release arrives: compares, and leaves it');
   const third = await claimantFor(way, fast, { ttlMs: 60_000 }).tryAcquire(key);
   tell(tape, third !== null);
-  await giveBack([other, third]);
+  await giveBack(other, third);
   return judge(tape, 'C took what B held', 'C was refused');
 }
 
-/** What was sent before has been carried out. */
-async function settled(stage: Stage, clients: ReturnType<Stage['quorum']>): Promise<void> {
-  await Promise.all(clients.slice(0, stage.masters.length).map((client) => client.ping()));
-}
-
-async function giveBack(leases: readonly (Holding | null)[]): Promise<void> {
-  await Promise.all(leases.map((lease) => lease?.release()));
+/** What was sent before has been carried out: connections answer in order. */
+async function settled(clients: readonly Redis[]): Promise<void> {
+  await Promise.all(clients.map((client) => client.ping()));
 }
 
 export const lateRelease: Scene = {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { Gate, type Stage } from '../stage.js';
 import { judge, Tape, type Trial } from '../tape.js';
-import { type Claimant, claimantFor, OUR_WAYS, type OurWay } from '../ways.js';
+import { type Claimant, claimantFor, giveBack, OUR_WAYS, type OurWay } from '../ways.js';
 import { each, type Scene } from './scene.js';
 
 const TTL_MS = 60_000;
@@ -59,7 +59,7 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
       tape.say(who, how === '' ? 'is refused' : `${how}the winner's instant: is refused`, 'good');
     else tape.believes(who, how === '' ? 'holds it' : `${how}the old instant: holds it`);
   }
-  await Promise.all(leases.map((lease) => lease?.release()));
+  await giveBack(...leases);
   return judge(
     tape,
     'both hold it',
@@ -68,7 +68,7 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
 }
 
 async function ready(clients: readonly Redis[]): Promise<void> {
-  await Promise.all(clients.map((client) => (client.status === 'ready' ? undefined : once(client, 'ready'))));
+  for (const client of clients) if (client.status !== 'ready') await once(client, 'ready');
 }
 
 export const race: Scene = {
