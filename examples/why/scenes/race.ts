@@ -55,7 +55,7 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
   const leases = await Promise.all(racing);
   for (const [i, who] of ['A', 'B'].entries()) {
     const how = way === 'commands' ? 'GETSET gives ' : '';
-    if (leases[i] == null)
+    if ((leases[i] ?? null) === null)
       tape.say(who, how === '' ? 'is refused' : `${how}the winner's instant: is refused`, 'good');
     else tape.believes(who, how === '' ? 'holds it' : `${how}the old instant: holds it`);
   }

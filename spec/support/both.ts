@@ -1,0 +1,15 @@
+/** The step between an old lock and a new one, as docs/MIGRATION.md has it. */
+import type { Redlock, TimestampLock } from '../../lib/index.js';
+
+// docs begin
+/** Holds the old lock and the new one while the routine runs: the old one first, and the new one is given back first. */
+export async function usingBoth<T>(
+  old: { readonly lock: TimestampLock; readonly key: string },
+  now: { readonly redlock: Redlock; readonly resource: string },
+  routine: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return old.lock.using(old.key, (first) =>
+    now.redlock.using(now.resource, (second) => routine(AbortSignal.any([first.signal, second.signal]))),
+  );
+}
+// docs end
