@@ -2,8 +2,8 @@
  * The instants that timestamp locks are made of: pure arithmetic, no clock is read here.
  *
  * A key holds the instant after which its lock may be taken over, in whole units of the wall clock (`now + ttl + 1`).
- * An instant names nobody: two clients that claim within one unit with one ttl write the same. So whatever is decided by
- * comparing instants is only as good as what else is known; each place says on what it relies.
+ * An instant names nobody: two clients that claim within one unit with one ttl write the same. So whatever is decided
+ * by comparing instants is only as good as what else is known; each place says on what it relies.
  */
 
 /** What programs on one key count in: all of them must count in the same. */
@@ -27,8 +27,8 @@ export function keyLifeMs(ttlMs: number, unit: TimestampUnit): number {
 }
 
 /**
- * No instant of our days is out of these bounds, so a number that is, was written in the other unit or is no instant. To
- * take one over would be to take a lock that is held (1 790 000 000 read as milliseconds is 1970).
+ * No instant of our days is out of these bounds, so a number that is, was written in the other unit or is no instant.
+ * To take one over would be to take a lock that is held (1 790 000 000 read as milliseconds is 1970).
  */
 export const INSTANT_BOUNDS = Object.freeze({
   /** The year 5138, in seconds: above it, only milliseconds can be meant. */
@@ -69,11 +69,11 @@ export interface Agreement {
 /**
  * What a lease takes for its own on the key.
  *
- * A client that lost the race to take an expired lock over has written its own instant over the winner's, a round trip
- * later: a little off, to either side. And an extension without an answer may have been written or not. But whoever took
- * the lock *after* this lease did so when it was over (by its instant, or as the key ran out in Redis), and wrote an
- * instant that is later by a ttl, less what clocks are apart. So with one ttl in the fleet, nothing up to there is a
- * successor's, however late the comparison is made.
+ * A client that lost the race to take an expired lock over has written its own instant over the winner's, a round
+ * trip later: a little off, to either side. And an extension without an answer may have been written or not. But
+ * whoever took the lock *after* this lease did so when it was over (by its instant, or as the key ran out in Redis),
+ * and wrote an instant that is later by a ttl, less what clocks are apart. So with one ttl in the fleet, nothing up
+ * to there is a successor's, however late the comparison is made.
  */
 export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: Agreement): OwnInstants {
   const units = (ms: number): number => Math.ceil(ms / UNIT_MS[unit]);

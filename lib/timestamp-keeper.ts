@@ -2,8 +2,9 @@
  * The steps of a timestamp lock on its server, each with its deadline: claim, extend, give back, look; and what their
  * answers mean.
  *
- * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If it was
- * granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given back.
+ * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If
+ * it was granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given
+ * back.
  */
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers, WallClock } from './clock.js';
@@ -85,7 +86,7 @@ export class TimestampKeeper {
     }
   }
 
-  /** The instant that the key holds, how long until it may be taken over, or why there is none. */
+  /** How long until the lock may be taken over, in ms, or what the key holds instead of an instant. Never rejects. */
   async look(key: string): Promise<number | 'vanished' | 'foreign' | Error> {
     try {
       const seen = await this.#withDeadline(undefined, async (wanted) => {

@@ -1,9 +1,10 @@
 /**
- * What the holder of a timestamp lock has: until when it is valid, a signal of its loss, renewal, and the ways to end it.
+ * What the holder of a timestamp lock has: until when it is valid, a signal of its loss, renewal, and the ways to end
+ * it.
  *
- * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was sent,
- * and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not lengthen
- * it, and one that is set forward ends it as soon as anybody asks.
+ * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was
+ * sent, and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not
+ * lengthen it, and one that is set forward ends it as soon as anybody asks.
  */
 import type { Clock, Timer, Timers, WallClock } from './clock.js';
 import { RedlockError } from './errors.js';
@@ -156,9 +157,9 @@ export class TimestampLease {
   }
 
   /**
-   * Gives it back: deletes the key where it is still this lease's own. Resolves when the server confirmed or its timeout
-   * is over; never rejects, and does nothing the second time or once the lease was lost. It is not tried again: an
-   * instant is no token, and a late second try could meet another's.
+   * Gives it back: deletes the key where it is still this lease's own. Resolves when the server confirmed or its
+   * timeout is over; never rejects, and does nothing the second time or once the lease was lost. It is not tried
+   * again: an instant is no token, and a late second try could meet another's.
    */
   release(): Promise<void> {
     this.#check();

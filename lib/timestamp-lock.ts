@@ -2,9 +2,9 @@
  * A lock that keeps its expiry instant on one server, by the algorithms that many programs already run: `SETNX` and
  * `GETSET`, or the same in one script. It excludes them and is excluded by them, on the same key.
  *
- * What it rests on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all programs
- * on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the protocol is made
- * of wall clocks. What can go wrong, shown by live runs: `npm run demo:why`.
+ * What it rests on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all
+ * programs on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the
+ * protocol is made of wall clocks. What can go wrong, shown by live runs: `npm run demo:why`.
  */
 import { Cancellation } from './cancellation.js';
 import { SystemClock, SystemTimers, systemWallClock } from './clock.js';

@@ -12,9 +12,9 @@ import {
   isWithin,
   keyLifeMs,
   type OwnInstants,
+  ownRange,
   readInstant,
   type TimestampUnit,
-  ownRange,
 } from './instant.js';
 import { toError } from './server-errors.js';
 import type { TimestampMethod } from './timestamp-options.js';
@@ -117,11 +117,11 @@ const byCommands: Method = {
     if (!wanted.isWanted) return { kind: 'vanished' };
     const second = instant(); // an older one, written over that of a faster client, would end its lock early
     const text = await server.send('getset', key, String(second));
-    // of all who saw it expired, the first one replaced what had run out; and a key that was gone again was free
-    const before = typeof text === 'string' ? readInstant(text, unit) : undefined;
-    return before === undefined || before < expiredBelow
-      ? { kind: 'held', instant: second }
-      : { kind: 'outrun' };
+    const held = { kind: 'held', instant: second } as const;
+    if (typeof text !== 'string') return held; // gone again: it was free
+    const before = readInstant(text, unit);
+    if (before === undefined) return { kind: 'foreign' };
+    return before < expiredBelow ? held : { kind: 'outrun' }; // of all who saw it expired, one replaced what had run out
   },
 
   async extend(server, key, { own, instant, isLive, ...agreement }) {

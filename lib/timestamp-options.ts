@@ -31,7 +31,11 @@ export interface TimestampLockOptions extends SharedOptions {
    * programs on these keys. Milliseconds, whole units of `unit`. @default 60_000
    */
   readonly ttlMs?: number;
-  /** The wait between two attempts, on average: each is drawn from half of it to half as much again. Milliseconds, at least 1. @default 100 */
+  /**
+   * The wait between two attempts, on average: each is drawn from half of it to half as much again. Milliseconds, at
+   * least 1.
+   * @default 100
+   */
   readonly pollMs?: number;
   /**
    * How far the wall clocks of two machines may be apart. A holder gives up so much before the end of its ttl, and
@@ -39,7 +43,10 @@ export interface TimestampLockOptions extends SharedOptions {
    * @default min(ttlMs / 10, 100)
    */
   readonly clockMarginMs?: number;
-  /** How long an attempt waits for a server that does not answer. Milliseconds, at least 1. @default min(ttlMs / 10, 200) */
+  /**
+   * How long an attempt waits for a server that does not answer. Milliseconds, at least 1.
+   * @default min(ttlMs / 10, 200)
+   */
   readonly nodeTimeoutMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The scripts of timestamp locks. Each has one key, the lock, declared and used in place as `KEYS[1]`. Texts that stand for
- * instants go in and out as they are: Lua would write large numbers in another way.
+ * The scripts of timestamp locks. Each has one key, the lock, declared and used in place as `KEYS[1]`. Texts that
+ * stand for instants go in and out as they are: Lua would write large numbers in another way.
  *
  * Codes of a claim, those of the algorithm as it is known, and one more:
  *   0 held, by the caller now · 1 the key vanished in between: try again at once · 2 another holds it
@@ -47,7 +47,10 @@ return {0}
 `,
 };
 
-/** Leaves the lock's text in `text` where it is the lease's own; else returns 0. ARGV 1 and 2: from and up to which instant */
+/**
+ * Leaves the lock's text in `text` where it is the lease's own; else returns 0. ARGV 1 and 2: from and up to which
+ * instant
+ */
 const OWNING = `local text = redis.pcall('GET', KEYS[1])
 local instant = type(text) == 'string' and tonumber(text)
 if not instant or instant < tonumber(ARGV[1]) or instant > tonumber(ARGV[2]) then return 0 end

@@ -1,8 +1,8 @@
 /**
  * The one server of a timestamp lock: sends a command when the connection is there, and says what errors mean.
  *
- * A client that was never connected gets up to the node timeout; one that lost its connection fails at once. Nothing is sent
- * again but a script that the server did not know: it was not carried out.
+ * A client that was never connected gets up to the node timeout; one that lost its connection fails at once. Nothing
+ * is sent again but a script that the server did not know: it was not carried out.
  */
 import type { Script } from './scripts.js';
 import { inPlainWords, toError } from './server-errors.js';
@@ -50,7 +50,10 @@ export class TimestampServer {
     if (!wanted.isWanted) throw new Error('nobody waits for it any more');
   }
 
-  /** Resolves with the reply; rejects with the error as a user can read it. May stay pending while the server is silent. */
+  /**
+   * Resolves with the reply; rejects with the error as a user can read it. May stay pending while the server is
+   * silent.
+   */
   async send(name: PlainCommand, ...args: readonly string[]): Promise<unknown> {
     return this.#call({ name, args });
   }

@@ -302,6 +302,12 @@ describe('timestamp lock by commands: the race to take an expired lock over', ()
     expect((second ?? 0) - (first ?? 0)).to.equal(100);
   });
 
+  it('what GETSET replaced may be no instant at all: that is no lease', async () => {
+    const bench = new TimestampBench();
+    bench.server.replies.push(0, '5', 'a token');
+    expect((await rejection(bench.lock({ method: 'commands' }).acquire('r'))).code).to.equal('WRONG_KIND');
+  });
+
   it('a key that went between SETNX and GET, or between GET and GETSET, was free', async () => {
     const bench = new TimestampBench();
     bench.server.replies.push(0, null);

@@ -1,6 +1,6 @@
 /**
- * `npm run demo:why`: plays six known weaknesses of locks on servers of its own, says which way to lock survives each, and
- * draws it. Exits with 0 only when each came out as it is known to.
+ * `npm run demo:why`: plays six known weaknesses of locks on servers of its own, says which way to lock survives
+ * each, and draws it. Exits with 0 only when each came out as it is known to.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The picture of a trial: a lane for each party, its steps from left to right, a bar where it takes the lock for its own,
- * and a red band where two do. Steps are numbered; what each was stands beside the picture, where it can be read on any screen.
+ * The picture of a trial: a lane for each party, its steps from left to right, a bar where it takes the lock for its
+ * own, and a red band where two do. Steps are numbered; what each was stands beside the picture, where it can be read
+ * on any screen.
  */
 import { tag, text } from '../jobs/svg.js';
 import type { Tape } from './tape.js';

@@ -1,11 +1,11 @@
 /**
  * A simulated run of timestamp locks: one server that forgets nothing, clients with wall clocks of their own, in both
- * methods on the same key; messages are late, connections break, clients are paused and die. Everything is drawn from the
- * seed. In the end all is well, and each client that lives must get the lock.
+ * methods on the same key; messages are late, connections break, clients are paused and die. Everything is drawn from
+ * the seed. In the end all is well, and each client that lives must get the lock.
  *
- * The model: wall clocks agree to within the margin, and a message takes less time than another margin. A plain `DEL` or
- * `GETSET` that is on its way for longer than that breaks the lock (the known faults), so where clients use plain commands
- * nothing is held back. `apartMs` leaves the model: there, exclusion must break.
+ * The model: wall clocks agree to within the margin, and a message takes less time than another margin. A plain `DEL`
+ * or `GETSET` that is on its way for longer than that breaks the lock (the known faults), so where clients use plain
+ * commands nothing is held back. `apartMs` leaves the model: there, exclusion must break.
  */
 import { TimestampLock } from '../timestamp-lock.js';
 import type { TimestampLease } from '../timestamp-lease.js';

@@ -3,7 +3,7 @@
  * them. The programs are in spec/support/timestamp.
  */
 import { expect } from 'chai';
-import { TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
+import { Redlock, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
 import { COUNTER, LANGUAGES, type Language, OldProgram } from '../support/old-program.js';
 import { byHand } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
@@ -119,6 +119,47 @@ describe('timestamp locks beside programs of other languages', function () {
       }
       expect(await server.redis.get(COUNTER)).to.equal('160');
       expect(await server.redis.exists(KEY)).to.equal(0);
+    });
+  }
+
+  for (const method of METHODS) {
+    it(`${method}: a token lock of ours and a list on the key are WRONG_KIND, and stay`, async () => {
+      const redlock = new Redlock([server.redis]);
+      const token = await redlock.acquire(KEY);
+      expect((await rejection(ours({ method }).acquire(KEY))).code).to.equal('WRONG_KIND');
+      expect((await redlock.inspect(KEY)).state).to.equal('held');
+      await token.release();
+      await redlock.close();
+      await server.redis.lpush('list', '1');
+      expect((await rejection(ours({ method }).tryAcquire('list'))).code).to.equal('WRONG_KIND');
+      expect(await ours({ method }).inspect('list')).to.have.property('state', 'foreign');
+      expect(await server.redis.type('list')).to.equal('list');
+    });
+
+    it(`${method}: a user without rights on the key is MISCONFIGURED, a server that is gone NO_QUORUM`, async () => {
+      await server.redis.call('ACL', 'SETUSER', 'nobody', 'on', '>secret', '+@all', '~other');
+      const client = byHand(port(), { username: 'nobody', password: 'secret', retryStrategy: () => null });
+      const lock = new TimestampLock(client, { method });
+      expect((await rejection(lock.acquire(KEY))).code).to.equal('MISCONFIGURED');
+      client.disconnect();
+      const error = await rejection(lock.acquire(KEY, { waitMs: 0 }));
+      expect([error.code, error.tally[0]?.outcome]).to.deep.equal(['NO_QUORUM', 'unknown']);
+      await server.redis.call('ACL', 'DELUSER', 'nobody');
+    });
+
+    it(`${method}: over a client with a prefix of its own, and renewed beyond its ttl`, async () => {
+      const client = byHand(port(), { keyPrefix: 'app:' });
+      const lock = new TimestampLock(client, { method, unit: 'ms', ttlMs: 300 });
+      try {
+        await lock.using('r', async ({ signal }) => {
+          const first = Number(await server.redis.get('app:r'));
+          while (Number(await server.redis.get('app:r')) < first + 350) await server.redis.ping();
+          expect(signal.aborted).to.equal(false);
+        });
+        expect(await server.redis.exists('app:r')).to.equal(0);
+      } finally {
+        client.disconnect();
+      }
     });
   }
 });

@@ -13,10 +13,10 @@ export const TIMESTAMP_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: METHODS,
-        find: "const text = await server.send('getset', key, String(second));\n    // of all",
+        find: "const text = await server.send('getset', key, String(second));\n    const held",
         replace:
           "await server.send('del', key);\n" +
-          "    const text = (await server.send('setnx', key, String(second))) === 1 ? null : String(second);\n    // of all",
+          "    const text = (await server.send('setnx', key, String(second))) === 1 ? null : String(second);\n    const held",
       },
     ],
   },
@@ -25,7 +25,7 @@ export const TIMESTAMP_VARIANTS: readonly Variant[] = [
     why: 'all who saw it expired believe that they hold it',
     of: 'timestamps',
     breaks: ['exclusion'],
-    patches: [{ file: METHODS, find: 'before < expiredBelow\n', replace: 'before < Infinity\n' }],
+    patches: [{ file: METHODS, find: 'before < expiredBelow ? held', replace: 'before < Infinity ? held' }],
   },
   {
     name: 'timestamp: release without owner check',

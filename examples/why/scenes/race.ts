@@ -36,7 +36,9 @@ async function byHand(stage: Stage): Promise<Trial> {
   return judge(tape, 'both hold it', 'one holds it');
 }
 
-/** Both see that it has run out before either goes on: by commands, GETSETs wait for each other; a script is one step. */
+/**
+ * Both see that it has run out before either goes on: by commands, GETSETs wait for each other; a script is one step.
+ */
 async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial> {
   const key = `race:${resource}`;
   const tape = new Tape('A', 'B');
