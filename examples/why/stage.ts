@@ -1,4 +1,5 @@
 /** The servers and connections of a run, and a gate that holds commands back where a network would. */
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { type Master, type Masters, startMasters } from '../../scripts/masters.js';
 
@@ -31,9 +32,11 @@ export class Stage {
     return [master, replica];
   }
 
-  /** A connection to each of the five masters. */
-  quorum(): readonly Redis[] {
-    return this.masters.map((master) => this.client(master));
+  /** A connection to each of the five masters, all of them ready: a claim goes to all five. */
+  async quorum(): Promise<readonly Redis[]> {
+    const clients = this.masters.map((master) => this.client(master));
+    await Promise.all(clients.map((client) => once(client, 'ready')));
+    return clients;
   }
 
   client(master: Master): Redis {

@@ -17,8 +17,8 @@ a margin, a timestamp lock holds, too (clockMarginMs).`,
     each(OUR_WAYS, async (way, resource) => {
       const key = `clocks:${resource}`;
       const tape = new Tape('A', 'B');
-      const a = claimantFor(way, stage.quorum(), { ttlMs: TTL_MS });
-      const b = claimantFor(way, stage.quorum(), { ttlMs: TTL_MS, aheadMs: AHEAD_MS });
+      const a = claimantFor(way, await stage.quorum(), { ttlMs: TTL_MS });
+      const b = claimantFor(way, await stage.quorum(), { ttlMs: TTL_MS, aheadMs: AHEAD_MS });
       const own = await a.acquire(key);
       tape.believes('A', 'acquires, for 60 s');
       tape.say('B', 'its clock is 90 s ahead', 'fault');

@@ -31,14 +31,14 @@ async function byHand(stage: Stage): Promise<Trial> {
 async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial> {
   const key = `crash:${resource}`;
   const tape = new Tape('A', 'B');
-  const dying = stage.quorum();
+  const dying = await stage.quorum();
   await claimantFor(way, dying, { ttlMs: TTL_MS }).acquire(key);
   tape.believes('A', `acquires, for ${TTL_MS} ms`);
   const diedAtMs = performance.now();
   for (const client of dying) client.disconnect();
   tape.ends('A', 'dies', 'fault');
   tape.say('B', 'waits');
-  const lease = await claimantFor(way, stage.quorum(), { ttlMs: TTL_MS }).acquire(key);
+  const lease = await claimantFor(way, await stage.quorum(), { ttlMs: TTL_MS }).acquire(key);
   const waitedMs = Math.round(performance.now() - diedAtMs);
   tape.believes('B', `acquires, ${waitedMs} ms after the crash`, 'good');
   await lease.release();

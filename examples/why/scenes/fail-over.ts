@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import type { Stage } from '../stage.js';
 import { judge, Tape, type Trial } from '../tape.js';
@@ -63,11 +62,12 @@ async function onOne(stage: Stage): Promise<[Way, Trial][]> {
 async function onFive(stage: Stage): Promise<[Way, Trial][]> {
   const [lost] = stage.masters;
   if (lost === undefined) throw new Error('five were started');
-  const players = await acquireAll(['quorum', 'fenced'], stage.quorum(), 'acquires on five, for 60 s');
+  const before = await stage.quorum();
+  const players = await acquireAll(['quorum', 'fenced'], before, 'acquires on five, for 60 s');
+  await Promise.all(before.map((client) => client.ping())); // it returned at three; now all five have voted
   await lost.kill();
   await lost.restart({ empty: true });
-  const clients = stage.quorum();
-  await Promise.all(clients.map((client) => once(client, 'ready')));
+  const clients = await stage.quorum();
   return Promise.all(
     players.map(async (player): Promise<[Way, Trial]> => {
       player.tape.say('server', 'one of five dies', 'fault');
@@ -86,8 +86,8 @@ export const failOver: Scene = {
   title: 'Fail-over of a single master',
   weakness: `Replication does not wait. The master dies before its replica has the key; the replica is promoted, and knows of no
 lock.`,
-  answer: `Five masters that do not replicate: one that forgot its vote is a minority. (Of several that may have forgotten,
-restartGuardMs keeps each from voting until it cannot matter any more.)`,
+  answer: `Five masters that do not replicate: one that forgot its vote is a minority of those that gave it. Where only three
+had, one that forgets is one too many: restartGuardMs keeps it from voting until that cannot matter any more.`,
   expected: { commands: 'breaks', script: 'breaks', token: 'breaks', quorum: 'holds', fenced: 'holds' },
   drawn: ['token', 'quorum'],
   async play(stage) {

@@ -36,7 +36,7 @@ async function byHand(stage: Stage): Promise<Trial> {
 async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial> {
   const key = `late:${resource}`;
   const tape = new Tape('A', 'B', 'C');
-  const slow = stage.quorum();
+  const slow = await stage.quorum();
   const gate = new Gate(slow);
   const own = await claimantFor(way, slow, { ttlMs: TTL_MS }).acquire(key);
   tape.believes('A', `acquires, for ${TTL_MS} ms`);
@@ -49,7 +49,7 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
     isLooked ? 'GET: it is still its own. DEL, held up on its way' : 'releases; held up on its way',
     'fault',
   );
-  const fast = stage.quorum();
+  const fast = await stage.quorum();
   const other = await claimantFor(way, fast, { ttlMs: 60_000 }).acquire(key);
   tape.believes('B', "acquires, when A's ttl is over");
   gate.open();

@@ -7,7 +7,7 @@ import { Tape, type Trial } from '../tape.js';
 import { claimantFor, OUR_WAYS, type OurWay } from '../ways.js';
 import { each, type Scene } from './scene.js';
 
-export const PAUSE_TTL_MS = 700;
+export const PAUSE_TTL_MS = 1_000;
 
 /** What the paused process sends when it goes on: its write, with the fence that it got. */
 export interface LateWrite {
@@ -39,7 +39,7 @@ async function ours(
   const resource = new Resource(way === 'fenced' ? new MemoryFence() : undefined);
   tape.believes('A', 'acquires; looks: it holds it');
   tape.say('A', 'is stopped before it writes', 'fault');
-  const lease = await claimantFor(way, stage.quorum(), { ttlMs: PAUSE_TTL_MS }).acquire(key);
+  const lease = await claimantFor(way, await stage.quorum(), { ttlMs: PAUSE_TTL_MS }).acquire(key);
   tape.believes('B', "acquires, when A's ttl is over");
   resource.accepts(lease.fence);
   tape.say('resource', `B's write${way === 'fenced' ? ' with a higher fence' : ''}: accepted`);
@@ -68,9 +68,13 @@ function startHolder(stage: Stage): {
   const child = fork(fileURLToPath(new URL('../holder.ts', import.meta.url)), [urls], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const isReady = once(child, 'message');
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the process that is paused ended before it wrote');
+  });
+  ended.catch(() => undefined); // in the end it does
+  const isReady = Promise.race([once(child, 'message'), ended]);
   const late = isReady.then(async () => {
-    const [writes] = (await once(child, 'message')) as [readonly LateWrite[]]; // our own holder sends it
+    const [writes] = (await Promise.race([once(child, 'message'), ended])) as [readonly LateWrite[]]; // our own holder sends it
     return writes;
   });
   return { child, isReady, late };

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import type { Redis } from 'ioredis';
 import { Gate, type Stage } from '../stage.js';
 import { judge, Tape, type Trial } from '../tape.js';
 import { type Claimant, claimantFor, giveBack, OUR_WAYS, type OurWay } from '../ways.js';
@@ -42,8 +40,7 @@ async function byHand(stage: Stage): Promise<Trial> {
 async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial> {
   const key = `race:${resource}`;
   const tape = new Tape('A', 'B');
-  const sets = [stage.quorum(), stage.quorum()];
-  await ready(sets.flat());
+  const sets = [await stage.quorum(), await stage.quorum()];
   if (way === 'commands' || way === 'script') await sets[0]?.[0]?.set(key, LEFT_BEHIND);
   const gate = new Gate(sets.flat());
   if (way === 'commands') gate.close('getset');
@@ -67,10 +64,6 @@ async function ours(stage: Stage, way: OurWay, resource: string): Promise<Trial>
     'both hold it',
     leases.every((lease) => lease === null) ? 'neither holds it: both try again' : 'one holds it',
   );
-}
-
-async function ready(clients: readonly Redis[]): Promise<void> {
-  for (const client of clients) if (client.status !== 'ready') await once(client, 'ready');
 }
 
 export const race: Scene = {
