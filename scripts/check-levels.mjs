@@ -105,6 +105,7 @@ const LEVELS = [
     'testing/push-line',
     'testing/link',
     'testing/calls',
+    'testing/votes',
     'testing/checker',
     'testing/faults',
     'testing/stage',

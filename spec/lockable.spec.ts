@@ -1,6 +1,6 @@
 /** Read-write locks, semaphores and mutexes over masters in memory, under virtual time: what does not need real ones. */
 import { expect } from 'chai';
-import { RedlockError } from '../lib/errors.js';
+import type { RedlockError } from '../lib/errors.js';
 import { Lease } from '../lib/lease.js';
 import { MOST_PERMITS } from '../lib/lockable.js';
 import { SEM_CLAIM, SEM_SETTLE } from '../lib/member-scripts.js';

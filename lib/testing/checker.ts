@@ -4,17 +4,15 @@
  */
 import type { Lease } from '../lease.js';
 import { SILENT_WINDOW } from '../node.js';
-import { RW_ACCEPT, RW_CLAIM } from '../member-scripts.js';
-import { ACCEPT, CLAIM, QUEUE, YIELD } from '../scripts.js';
-import type { Script } from '../script.js';
+import { QUEUE, YIELD } from '../scripts.js';
 import type { Command } from '../transport.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
-import { FOREIGN } from './keyspace.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
 import { scriptOf } from './twins.js';
+import { COUNTING, votesOn } from './votes.js';
 import type { World } from './world.js';
 
 /** See docs/SIMULATION.md. */
@@ -72,26 +70,11 @@ interface Expectation {
   readonly sinceMs: number;
 }
 
-/** They accept a number for a grant. */
-const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
-
 /** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
 const SETTLE_MS = 3_500;
 
 /** Longer than any message takes on a link that is not slow. */
 const ARRIVAL_MS = 100;
-
-/** The tokens on a server, by the keys that hold them: a text is one, and a hash of ours has those that have not run out. */
-function* votesOn(server: MemoryServer): Generator<readonly [key: string, token: string]> {
-  const nowMs = Math.floor(server.micros() / 1_000);
-  for (const key of server.names()) {
-    const text = server.get(key);
-    if (typeof text === 'string') yield [key, text];
-    const fields = server.fields(key);
-    if (fields === FOREIGN) continue;
-    for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
-  }
-}
 
 export class Checker {
   readonly violations: Violation[] = [];
