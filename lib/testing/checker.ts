@@ -12,7 +12,7 @@ import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
 import { scriptOf } from './twins.js';
-import { COUNTING, votesOn } from './votes.js';
+import { ARRIVAL_MS, COUNTING, SETTLE_MS, votesOn } from './votes.js';
 import type { World } from './world.js';
 
 /** See docs/SIMULATION.md. */
@@ -70,12 +70,6 @@ interface Expectation {
   readonly sinceMs: number;
 }
 
-/** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
-const SETTLE_MS = 3_500;
-
-/** Longer than any message takes on a link that is not slow. */
-const ARRIVAL_MS = 100;
-
 export class Checker {
   readonly violations: Violation[] = [];
   /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
@@ -107,7 +101,7 @@ export class Checker {
   brokenBy(property: 'exclusion' | 'permits', text: string): void {
     this.broken++;
     if (!this.#isBeyond) this.fail(property, text);
-    else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
+    else this.#world.note('CHECK', `${property} broken, as faults beyond the model do: ${text}`);
   }
 
   /** The highest fence that was handed out for any of these so far. */
