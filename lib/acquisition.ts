@@ -110,9 +110,8 @@ export class Acquisition {
       const sentAtMs = clock.earliest();
       return this.#claim(this.#scripted(random.token(), sentAtMs), sentAtMs, undefined);
     }
-    this.#others.lastFull ??= turnstile.standing; // where it never came to a claim
+    this.#others.leftLine(turnstile.standing);
     this.#entrance.leaveLine();
-    this.#others.isContended = false;
     this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
     return undefined;
   }

@@ -44,21 +44,24 @@ export function roundError(
   context: CallContext,
 ): RedlockError {
   const tally = tallyOf(round.outcomes, nodes);
-  const disagreement = failure === 'held' ? disagreementOf(round.outcomes) : undefined;
+  const disagreement = failure === 'held' ? disagreementOf(round.outcomes, context.resources) : undefined;
   const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
-  const text = `${disagreement === undefined ? '' : `${nameResources(context.resources)} `}${begin}: ${describe(tally, nodes)}`;
+  const text = `${begin}: ${describe(tally, nodes)}`;
   const remaining =
     failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
   const code = disagreement === undefined ? CODES[failure] : 'WRONG_KIND';
   return new RedlockError(code, text, { ...context, ...remaining, tally });
 }
 
-/** The masters have holders that go by another number of permits. */
-function disagreementOf(outcomes: readonly (Outcome | undefined)[]): string | undefined {
+/** The masters have holders that go by another number of permits; undefined where none said so. */
+function disagreementOf(
+  outcomes: readonly (Outcome | undefined)[],
+  resources: readonly string[],
+): string | undefined {
   for (const outcome of outcomes) {
     if (outcome?.kind !== 'refused' || outcome.permits === undefined) continue;
     const { ours, theirs } = outcome.permits;
-    return `is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
+    return `${nameResources(resources)} is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
   }
   return undefined;
 }

@@ -46,8 +46,7 @@ export class Grant extends SettledScope implements Outgrowth {
 
   /** A writer is a reader from now on, whatever the masters know of it yet. */
   downgrade(): void {
-    const { marker, guardMs } = this.setting;
-    this.setting = { isFenced: false, marker, guardMs, kind: READ };
+    this.setting = { ...this.setting, kind: READ };
   }
 
   /** In another process's hands from now on. */

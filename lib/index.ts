@@ -11,9 +11,9 @@ export type {
   ReadLock,
   ReadWriteLock,
   Semaphore,
-  SharedOptions,
+  ReadOptions,
   TryPermitOptions,
-  TrySharedOptions,
+  TryReadOptions,
   WriteLock,
 } from './lockable.js';
 export { WriteLease } from './write-lease.js';

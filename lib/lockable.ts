@@ -44,20 +44,20 @@ export interface MutexOptions {
 }
 
 /** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
-export type SharedOptions = Omit<AcquireOptions, 'fencing'>;
-export type TrySharedOptions = Omit<TryAcquireOptions, 'fencing'>;
+export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
+export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
 
 interface PermitCount {
   /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
   readonly permits?: number;
 }
-export type PermitOptions = SharedOptions & PermitCount;
-export type TryPermitOptions = TrySharedOptions & PermitCount;
+export type PermitOptions = ReadOptions & PermitCount;
+export type TryPermitOptions = TryReadOptions & PermitCount;
 
 /** Holders one at a time. */
 export type Mutex = Lockable<Lease, Inspection>;
 /** For any number of readers at a time. */
-export type ReadLock = Lockable<Lease, MemberInspection, SharedOptions, TrySharedOptions>;
+export type ReadLock = Lockable<Lease, MemberInspection, ReadOptions, TryReadOptions>;
 /** For one writer, with nobody beside it. */
 export type WriteLock = Lockable<WriteLease, MemberInspection>;
 

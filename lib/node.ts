@@ -306,7 +306,7 @@ export class Node {
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
       const own = entryReply(request, replies[i]);
-      if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, [request.token])));
+      if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, request.secrets)));
       else sink.onReply(this, own);
     });
   }
@@ -349,8 +349,8 @@ export class Node {
     }
     this.#onAnswer(entries.length); // by an error of the server, or by the end of the connection
     const isUnwanted = this.#sendAgain(entries, error);
-    const tokens = entries.map(({ request }) => request.token);
-    const cause = inPlainWords(redact(error, tokens));
+    const secrets = entries.flatMap(({ request }) => request.secrets);
+    const cause = inPlainWords(redact(error, secrets));
     for (const { sink } of isUnwanted) sink.onFailure(this, cause);
     if (this.#waiting.size > 0) this.#flushSoon();
   }

@@ -40,6 +40,12 @@ export class Others {
     return homeOf(this.#ground.nodesByName, this.#wish.scope.keys[0] ?? '');
   }
 
+  /** It stands in line no more. @param standing  what an error reports where it never came to a claim */
+  leftLine(standing: Answers & { readonly failure: RoundFailure }): void {
+    this.lastFull ??= standing;
+    this.isContended = false;
+  }
+
   learn({ decision, outcomes }: Round, isFull: boolean): void {
     const refusals = outcomes.filter((outcome) => outcome?.kind === 'refused');
     this.#shortestMs = refusals.reduce(

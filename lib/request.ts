@@ -58,6 +58,11 @@ export class Request implements Asked {
     return this.#command;
   }
 
+  /** What no text may show. */
+  get secrets(): readonly string[] {
+    return this.watch === undefined ? [this.token] : [this.token, this.watch.watcher];
+  }
+
   get leavesVote(): boolean {
     return this.operation.leavesVote;
   }
@@ -155,13 +160,13 @@ export function acceptance(scope: Scope, token: string, ttlMs: number, fence: nu
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
   const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_MEMBER;
-  return new Request(operation, scope, token, { withCounters: seen > 0, amount: seen });
+  return new Request(operation, scope, token, { withCounters: seen > 0 && scope.isFenced, amount: seen });
 }
 
 /** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
 export function release(scope: Scope, token: string, seen: number): Request {
   const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_MEMBER;
-  return new Request(operation, scope, token, { withCounters: seen > 0, amount: seen });
+  return new Request(operation, scope, token, { withCounters: seen > 0 && scope.isFenced, amount: seen });
 }
 
 export interface ExtensionTerms {

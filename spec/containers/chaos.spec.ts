@@ -1,5 +1,7 @@
+import { familySuite } from '../chaos/family-suite.js';
 import { lineSuite } from '../chaos/line-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
 
 chaosSuite('container');
 lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
+if (process.env['QUORATE_CHAOS'] === 'all') familySuite('container', [3]);

@@ -15,6 +15,7 @@ import {
   eventually,
   Program,
   type SpecClient,
+  startCluster,
 } from '../support/real.js';
 
 const GATE = gateKey('r');
@@ -221,6 +222,23 @@ for (const nodes of [1, 3, 5]) {
       await ground.nothingLeft();
     });
 
+    it('a contended grant costs five calls a master, whether 4 wait or 12', async () => {
+      for (const waiters of [4, 12]) {
+        const locks = await Promise.all(Array.from({ length: waiters }, () => ground.lock()));
+        const takeTurns = (turns: number): Promise<unknown> =>
+          Promise.all(
+            locks.map(async (lock) => {
+              for (let turn = 0; turn < turns; turn++)
+                await lock.readWriteLock('r').write.using(() => undefined);
+            }),
+          );
+        await takeTurns(2); // connections are opened, scripts are learned
+        const before = await ground.calls();
+        await takeTurns(5);
+        expect(((await ground.calls()) - before) / (5 * waiters)).to.be.at.most(5 * nodes + 1);
+      }
+    });
+
     it('served in the order in which they came, readers and writers', async () => {
       const holder = await (await ground.lock()).readWriteLock('r').write.acquire();
       const served: number[] = [];
@@ -420,3 +438,35 @@ for (const nodes of [1, 3, 5]) {
     });
   });
 }
+
+describe('read-write locks and semaphores on a Redis Cluster as the one master', function () {
+  this.timeout(20_000);
+
+  it('exclude each other, wait by trying, and leave nothing', async () => {
+    const cluster = await startCluster();
+    const [{ port }] = cluster.list as readonly [(typeof cluster.list)[number]];
+    const clients = [1, 2].map(() => IOREDIS_6.openCluster(port));
+    const hand = byHand(port);
+    try {
+      await eventually(() => clients.every(({ status }) => status === 'ready'));
+      const [one, other] = clients.map((client) => new Redlock([client], WAIT)) as [Redlock, Redlock];
+      const reader = await one.readWriteLock('r').read.acquire();
+      const wait = other.readWriteLock('r').write.acquire();
+      await eventually(async () => (await hand.hexists('r', 'watch')) === 1);
+      expect(await one.readWriteLock('r').read.tryAcquire()).to.equal(null);
+      await reader.release();
+      await (await wait).release();
+      const permits = await one.semaphore('s', 2).acquire({ permits: 2 });
+      const next = other.semaphore('s', 2).acquire();
+      expect(await other.semaphore('s', 2).tryAcquire()).to.equal(null);
+      await permits.release();
+      await (await next).release();
+      expect((await hand.keys('*')).every((key) => key.includes(':fence:'))).to.equal(true);
+      await Promise.all([one.close(), other.close()]);
+    } finally {
+      hand.disconnect();
+      for (const client of clients) client.disconnect();
+      await cluster.stop();
+    }
+  });
+});

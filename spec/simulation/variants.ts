@@ -296,9 +296,9 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/acquisition.ts',
-        find: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);\n    if (request',
+        find: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);\n    const agreement',
         replace:
-          'const timer = timers.deadline(this.#wish.nodeTimeoutMs * 50, this.#endWait);\n    if (request',
+          'const timer = timers.deadline(this.#wish.nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
       },
     ],
   },

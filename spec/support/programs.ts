@@ -31,6 +31,34 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say('held');
   },
 
+  /** Reads, writes and takes permits in turns, and says from when to when it held what. */
+  async share() {
+    const [resource = 'r', permits = '3', turns = '10'] = args;
+    const redlock = Redlock.connect(urls, { ttlMs: 3_000, waitMs: 60_000, nodeTimeoutMs: 100 });
+    const { read, write } = redlock.readWriteLock(resource);
+    const semaphore = redlock.semaphore(`${resource}:permits`, Number(permits));
+    const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+    for (let turn = 0; turn < Number(turns); turn++) {
+      const how =
+        (['read', 'permits', 'write', 'read', 'permits'] as const)[(turn + process.pid) % 5] ?? 'read';
+      const wanted = how === 'permits' ? 1 + (turn % 2) : 0;
+      const taken =
+        how === 'permits'
+          ? semaphore.acquire({ permits: wanted })
+          : how === 'write'
+            ? write.acquire()
+            : read.acquire();
+      const lease = await taken.catch(() => undefined);
+      if (lease === undefined) continue;
+      const fromMs = nowMs();
+      await pause(5 + (turn % 7) * 5);
+      if (lease.status === 'held') say(`held ${how} ${wanted} ${fromMs} ${nowMs()}`);
+      await lease.release();
+    }
+    say('done');
+    await redlock.close();
+  },
+
   /** Holds a lock to read, and does nothing more. */
   async 'hold-to-read'() {
     const [resource = 'r', ttlMs = '1000'] = args;
