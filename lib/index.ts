@@ -16,6 +16,13 @@ export type {
   TryReadOptions,
   WriteLock,
 } from './lockable.js';
+export {
+  Entry,
+  type Owner,
+  type ReentrantMutex,
+  type ReentrantOptions,
+  type TryReentrantOptions,
+} from './reentrance.js';
 export { WriteLease } from './write-lease.js';
 export type { Member, MemberInspection, NodeMembers, Watcher } from './member-inspection.js';
 export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';

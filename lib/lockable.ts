@@ -20,7 +20,7 @@ import type { WriteLease } from './write-lease.js';
 
 /** What can be locked, and how it is held is its own affair. */
 export interface Lockable<
-  Held extends Lease = Lease,
+  Held = Lease,
   Seen = Inspection | MemberInspection,
   Options extends object = AcquireOptions,
   TryOptions extends object = TryAcquireOptions,
@@ -41,6 +41,8 @@ export interface Lockable<
 export interface MutexOptions {
   /** Whether its waiters stand in line, unless a call says otherwise. @default that of the instance */
   readonly fair?: boolean;
+  /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
+  readonly reentrant?: boolean;
 }
 
 /** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
@@ -156,7 +158,8 @@ class Lock<
 }
 
 export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
-  const { fair } = resolveCall(options, ['fair'], door.options);
+  const { reentrant: _reentrant, ...rest } = options;
+  const { fair } = resolveCall(rest, ['fair'], door.options);
   return new Lock(name, {
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,

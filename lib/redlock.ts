@@ -11,7 +11,7 @@ import { type BootstrapReport, Guard } from './guard.js';
 import { type Inspection, readInspection } from './inspection.js';
 import { checkHandle, type LeaseHandle } from './handle.js';
 import { markerKey } from './keys.js';
-import { Lease, type LeaseGround, type LeaseTerms } from './lease.js';
+import { Lease, type LeaseGround } from './lease.js';
 import {
   type Door,
   type Mutex,
@@ -43,6 +43,7 @@ import {
 import type { Random } from './random.js';
 import { memberInspection } from './request.js';
 import { type Kind, MUTEX, WRITE } from './scope.js';
+import { Reentrance, type ReentrantMutex, reentrantOf } from './reentrance.js';
 import { Wheel } from './wheel.js';
 import type { Wish } from './wish.js';
 import { Roll } from './roll.js';
@@ -77,6 +78,7 @@ export class Redlock {
   /** Calls under way; `close` ends them. */
   readonly #waits = new Roll<Cancellation>();
   readonly #held = new Roll<Lease>();
+  readonly #reentrance = new Reentrance();
   #closing: Promise<void> | undefined;
 
   /**
@@ -223,9 +225,26 @@ export class Redlock {
     });
   }
 
-  /** A lock of that name, held by one at a time. @throws RedlockError `INVALID_ARGUMENT` */
-  mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex {
-    return mutexOf(this.#door, this.#naming.one(name), options);
+  /**
+   * A lock of that name, held by one at a time. With `reentrant`, whoever holds it by `using` can enter it again in the
+   * same flow of calls, or by the same `owner`, without a message; the last exit releases.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const account = redlock.mutex('account:1', { reentrant: true });
+   * const deposit = () => account.using(async () => book(+1));
+   * await account.using(async () => { await deposit(); await deposit(); });
+   * ```
+   */
+  mutex(name: string, options: MutexOptions & { readonly reentrant: true }): ReentrantMutex;
+  mutex(name: string, options?: MutexOptions & { readonly reentrant?: false }): Mutex;
+  mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
+    const { reentrant = false } = options;
+    if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
+    const mutex = mutexOf(this.#door, this.#naming.one(name), options);
+    return reentrant ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
   /**
@@ -324,7 +343,7 @@ export class Redlock {
         this.#toLease(await grant(name, kind, call, signal), [name], call),
       acquireToWrite: async (name, call, signal) => {
         const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseGround, granted, leaseTerms([name], call)));
+        return this.#hold(new WriteLease(this.#leaseGround, granted, { ...call, resources: [name] }));
       },
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
@@ -381,7 +400,7 @@ export class Redlock {
   }
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
-    const terms = leaseTerms(resources, call);
+    const terms = { ...call, resources };
     const isWriter = grant.kind.name === 'write';
     return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseGround, grant, terms));
   }
@@ -413,11 +432,6 @@ export class Redlock {
 
 /** How many held leases are looked at as one is added. */
 const SWEPT_PER_LEASE = 2;
-
-function leaseTerms(resources: readonly string[], call: ResolvedCall): LeaseTerms {
-  const { ttlMs, nodeTimeoutMs, renew, maxHoldMs } = call;
-  return { resources, ttlMs, nodeTimeoutMs, renew, maxHoldMs };
-}
 
 function closedError(): RedlockError {
   return new RedlockError('CLOSED', 'the instance was closed');

@@ -287,9 +287,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.state = isStranger ? 'stranger' : 'queued';
     place.serial = NOBODY;
     const free = this.#soonAfter(remainingMs);
-    const later =
-      this.#ground.clock.earliest() +
-      pollMs(rank ?? 0, isStranger) * (0.75 + this.#ground.random.fraction() / 4);
+    const delayMs = pollMs(rank ?? 0, isStranger) * (0.75 + this.#ground.random.fraction() / 4);
+    const later = this.#ground.clock.earliest() + delayMs;
     place.dueAtMs = isStranger || rank === 0 ? Math.min(free, later) : later;
   }
 

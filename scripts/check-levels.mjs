@@ -95,6 +95,7 @@ const LEVELS = [
     'lease',
     'write-lease',
     'lockable',
+    'reentrance',
     'timestamp-lease',
     'timestamp-keeper',
     'timestamp-lock',

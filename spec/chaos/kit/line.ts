@@ -1,5 +1,6 @@
 /** A holder and those who wait in line for one lock, and what must be true of them whatever happens. */
 import { expect } from 'chai';
+import { tokenIn } from '../../../lib/random.js';
 import { queueKey, turnKey } from '../../../lib/keys.js';
 import type { Lease } from '../../../lib/lease.js';
 import { Program } from '../../support/real.js';
@@ -107,7 +108,8 @@ export class Line {
 
   /** Whose vote each master has. */
   async owners(): Promise<(string | null)[]> {
-    return await Promise.all(this.bench.hands.map((hand) => hand.get(this.resource)));
+    const owners = await Promise.all(this.bench.hands.map((hand) => hand.get(this.resource)));
+    return owners.map((owner) => (owner === null ? null : tokenIn(owner)));
   }
 
   /** Who is first in line, by its token, at each master. */
