@@ -158,7 +158,8 @@ class Lock<
 }
 
 export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
-  const { reentrant: _reentrant, ...rest } = options;
+  const { reentrant = false, ...rest } = options;
+  if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
   const { fair } = resolveCall(rest, ['fair'], door.options);
   return new Lock(name, {
     names: CALL_NAMES.acquire,

@@ -241,10 +241,8 @@ export class Redlock {
   mutex(name: string, options: MutexOptions & { readonly reentrant: true }): ReentrantMutex;
   mutex(name: string, options?: MutexOptions & { readonly reentrant?: false }): Mutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const { reentrant = false } = options;
-    if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
     const mutex = mutexOf(this.#door, this.#naming.one(name), options);
-    return reentrant ? reentrantOf(mutex, this.#reentrance) : mutex;
+    return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
   /**
@@ -401,8 +399,9 @@ export class Redlock {
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
     const terms = { ...call, resources };
-    const isWriter = grant.kind.name === 'write';
-    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseGround, grant, terms));
+    return this.#hold(
+      new (grant.kind.name === 'write' ? WriteLease : Lease)(this.#leaseGround, grant, terms),
+    );
   }
 
   #hold<Held extends Lease>(lease: Held): Held {
@@ -417,9 +416,7 @@ export class Redlock {
   #forgetEnded(): void {
     if (this.#held.size <= SWEPT_PER_LEASE) return; // so few do not add up
     const nowMs = this.#leaseGround.clock.earliest();
-    for (let looked = 0; looked < SWEPT_PER_LEASE; looked++) {
-      this.#held.turn()?.checkValidity(nowMs);
-    }
+    for (let i = 0; i < SWEPT_PER_LEASE; i++) this.#held.turn()?.checkValidity(nowMs);
   }
 
   async #close(): Promise<void> {

@@ -205,11 +205,16 @@ for (const nodes of [1, 3]) {
 
     it('bad input: an owner or a flag of another kind, by name and value; nothing is sent', async () => {
       const { mutex, redlock, sent } = setUp();
-      for (const owner of ['', 7, null, true] as unknown as string[]) {
+      for (const [owner, shown] of [
+        ['', '""'],
+        [7, '7'],
+        [null, 'null'],
+        [true, 'true'],
+      ] as unknown as [string, string][]) {
         const error = await rejection(mutex.acquire({ owner }));
         expect([error.code, error.message]).to.deep.equal([
           'INVALID_ARGUMENT',
-          `owner must be an object, a symbol or a non-empty string; got ${owner === '' ? '""' : String(owner)}`,
+          `owner must be an object, a symbol or a non-empty string; got ${shown}`,
         ]);
       }
       const odd = { reentrant: 'yes' } as unknown as { reentrant: true };
