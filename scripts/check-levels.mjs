@@ -130,6 +130,7 @@ const LEVELS = [
     'testing/worker',
     'testing/family-checker',
     'testing/family-worker',
+    'testing/reentrant-worker',
     'testing/family-end',
     'testing/turns',
     'testing/simulation',

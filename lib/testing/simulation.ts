@@ -8,7 +8,8 @@ import { Checker, type Violation } from './checker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
 import { FamilyChecker } from './family-checker.js';
 import { checkFamily } from './family-end.js';
-import { type FamilyTerms, FamilyWorker } from './family-worker.js';
+import { type FamilyShared, type FamilyTerms, FamilyWorker } from './family-worker.js';
+import { ReentrantWorker } from './reentrant-worker.js';
 import { Seeded } from './seeded.js';
 import { type Player, Stage } from './stage.js';
 import { takeTurns } from './turns.js';
@@ -188,7 +189,7 @@ class Director {
   /** Sets all workers to work. @returns whether all of them are done, those included that join later */
   #engage(): () => boolean {
     const crew: Worker[] = [];
-    const others: FamilyWorker[] = [];
+    const others: (FamilyWorker | ReentrantWorker)[] = [];
     const guarded = new MemoryFence();
     for (const player of this.#stage.players) {
       const shared = { ...this.#shared, guarded, busy: new Set<string>(), crew };
@@ -198,14 +199,24 @@ class Director {
         const worker = new Worker(this.#stage, player, own, this.#setting.terms, shared);
         player.client.hear(() => void worker.run());
       }
-      for (let i = 0; i < 2 && this.#setting.family !== undefined; i++) {
-        const own = this.#seeded.fork(`${player.client.name} family ${i}`);
-        const worker = new FamilyWorker(this.#stage, player, own, this.#setting.family, shared);
+      for (const worker of this.#familyOf(player, shared)) {
         others.push(worker);
         player.client.hear(() => void worker.run());
       }
     }
     return () => [...crew, ...others].every(({ isOver }) => isOver);
+  }
+
+  /** Who works with locks of other kinds, where the run has them. */
+  #familyOf(player: Player, shared: FamilyShared): readonly (FamilyWorker | ReentrantWorker)[] {
+    const { family } = this.#setting;
+    if (family === undefined) return [];
+    const drawn = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
+    return [
+      new FamilyWorker(this.#stage, player, drawn('family 0'), family, shared),
+      new FamilyWorker(this.#stage, player, drawn('family 1'), family, shared),
+      new ReentrantWorker(this.#stage, player, drawn('re-entry'), family, shared.deeds),
+    ];
   }
 
   #living(): readonly Player[] {

@@ -634,4 +634,27 @@ export const VARIANTS: readonly Variant[] = [
       },
     ],
   },
+  {
+    name: "a re-entry that extends what may be another one's by now",
+    why: 'the client takes its own word for it that the lock is still its own',
+    breaks: ['exclusion', 'continuity'],
+    options: { family: true, favoured: ['client paused', 'client suspended'] },
+    patches: [
+      {
+        file: 'lib/reentrance.ts',
+        find: '    this.lease.assertHeld();\n    this.#count++;',
+        replace: '    this.lease.prolong();\n    this.#count++;',
+      },
+      {
+        file: 'lib/lease.ts',
+        find: '  /** Returns if the lease is held at this instant; throws',
+        replace: `  prolong(): void {
+    this.#grant.validUntilMs = this.#ground.clock.now() + this.ttlMs;
+    this.#state = HELD;
+  }
+
+  /** Returns if the lease is held at this instant; throws`,
+      },
+    ],
+  },
 ];
