@@ -214,8 +214,8 @@ for (const nodes of [1, 3, 5]) {
       }
       const seconds = (performance.now() - begun) / 1_000;
       const calls = (await ground.calls()) - before;
-      // two claims and two reservations a second and master, and one each for what was under way
-      expect(calls).to.be.at.most(nodes * (4 * seconds + 4));
+      // two claims and two reservations a second and master, and what was under way: eight that polled would be far beyond
+      expect(calls).to.be.at.most(nodes * (4 * seconds + 8));
       await holder.release();
       await Promise.all(waits);
       await ground.nothingLeft();
