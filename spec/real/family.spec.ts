@@ -58,18 +58,17 @@ class Ground {
     return program;
   }
 
-  /** Resolves when one is at the head of the gate at every master that answers, is watched for, and so many stand behind. */
+  /** Resolves when, at a quorum of masters, one is at the head of the gate and watched for, and so many stand behind. */
   async waiting(behind = 0, hands = this.hands): Promise<void> {
-    for (const hand of hands) {
-      await eventually(async () => {
-        const [head, watch, count] = await Promise.all([
-          hand.exists(GATE),
-          hand.hexists('r', 'watch'),
-          hand.zcard(QUEUE),
-        ]);
-        return head === 1 && watch === 1 && count === behind;
-      });
-    }
+    const isSo = async (hand: Redis): Promise<boolean> => {
+      const calls = [hand.exists(GATE), hand.hexists('r', 'watch'), hand.zcard(QUEUE)] as const;
+      const [head, watch, count] = await Promise.all(calls);
+      return head === 1 && watch === 1 && count === behind;
+    };
+    await eventually(async () => {
+      const said = await Promise.all(hands.map(isSo));
+      return said.filter(Boolean).length > this.hands.length / 2;
+    });
   }
 
   /** Nothing but counters is left. */
@@ -215,8 +214,8 @@ for (const nodes of [1, 3, 5]) {
       }
       const seconds = (performance.now() - begun) / 1_000;
       const calls = (await ground.calls()) - before;
-      // two claims and two reservations a second and master, and one each for what was under way
-      expect(calls).to.be.at.most(nodes * (4 * seconds + 4));
+      // two claims and two reservations a second and master, and what was under way: eight that polled would be far beyond
+      expect(calls).to.be.at.most(nodes * (4 * seconds + 8));
       await holder.release();
       await Promise.all(waits);
       await ground.nothingLeft();

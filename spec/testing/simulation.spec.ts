@@ -96,7 +96,8 @@ describe('simulation: known mistakes', () => {
     it(`${name}: noticed`, async () => {
       const variant = VARIANTS.find((one) => one.name === name);
       if (variant === undefined) throw new Error('it is in the list');
-      const { breaks, options = {}, patches } = variant;
+      const { breaks, patches } = variant;
+      const options = { family: false, ...variant.options };
       const bundle = await compile(name, patches);
       const found = await hunt(bundle, { firstSeed: 1, seeds: 400, limitMs: 8_000, options, breaks });
       expect(found.seed).to.be.a('number');
