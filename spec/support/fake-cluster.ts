@@ -47,7 +47,10 @@ export interface Bench {
 export function fakeCluster(
   nodes: number,
   options: RedlockOptions = {},
-  { isCluster = false, hasPushes = false }: { readonly isCluster?: boolean; readonly hasPushes?: boolean } = {},
+  {
+    isCluster = false,
+    hasPushes = false,
+  }: { readonly isCluster?: boolean; readonly hasPushes?: boolean } = {},
 ): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));

@@ -3,10 +3,10 @@ import { pushChannel } from '../../lib/keys.js';
 import { Node } from '../../lib/node.js';
 import { queueing } from '../../lib/queue-request.js';
 import { release } from '../../lib/request.js';
-import type { StayGround } from '../../lib/stay.js';
+import { Stay, type StayEnd, type StayGround } from '../../lib/stay.js';
 import { Subscriptions } from '../../lib/subscriptions.js';
 import { tokenFrom } from '../../lib/testing/seeded.js';
-import { kindOf, plainScope } from './commands.js';
+import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
@@ -17,9 +17,11 @@ export interface LineGround extends StayGround {
   readonly random: FakeRandom;
 }
 
-export function lineGround(count: number): LineGround {
-  const time = new FakeTime();
-  const masters = Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
+/** @param shared  another client's ground, over the same masters */
+export function lineGround(count: number, shared?: LineGround): LineGround {
+  const time = shared?.time ?? new FakeTime();
+  const masters =
+    shared?.masters ?? Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
   for (const master of masters) master.hasPushes = true;
   const nodes = masters.map((master, i) => new Node(master, i, time));
   const subscriptions = new Subscriptions(nodes, time, time);
@@ -63,4 +65,37 @@ export function askedAt(master: FakeMaster, time: FakeTime): number[] {
     return send(command);
   };
   return instants;
+}
+
+/** What a token of this client sent there so far, in order. */
+export function kindsOf(master: FakeMaster, token = MINE): CommandKind[] {
+  return master.sent.filter((command) => tokenOf(command) === token).map(kindOf);
+}
+
+/** Where a stay ended, the masters that told something late, and the stay. */
+export interface Waiter {
+  readonly stay: Stay;
+  readonly ends: StayEnd[];
+  readonly late: string[];
+}
+
+export interface WaiterTerms {
+  readonly token?: string;
+  readonly waitMs?: number;
+  readonly ticket?: number;
+  readonly nodeTimeoutMs?: number;
+}
+
+/** Queues for `r`, as `MINE` and later than whoever has a ticket below 1,000. */
+export function waitIn(ground: LineGround, terms: WaiterTerms = {}): Waiter {
+  const { token = MINE, waitMs = 600_000, ticket = 1_000, nodeTimeoutMs = 100 } = terms;
+  const untilMs = ground.clock.now() + waitMs;
+  const [ends, late]: [StayEnd[], string[]] = [[], []];
+  const stay = new Stay(
+    ground,
+    { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs },
+    (node) => late.push(node.name),
+  );
+  void stay.run().then((end) => ends.push(end));
+  return { stay, ends, late };
 }
