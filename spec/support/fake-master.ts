@@ -68,7 +68,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   #held: InFlight[] = [];
 
   constructor(name: string, time: FakeTime) {
-    super(() => time.now());
+    super(() => Math.floor(time.now())); // masters tell whole milliseconds
     this.name = name;
     this.#time = time;
   }
