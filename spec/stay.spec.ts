@@ -308,8 +308,11 @@ describe('a stay in line: yielding', () => {
 
   it('a vote that was yielded is looked after when the reservation of the other one is over', async () => {
     const { m1, stay, time } = await inLine();
+    const serials = serialsTo(m1);
     await letGo(m1);
+    m1.deliversPushes = false; // neither is it told that it is the first again
     await queueAs(m1, THIRD, 5);
+    m1.line.tell(`i ${serials[0]} ${MINE} r`);
     await settle();
     m1.forget(); // the other one is gone, and so is the queue
     await time.advance(1_000);
