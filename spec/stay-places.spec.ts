@@ -14,6 +14,7 @@ import {
   MINE,
   OTHER,
   queueAs,
+  THIRD,
   type Waiter,
   waitIn,
   type WaiterTerms,
@@ -190,6 +191,15 @@ describe('a place in line: what is owed when it is over', () => {
     stay.end();
   });
 
+  it('what was not sent is dropped with the end', async () => {
+    const { begin, m1, nodes } = await ready();
+    m1.state = 'opening';
+    const { stay } = begin();
+    expect([nodes[0]?.waiting, stay.sentTo.length]).to.deep.equal([1, 2]);
+    stay.end();
+    expect(nodes[0]?.waiting).to.equal(0);
+  });
+
   it('an error of the server is an answer: nothing is owed', async () => {
     const { begin, m1, nodes } = await ready();
     m1.replies.push(new Error('ERR no'));
@@ -257,6 +267,18 @@ describe('a place in line: when it is looked after', () => {
     const { stay } = begin();
     await time.advance(503);
     expect(instants).to.deep.equal([0, 503]);
+    stay.end();
+  });
+
+  it('who is not the first anywhere does not look then', async () => {
+    const { begin, m1, masters, time } = await ready();
+    for (const master of masters) master.set('r', OTHER, 500);
+    await lineUp(masters, 1);
+    for (const master of masters) master.set('r', THIRD, 500);
+    const instants = askedAt(m1, time);
+    const { stay } = begin();
+    await time.advance(990);
+    expect(instants).to.deep.equal([0]);
     stay.end();
   });
 

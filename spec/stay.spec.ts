@@ -88,14 +88,14 @@ describe('a stay in line', () => {
     });
 
     it(`N=${nodes}: is over when a quorum is reserved by pushes, and no sooner`, async () => {
-      const { ends, masters } = await inLine(nodes);
+      const { ends, masters, stay } = await inLine(nodes);
       for (const [i, master] of masters.entries()) {
         expect(ends).to.deep.equal(i < quorumOf(nodes) ? [] : ['reserved']);
         await letGo(master);
         await settle();
         expect(master.value('r')).to.equal(`${MINE}+`);
       }
-      expect(ends).to.deep.equal(['reserved']);
+      expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], true]);
     });
 
     it(`N=${nodes}: is over at once where nothing is in the way`, async () => {
@@ -150,19 +150,29 @@ describe('a stay in line', () => {
     stay.end();
   });
 
+  it('N=1: each answer tells the clock of its master, for the tickets of others', async () => {
+    const { m1, stay, subscriptions, time } = await inLine(1);
+    m1.clockAheadUs += 5_000_000;
+    const before = subscriptions.ticket();
+    await time.advance(2_000);
+    expect(subscriptions.ticket() - before).to.equal(7_000_000);
+    stay.end();
+  });
+
   it('N=3: the end gives up what is unsent, its timer and its name, and tells once', async () => {
-    const { ends, masters, stay, subscriptions, time } = await inLine();
+    const { ends, masters, stay, time } = await inLine();
     stay.end();
     stay.end('stranger');
+    expect(time.pending).to.equal(1); // the one that closes the lines
     await settle();
     expect([ends, stay.isWanted]).to.deep.equal([['ended'], false]);
     for (const master of masters) await letGo(master);
-    await time.advance(5_000); // lines are closed
+    await time.advance(5_000);
+    expect(masters.map(({ line }) => line.isClosed)).to.deep.equal(masters.map(() => true));
     expect([time.pending, masters.map((master) => kindsOf(master))]).to.deep.equal([
       0,
       masters.map(() => ['queue']),
     ]);
-    subscriptions.close();
   });
 });
 
