@@ -338,6 +338,18 @@ describe('a place in line: when it is looked after', () => {
   });
 });
 
+describe('a place in line: the clock of its master', () => {
+  it('is told by each answer, for the tickets of those who come after', async () => {
+    const { begin, masters, subscriptions } = await ready();
+    const before = subscriptions.ticket();
+    for (const master of masters) master.clockAheadUs += 5_000_000;
+    const { stay } = begin();
+    await settle();
+    expect(subscriptions.ticket() - before).to.equal(5_000_000);
+    stay.end();
+  });
+});
+
 describe('a place in line: how long it lives', () => {
   it('for the wait and a second, and for a minute at most', async () => {
     for (const [waitMs, lifeMs] of [

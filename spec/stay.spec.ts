@@ -150,15 +150,6 @@ describe('a stay in line', () => {
     stay.end();
   });
 
-  it('N=1: each answer tells the clock of its master, for the tickets of others', async () => {
-    const { m1, stay, subscriptions, time } = await inLine(1);
-    m1.clockAheadUs += 5_000_000;
-    const before = subscriptions.ticket();
-    await time.advance(2_000);
-    expect(subscriptions.ticket() - before).to.equal(7_000_000);
-    stay.end();
-  });
-
   it('N=3: the end gives up what is unsent, its timer and its name, and tells once', async () => {
     const { ends, masters, stay, time } = await inLine();
     stay.end();
