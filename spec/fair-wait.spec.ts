@@ -115,7 +115,7 @@ describe('waiting for several resources: it ends', () => {
     const { ends, wait } = await started(3, ['a', 'b'], 'a');
     expect(ends).to.deep.equal([]);
     wait.end('ended');
-    const other = bench(3, ['a', 'b'], (master) => void master.set('b', 'a stranger'));
+    const other = bench(3, ['a', 'b'], (master) => master.set('b', 'a stranger'));
     expect(await other.wait.run()).to.equal('stranger');
     expect([other.m1.value('a'), other.wait.sentTo]).to.deep.equal([MINE, other.nodes]);
     other.wait.stop();
@@ -174,6 +174,21 @@ describe('waiting for several resources: it ends', () => {
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
     one.wait.end('ended');
     expect(await run).to.equal('ended');
+    await one.time.advance(10_000);
+    expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
+  });
+
+  it('by whoever waits: in the very step in which the first is held; it is not extended', async () => {
+    const one = bench(1, ['a', 'b'], () => undefined);
+    const send = one.m1.call.bind(one.m1);
+    one.m1.call = (command) => {
+      const reply = send(command);
+      // one step after it was read
+      if (kindOf(command) === 'claim')
+        void reply.then(() => Promise.resolve().then(() => one.wait.end('ended')));
+      return reply;
+    };
+    expect(await one.wait.run()).to.equal('ended');
     await one.time.advance(10_000);
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
   });
