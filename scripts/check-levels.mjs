@@ -101,6 +101,8 @@ const LEVELS = [
     'testing/simulation',
     'testing/shrink',
     'testing/timeline',
+    'testing/lane',
+    'testing/memory-line',
     'testing/memory-masters',
     'testing/index',
   ],
