@@ -18,7 +18,7 @@ export class MemoryLine implements Subscription {
   readonly #end: LineEnd;
   readonly #channel: string;
   readonly #listener: PushListener;
-  readonly #onClosed: (line: MemoryLine) => void;
+  readonly #onClosed: () => void;
   readonly #toServer: Lane;
   readonly #toClient: Lane;
   #unsubscribe: () => void = () => undefined;
@@ -26,13 +26,7 @@ export class MemoryLine implements Subscription {
   #isHeldUp = false;
   #isClosed = false;
 
-  constructor(
-    end: LineEnd,
-    timers: Timers,
-    channel: string,
-    listener: PushListener,
-    onClosed: (line: MemoryLine) => void,
-  ) {
+  constructor(end: LineEnd, timers: Timers, channel: string, listener: PushListener, onClosed: () => void) {
     this.#end = end;
     this.#channel = channel;
     this.#listener = listener;
@@ -50,7 +44,7 @@ export class MemoryLine implements Subscription {
   close(): void {
     this.#isClosed = true;
     this.#break();
-    this.#onClosed(this);
+    this.#onClosed();
   }
 
   /** Subscribes at the process that is there; where none is, that is told as a loss. */

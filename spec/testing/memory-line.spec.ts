@@ -1,5 +1,6 @@
 /** Masters in memory: those who wait stand in line, as on real ones. */
 import { expect } from 'chai';
+import sinon from 'sinon';
 import type { RedlockOptions } from '../../lib/options.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
 import { FakeTime, settle } from '../support/fake-time.js';
@@ -115,6 +116,20 @@ describe('masters in memory: waiting in line', () => {
       }
     });
   }
+
+  it('N=3, timers faked by sinon: who waits is served without a tick', async () => {
+    const clock = sinon.useFakeTimers();
+    try {
+      await using masters = new MemoryMasters(3);
+      const lease = await masters.redlock(LONG).acquire('r');
+      const wait = masters.redlock(LONG).using('r', () => performance.now());
+      const before = performance.now();
+      await lease.release();
+      expect(await wait).to.equal(before);
+    } finally {
+      clock.restore();
+    }
+  });
 
   it('N=3: when nobody waits any more, nothing of it is left after a while', async () => {
     const { one, other, time } = bench(3, { ...LONG, renew: false });
