@@ -55,7 +55,7 @@ class Line {
   refusedAtMs = -Infinity;
   subscription: Subscription | undefined;
   /** Under way to ourselves. */
-  echo: Timer | undefined;
+  echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
   /** The master's clock less ours, and by how much that may be off; µs. */
   aheadUs: number | undefined;
   uncertainUs = Infinity;
@@ -181,7 +181,7 @@ export class Subscriptions {
   /** Sends ourselves a message, and reads the master's clock on the way. */
   #sayHello(line: Line): void {
     const { node } = line;
-    line.echo?.cancel();
+    this.#dropEcho(line);
     const sentAtMs = this.#clock.earliest();
     const sink: Sink = {
       isWanted: true,
@@ -196,11 +196,11 @@ export class Subscriptions {
         if (/NOPERM/.test(cause.message)) this.#onRefused(line, cause);
       },
     };
-    line.echo = this.#timers.background(ECHO_MS, () => {
-      line.echo = undefined;
-      node.forget(sink);
-      if (line.subscription !== undefined) line.subscription.renew();
+    const timer = this.#timers.background(ECHO_MS, () => {
+      this.#dropEcho(line);
+      line.subscription?.renew();
     });
+    line.echo = { timer, sink };
     node.send(hello(this.#channel), sink);
   }
 
@@ -232,9 +232,17 @@ export class Subscriptions {
     return (this.#leftAtMs.get(token) ?? -Infinity) > this.#clock.earliest() - LEFT_MS;
   }
 
-  #onEcho(line: Line): void {
-    line.echo?.cancel();
+  /** It is not waited for any more; where it was not sent yet, it never will be. */
+  #dropEcho(line: Line): void {
+    const { echo, node } = line;
     line.echo = undefined;
+    if (echo === undefined) return;
+    echo.timer.cancel();
+    node.forget(echo.sink);
+  }
+
+  #onEcho(line: Line): void {
+    this.#dropEcho(line);
     line.isHeard = true;
     this.#openIfProven(line);
   }
@@ -251,8 +259,7 @@ export class Subscriptions {
   }
 
   #onClosed(line: Line, cause: Error): void {
-    line.echo?.cancel();
-    line.echo = undefined;
+    this.#dropEcho(line);
     line.cause = cause;
     const wasOpen = line.isOpen;
     line.isOpen = false;

@@ -137,6 +137,8 @@ const LEVELS = [
     'testing/timestamp-simulation',
     'testing/shrink',
     'testing/timeline',
+    'testing/lane',
+    'testing/memory-line',
     'testing/memory-masters',
     'testing/index',
   ],

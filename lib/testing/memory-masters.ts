@@ -5,12 +5,15 @@
  * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
  * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
  */
-import { type Clock, SystemClock, SystemTimers, type Timer, type Timers } from '../clock.js';
+import { type Clock, SystemClock, SystemTimers, type Timers } from '../clock.js';
 import { invalidArgument, RedlockError, show } from '../errors.js';
 import type { RedlockOptions } from '../options.js';
 import { SystemRandom } from '../random.js';
 import { Redlock } from '../redlock.js';
+import type { PushListener, Subscription } from '../subscription.js';
 import type { Command, Transport, TransportState } from '../transport.js';
+import { Lane } from './lane.js';
+import { MemoryLine } from './memory-line.js';
 import { MemoryServer } from './server.js';
 
 /** What masters in memory are given beside their number. */
@@ -203,7 +206,9 @@ class Master implements MemoryMaster {
   }
 
   thaw(): void {
-    if (this.state === 'frozen') this.server.goOn();
+    if (this.state !== 'frozen') return;
+    this.server.goOn();
+    for (const link of this.links) link.goOn();
   }
 
   flush(): void {
@@ -232,11 +237,15 @@ class MemoryLink implements Transport {
   readonly #toClient: Lane;
   readonly #pending = new Set<Pending>();
   readonly #listeners = new Set<() => void>();
+  readonly #timers: Timers;
+  /** Its connections for pushes. */
+  readonly #lines = new Set<MemoryLine>();
   #isClosed = false;
 
   constructor(master: Master, timers: Timers) {
     this.name = master.name;
     this.#master = master;
+    this.#timers = timers;
     this.#toServer = new Lane(timers);
     this.#toClient = new Lane(timers);
     this.#noteLoss();
@@ -265,16 +274,30 @@ class MemoryLink implements Transport {
     return () => this.#listeners.delete(listener);
   }
 
+  subscribe(channel: string, listener: PushListener): Subscription {
+    const line = new MemoryLine(this.#master, this.#timers, channel, listener, () =>
+      this.#lines.delete(line),
+    );
+    this.#lines.add(line);
+    return line;
+  }
+
   open(): void {
     this.#master.links.add(this);
     this.#noteLoss();
     this.#changed();
+    for (const line of this.#lines) line.connect();
   }
 
   lose(): void {
     this.#noteLoss();
     this.#toServer.clear();
     this.#break();
+    for (const line of [...this.#lines]) line.lose('the connection for pushes was lost');
+  }
+
+  goOn(): void {
+    for (const line of this.#lines) line.goOn();
   }
 
   /** What was sent still arrives. */
@@ -282,6 +305,7 @@ class MemoryLink implements Transport {
     this.#isClosed = true;
     this.#master.links.delete(this);
     this.#break();
+    for (const line of [...this.#lines]) line.close();
   }
 
   #reply(pending: Pending, error: Error | undefined, reply: unknown): void {
@@ -308,43 +332,6 @@ class MemoryLink implements Transport {
 
   #changed(): void {
     for (const listener of [...this.#listeners]) listener();
-  }
-}
-
-interface Message {
-  readonly deliver: () => void;
-  hasArrived: boolean;
-  timer: Timer | undefined;
-}
-
-/** One direction of a connection: keeps the order, also where a message takes less time than the one before it. */
-class Lane {
-  readonly #timers: Timers;
-  #messages: Message[] = [];
-
-  constructor(timers: Timers) {
-    this.#timers = timers;
-  }
-
-  send(delayMs: number, deliver: () => void): void {
-    const message: Message = { deliver, hasArrived: false, timer: undefined };
-    const arrive = (): void => {
-      message.hasArrived = true;
-      this.#deliver();
-    };
-    this.#messages.push(message);
-    if (delayMs > 0) message.timer = this.#timers.background(delayMs, arrive);
-    else void Promise.resolve().then(arrive); // not queueMicrotask: Jest fakes it
-  }
-
-  /** What is on its way is gone. */
-  clear(): void {
-    for (const { timer } of this.#messages) timer?.cancel();
-    this.#messages = [];
-  }
-
-  #deliver(): void {
-    while (this.#messages[0]?.hasArrived === true) this.#messages.shift()?.deliver();
   }
 }
 

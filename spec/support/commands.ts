@@ -4,6 +4,7 @@ import {
   BOOTSTRAP,
   CLAIM,
   EXTEND,
+  HELLO,
   INSPECT,
   QUEUE,
   RELEASE,
@@ -29,6 +30,7 @@ export type CommandKind =
   | 'inspect'
   | 'vouch'
   | 'bootstrap'
+  | 'hello'
   | 'lesson'
   | 'batch';
 
@@ -61,6 +63,7 @@ export function plainScope(...keys: readonly string[]): Scope {
 
 export function kindOf(command: Command): CommandKind {
   if (command.name === 'set') return 'claim';
+  if (scriptOf(command) === HELLO) return 'hello';
   if (command.args[1] === '0') return 'lesson'; // on no keys: the master shall know the script, and do nothing
   if (isBatch(command)) {
     const kinds = new Set(entriesOf(command).map(kindOf));
@@ -105,6 +108,20 @@ export function holdBack(master: FakeMaster, kind: CommandKind): () => void {
   };
   return () => {
     for (const run of late) run();
+  };
+}
+
+/** Commands of that kind run as they come; their replies stay on their way until the returned function is called. */
+export function holdReplies(master: FakeMaster, kind: CommandKind): () => void {
+  const late: (() => void)[] = [];
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    const reply = send(command);
+    return kindOf(command) === kind ? new Promise((resolve) => late.push(() => resolve(reply))) : reply;
+  };
+  return () => {
+    master.call = send;
+    for (const arrive of late.splice(0)) arrive();
   };
 }
 

@@ -41,16 +41,20 @@ export interface Bench {
 /**
  * N masters named m1…mN and one instance over them.
  *
- * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made
+ * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made; `hasPushes`:
+ *   those who wait stand in line
  */
 export function fakeCluster(
   nodes: number,
   options: RedlockOptions = {},
-  { isCluster = false }: { readonly isCluster?: boolean } = {},
+  {
+    isCluster = false,
+    hasPushes = false,
+  }: { readonly isCluster?: boolean; readonly hasPushes?: boolean } = {},
 ): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
-  for (const master of masters) master.isCluster = isCluster;
+  for (const master of masters) Object.assign(master, { isCluster, hasPushes });
   const over = (random: Random, own: RedlockOptions): Redlock =>
     new Redlock({ transports: masters, clock: time, timers: time, random, disconnect: () => undefined }, own);
   const random = new FakeRandom();

@@ -3,6 +3,7 @@
  * twins of the scripts.
  */
 import { SCRIPTS } from '../../lib/scripts.js';
+import type { PushListener } from '../../lib/subscription.js';
 import { Channels } from '../../lib/testing/channels.js';
 import { entriesOf } from '../../lib/testing/entries.js';
 import { FOREIGN, Keyspace } from '../../lib/testing/keyspace.js';
@@ -10,6 +11,7 @@ import type { Store } from '../../lib/testing/store.js';
 import { execute, serverError } from '../../lib/testing/twins.js';
 import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp-scripts.js';
 import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
+import { FakeLine } from './fake-line.js';
 import type { FakeTime } from './fake-time.js';
 
 export { serverError };
@@ -55,13 +57,21 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   readonly channels = new Channels();
   /** False: its user has no right to publish. */
   mayPublish = true;
+  /** Without pushes, as by default, those who wait ask the home master first. */
+  hasPushes = false;
+  /** False: lines for pushes are opened by the spec. */
+  opensLines = true;
+  /** False: pushes are lost in silence. */
+  deliversPushes = true;
+  /** The lines that were made, in order, those that were closed included. */
+  readonly lines: FakeLine[] = [];
   readonly #time: FakeTime;
   readonly #known = new Set(ALL.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
   #held: InFlight[] = [];
 
   constructor(name: string, time: FakeTime) {
-    super(() => time.now());
+    super(() => Math.floor(time.now())); // masters tell whole milliseconds
     this.name = name;
     this.#time = time;
   }
@@ -89,6 +99,17 @@ export class FakeMaster extends Keyspace implements Transport, Store {
       } else if (this.latencyMs > 0) this.#time.wait(this.latencyMs, () => this.#answer(one));
       else this.#answer(one);
     });
+  }
+
+  get subscribe(): Transport['subscribe'] {
+    return this.hasPushes ? (channel, listener) => this.#subscribe(channel, listener) : undefined;
+  }
+
+  /** The line that was made last. */
+  get line(): FakeLine {
+    const line = this.lines.at(-1);
+    if (line === undefined) throw new Error(`nobody has subscribed at ${this.name}`);
+    return line;
   }
 
   watch(listener: () => void): () => void {
@@ -164,6 +185,14 @@ export class FakeMaster extends Keyspace implements Transport, Store {
 
   publish(channel: string, text: string): number | undefined {
     return this.mayPublish ? this.channels.publish(channel, text) : undefined;
+  }
+
+  #subscribe(channel: string, listener: PushListener): FakeLine {
+    const { channels } = this;
+    const [opensByItself, delivers] = [() => this.opensLines, () => this.deliversPushes];
+    const line = new FakeLine({ channels, channel, opensByItself, delivers }, listener);
+    this.lines.push(line);
+    return line;
   }
 
   #answer({ command, resolve, reject }: InFlight): void {

@@ -1,0 +1,90 @@
+/**
+ * The connection for pushes between an instance and a master in memory. It is made as soon as there is a process, breaks
+ * with it, and is made anew when there is another one.
+ */
+import type { Timers } from '../clock.js';
+import type { PushListener, Subscription } from '../subscription.js';
+import { Lane } from './lane.js';
+import type { MemoryServer } from './server.js';
+
+/** Where it leads to. */
+export interface LineEnd {
+  readonly name: string;
+  readonly server: MemoryServer;
+  readonly latencyMs: number;
+}
+
+export class MemoryLine implements Subscription {
+  readonly #end: LineEnd;
+  readonly #channel: string;
+  readonly #listener: PushListener;
+  readonly #onClosed: () => void;
+  readonly #toServer: Lane;
+  readonly #toClient: Lane;
+  #unsubscribe: () => void = () => undefined;
+  /** It asked to subscribe, and the process stands still. */
+  #isHeldUp = false;
+  #isClosed = false;
+
+  constructor(end: LineEnd, timers: Timers, channel: string, listener: PushListener, onClosed: () => void) {
+    this.#end = end;
+    this.#channel = channel;
+    this.#listener = listener;
+    this.#onClosed = onClosed;
+    this.#toServer = new Lane(timers);
+    this.#toClient = new Lane(timers);
+    this.connect();
+  }
+
+  renew(): void {
+    this.lose('the connection for pushes was lost');
+    this.connect();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#break();
+    this.#onClosed();
+  }
+
+  /** Subscribes at the process that is there; where none is, that is told as a loss. */
+  connect(): void {
+    const { latencyMs, name, server } = this.#end;
+    if (server.isUp) this.#toServer.send(latencyMs, () => this.#subscribe());
+    else
+      this.#toClient.send(0, () => this.#listener.onLost(new Error(`connect ECONNREFUSED ${name}`), false));
+  }
+
+  /** The process has died. */
+  lose(message: string): void {
+    this.#break();
+    if (!this.#isClosed) this.#listener.onLost(new Error(message), false);
+  }
+
+  /** The process goes on. */
+  goOn(): void {
+    if (this.#isHeldUp) this.#subscribe();
+  }
+
+  #subscribe(): void {
+    const { server } = this.#end;
+    this.#isHeldUp = server.isStopped;
+    if (this.#isHeldUp) return;
+    this.#unsubscribe = server.channels.subscribe(this.#channel, (text) =>
+      this.#tell(() => this.#listener.onPush(text)),
+    );
+    this.#tell(() => this.#listener.onOpen());
+  }
+
+  #tell(tell: () => void): void {
+    this.#toClient.send(this.#end.latencyMs, tell);
+  }
+
+  /** What was on its way is gone, in both directions. */
+  #break(): void {
+    this.#isHeldUp = false;
+    this.#unsubscribe();
+    this.#toServer.clear();
+    this.#toClient.clear();
+  }
+}

@@ -1,0 +1,215 @@
+/** An acquisition that waits in line: when it queues instead of trying, what it sends, how its wait ends. */
+import { expect } from 'chai';
+import { queueKey } from '../lib/keys.js';
+import type { Lease } from '../lib/lease.js';
+import { type Bench, fakeCluster } from './support/fake-cluster.js';
+import { type CommandKind, kindOf, tokenOf } from './support/commands.js';
+import type { FakeMaster } from './support/fake-master.js';
+import { settle } from './support/fake-time.js';
+import { rejection } from './support/rejection.js';
+
+const SIZES = [1, 3, 5];
+const LONG = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 200 } as const;
+
+interface Line extends Bench {
+  /** The holder's lease. */
+  readonly lease: Lease;
+  /** What the one who waits has sent there, in order; but not what follows a claim that was decided without it. */
+  kinds(master: FakeMaster): CommandKind[];
+}
+
+/** A lock that another client holds. */
+async function held(nodes: number): Promise<Line> {
+  const bench = fakeCluster(nodes, LONG, { hasPushes: true });
+  const lease = await bench.other().redlock.acquire('r');
+  const kinds = (master: FakeMaster): CommandKind[] => {
+    const mine = master.sent.filter((command) => bench.random.tokens.includes(tokenOf(command))).map(kindOf);
+    return mine.filter((kind, i) => kind !== 'undo' || mine[i - 1] !== 'claim');
+  };
+  return { ...bench, lease, kinds };
+}
+
+const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
+
+/** Waits in line, has it, and gives it back; then another client has it again. */
+async function contendedLately(nodes: number): Promise<Line> {
+  const line = await held(nodes);
+  const wait = line.redlock.acquire('r');
+  await settle();
+  await line.lease.release();
+  await (await wait).release();
+  const lease = await line.other('third').redlock.acquire('r');
+  await settle();
+  for (const master of line.masters) master.sent.length = 0;
+  return { ...line, lease };
+}
+
+describe('an acquisition that waits in line', () => {
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: tries, queues, and claims when it is told; no timer takes part`, async () => {
+      const line = await held(nodes);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue']));
+      await line.lease.release();
+      const lease = await wait;
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
+      expect(line.masters.map((master) => master.value('r'))).to.deep.equal(all(line, lease.token));
+      await lease.release();
+    });
+
+    it(`N=${nodes}: a lock that was contended within the last second is queued for at once`, async () => {
+      const line = await contendedLately(nodes);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue']));
+      await line.lease.release();
+      await (await wait).release();
+    });
+
+    it(`N=${nodes}: it is tried first where lines are not open at a quorum, after a second, and for another lock`, async () => {
+      for (const [resource, afterMs, isCut] of [
+        ['r', 0, true],
+        ['r', 1_000, false],
+        ['another', 0, false],
+      ] as const) {
+        const line = await contendedLately(nodes);
+        if (isCut) {
+          for (const master of line.masters.slice(0, Math.ceil(nodes / 2))) {
+            master.opensLines = false;
+            for (const one of master.lines) one.lose();
+          }
+        }
+        await line.time.advance(afterMs);
+        const wait = line.redlock.acquire(resource).catch(() => undefined);
+        await settle();
+        expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'claim'));
+        const closed = line.redlock.close();
+        await line.time.advance(1_000);
+        await Promise.all([closed, wait]);
+      }
+    });
+
+    it(`N=${nodes}: a wait that ends before lines are open: LOCK_TAKEN after one look, and no place was asked for`, async () => {
+      const line = await held(nodes);
+      for (const master of line.masters) master.opensLines = false;
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 50 }));
+      await line.time.advance(50);
+      const { code, elapsedMs, tally } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 50]);
+      expect(tally.filter(({ outcome }) => outcome === 'refused').length).to.be.above((nodes - 1) / 2);
+      await settle();
+      for (const master of line.masters) {
+        expect(line.kinds(master)).to.deep.equal(['claim', 'claim']);
+      }
+    });
+
+    it(`N=${nodes}: the end of the wait: LOCK_TAKEN after a last look, and the place is given up`, async () => {
+      const line = await held(nodes);
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 1_000 }));
+      await line.time.advance(999);
+      const waiting = line.masters.map((master) => master.members(queueKey('r')));
+      for (const members of waiting) expect(members).to.have.length(1);
+      await line.time.advance(1);
+      const { code, elapsedMs, tally } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 1_000]);
+      for (const one of tally) expect(one).to.include({ outcome: 'refused', remainingMs: 599_000 });
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'undo']));
+      expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
+    });
+
+    it(`N=${nodes}: its signal ends it at once, and the place is given up`, async () => {
+      const line = await held(nodes);
+      const controller = new AbortController();
+      const failed = rejection(line.redlock.acquire('r', { signal: controller.signal }));
+      await line.time.advance(500);
+      controller.abort();
+      expect((await failed).code).to.equal('ABORTED');
+      await settle();
+      expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
+      await line.lease.release();
+      expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+    });
+  }
+
+  it('N=3: a claim that is refused is undone, and the next place has a fresh token and the old ticket', async () => {
+    const line = await held(3);
+    const wait = line.redlock.acquire('r');
+    await settle();
+    for (const master of line.masters) {
+      const send = master.call.bind(master);
+      master.call = (command) => {
+        if (kindOf(command) !== 'claim') return send(command);
+        master.call = send;
+        master.sent.push(command);
+        return Promise.resolve([0, 500, 0]);
+      };
+    }
+    await line.lease.release();
+    await line.time.advance(1_000);
+    const lease = await wait;
+    const queued = line.masters.map((master) => master.sent.filter((command) => kindOf(command) === 'queue'));
+    for (const commands of queued) {
+      const tickets = new Set(commands.map((command) => command.args.at(-3)));
+      expect([commands.length > 1, tickets.size]).to.deep.equal([true, 1]);
+      expect(new Set(commands.map(tokenOf)).size).to.equal(commands.length);
+    }
+    await lease.release();
+    await settle();
+    expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+  });
+
+  it('N=3, fair false: it never queues', async () => {
+    const line = await held(3);
+    const failed = rejection(line.redlock.acquire('r', { fair: false, waitMs: 2_000 }));
+    await line.time.advance(2_000);
+    await failed;
+    expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
+  });
+
+  it('N=3: a stranger holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
+    const line = fakeCluster(3, LONG, { hasPushes: true });
+    for (const master of line.masters) master.set('r', 'a stranger', 60_000);
+    const wait = line.redlock.acquire('r');
+    await line.time.advance(5_000);
+    for (const master of line.masters) master.forget();
+    await line.time.advance(251);
+    expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
+      all(line, line.random.tokens.at(-1)),
+    );
+    await (await wait).release();
+  });
+
+  it('N=3: pushes are refused at a quorum: it tries again and again, and has it', async () => {
+    const line = await held(3);
+    for (const master of line.masters) master.opensLines = false;
+    const wait = line.redlock.acquire('r');
+    await settle();
+    for (const master of line.masters) master.line.lose('NOPERM no channels', true);
+    await line.time.advance(1_000);
+    await line.lease.release();
+    await line.time.advance(1_000);
+    await (await wait).release();
+    expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
+  });
+
+  it('N=3, ten instances contend: each has it, one at a time, and nothing is left', async () => {
+    const bench = fakeCluster(3, LONG, { hasPushes: true });
+    for (const master of bench.masters) master.latencyMs = 1;
+    const served: number[] = [];
+    let inside = 0;
+    for (let i = 0; i < 10; i++) {
+      void bench.other(`client-${i}`).redlock.using('r', async () => {
+        expect(++inside).to.equal(1);
+        await new Promise<void>((resolve) => bench.time.wait(5, resolve));
+        inside--;
+        served.push(i);
+      });
+      await bench.time.advance(1);
+    }
+    await bench.time.advance(10 * (5 + 4) + 100);
+    expect(served.length).to.equal(10);
+    expect(bench.masters.map(({ size }) => size)).to.deep.equal(all(bench, 0));
+  });
+});

@@ -1,0 +1,101 @@
+/** What those who wait in line stand on: masters with pushes, their lines, virtual time. */
+import { pushChannel } from '../../lib/keys.js';
+import { Node } from '../../lib/node.js';
+import { queueing } from '../../lib/queue-request.js';
+import { release } from '../../lib/request.js';
+import { Stay, type StayEnd, type StayGround } from '../../lib/stay.js';
+import { Subscriptions } from '../../lib/subscriptions.js';
+import { tokenFrom } from '../../lib/testing/seeded.js';
+import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
+import { FakeRandom } from './fake-cluster.js';
+import { FakeMaster } from './fake-master.js';
+import { FakeTime } from './fake-time.js';
+
+export interface LineGround extends StayGround {
+  readonly time: FakeTime;
+  readonly masters: readonly FakeMaster[];
+  readonly random: FakeRandom;
+}
+
+/** @param shared  another client's ground, over the same masters */
+export function lineGround(count: number, shared?: LineGround): LineGround {
+  const time = shared?.time ?? new FakeTime();
+  const masters =
+    shared?.masters ?? Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
+  for (const master of masters) master.hasPushes = true;
+  const nodes = masters.map((master, i) => new Node(master, i, time));
+  const subscriptions = new Subscriptions(nodes, time, time);
+  return { time, masters, nodes, clock: time, timers: time, random: new FakeRandom(), subscriptions };
+}
+
+export const MINE = tokenFrom('mine', '1');
+export const OTHER = tokenFrom('other', '1');
+export const THIRD = tokenFrom('third', '1');
+
+/** Another client of the library holds it there. */
+export function hold(master: FakeMaster, token = OTHER, key = 'r'): void {
+  master.set(key, token, 300_000);
+}
+
+/** A holder lets go, and hands over. */
+export async function letGo(master: FakeMaster, token = OTHER, key = 'r'): Promise<void> {
+  await master.call(release(plainScope(key), token, 0).command);
+}
+
+/** Another client queues there, and listens. @returns what it was told, as letters */
+export async function queueAs(
+  master: FakeMaster,
+  token: string,
+  ticket: number,
+  key = 'r',
+): Promise<string[]> {
+  const told: string[] = [];
+  master.channels.subscribe(pushChannel(token), (text) => told.push(text.slice(0, 1)));
+  await master.call(queueing(plainScope(key), token, ticket, 300_000).command);
+  return told;
+}
+
+/** The instants at which the master is asked for a place from here on, counted from now. */
+export function askedAt(master: FakeMaster, time: FakeTime): number[] {
+  const startMs = time.now();
+  const instants: number[] = [];
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) === 'queue') instants.push(time.now() - startMs);
+    return send(command);
+  };
+  return instants;
+}
+
+/** What a token of this client sent there so far, in order. */
+export function kindsOf(master: FakeMaster, token = MINE): CommandKind[] {
+  return master.sent.filter((command) => tokenOf(command) === token).map(kindOf);
+}
+
+/** Where a stay ended, the masters that told something late, and the stay. */
+export interface Waiter {
+  readonly stay: Stay;
+  readonly ends: StayEnd[];
+  readonly late: string[];
+}
+
+export interface WaiterTerms {
+  readonly token?: string;
+  readonly waitMs?: number;
+  readonly ticket?: number;
+  readonly nodeTimeoutMs?: number;
+}
+
+/** Queues for `r`, as `MINE` and later than whoever has a ticket below 1,000. */
+export function waitIn(ground: LineGround, terms: WaiterTerms = {}): Waiter {
+  const { token = MINE, waitMs = 600_000, ticket = 1_000, nodeTimeoutMs = 100 } = terms;
+  const untilMs = ground.clock.now() + waitMs;
+  const [ends, late]: [StayEnd[], string[]] = [[], []];
+  const stay = new Stay(
+    ground,
+    { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs },
+    (node) => late.push(node.name),
+  );
+  void stay.run().then((end) => ends.push(end));
+  return { stay, ends, late };
+}
