@@ -24,7 +24,7 @@ async function book(amount: number): Promise<void> {
 async function transfer(): Promise<void> {
   await account.using(async () => {
     await book(-10);
-    await book(+10);
+    await book(10);
   });
 }
 

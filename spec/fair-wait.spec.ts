@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { FairWait } from '../lib/fair-wait.js';
 import { queueKey } from '../lib/keys.js';
 import type { Outcome } from '../lib/quorum.js';
-import { SettledScope } from '../lib/scope.js';
+import { MUTEX, SettledScope } from '../lib/scope.js';
 import type { StayEnd } from '../lib/stay.js';
 import { holdReplies, keysOf, kindOf, tokenOf } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
@@ -25,7 +25,7 @@ function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMas
   ground.masters.forEach(prepare);
   const [m1] = ground.masters;
   if (m1 === undefined) throw new Error('there is one');
-  const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1 });
+  const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
   const terms = { token: MINE, ticket: () => 1_000, untilMs: ground.clock.now() + 600_000 };
   const [ends, late]: [StayEnd[], string[]] = [[], []];
   const wait = new FairWait(ground, { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100 }, terms, (node) =>

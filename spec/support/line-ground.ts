@@ -93,7 +93,7 @@ export function waitIn(ground: LineGround, terms: WaiterTerms = {}): Waiter {
   const [ends, late]: [StayEnd[], string[]] = [[], []];
   const stay = new Stay(
     ground,
-    { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs },
+    { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs, onFree: undefined },
     (node) => late.push(node.name),
   );
   void stay.run().then((end) => ends.push(end));
