@@ -226,8 +226,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
       place.refusedAtUs = told?.clockUs ?? 0;
       this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isStranger);
     } else {
-      place.outcome = outcome;
-      this.#shelve(place);
+      this.#shelve(place, outcome);
     }
     this.#proceed();
   }
@@ -293,7 +292,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   /** It takes no part for now. */
-  #shelve(place: Place): void {
+  #shelve(place: Place, outcome: Outcome): void {
+    place.outcome = outcome;
     place.state = 'failed';
     place.serial = NOBODY;
     place.dueAtMs =
@@ -301,9 +301,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   #fail(node: Node, outcome: Outcome): void {
-    const place = this.#placeAt(node);
-    place.outcome = outcome;
-    this.#shelve(place);
+    this.#shelve(this.#placeAt(node), outcome);
     this.#proceed();
   }
 
@@ -354,7 +352,9 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
     if (dueAtMs === Infinity) return;
     const { clock, timers } = this.#ground;
-    this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => this.#onDue());
+    this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
+      this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that are there are read first
+    });
   }
 
   /** Who looks at one queue looks at all of them: votes that come at different times run out before they are enough. */
