@@ -23,10 +23,10 @@ export async function proveVariants(name: string, say: (line: string) => void): 
 }
 
 async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
-  const { name, breaks, patches, of } = variant;
+  const { name, breaks, patches, of, from: firstSeed = 1 } = variant;
   const options = { family: false, ...variant.options }; // a mistake shows sooner among fewer things that go on
   const begun = performance.now();
-  const quarry = await hunt(await compile(name, patches), { firstSeed: 1, ...LIMIT, of, options, breaks });
+  const quarry = await hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks });
   const told = name.padEnd(56);
   if (quarry.seed === undefined) {
     const why =
@@ -36,7 +36,7 @@ async function prove(variant: Variant, right: string, say: (line: string) => voi
   }
   // the same seeds, as many as it took, with the right code
   const control = await hunt(right, {
-    firstSeed: 1,
+    firstSeed,
     seeds: quarry.seedsRun,
     limitMs: LIMIT.limitMs,
     of,

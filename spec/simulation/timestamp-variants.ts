@@ -70,6 +70,7 @@ export const TIMESTAMP_VARIANTS: readonly Variant[] = [
   },
   {
     name: "timestamp: all up to an unanswered extension is one's own",
+    from: 225,
     why: "another's lock that was taken in between is deleted by a late release",
     of: 'timestamps',
     breaks: ['exclusion'],
