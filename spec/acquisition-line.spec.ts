@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import { queueKey } from '../lib/keys.js';
 import type { Lease } from '../lib/lease.js';
+import type { RedlockOptions } from '../lib/options.js';
 import { type Bench, fakeCluster } from './support/fake-cluster.js';
-import { type CommandKind, kindOf, tokenOf } from './support/commands.js';
+import { type CommandKind, kindOf, kindsSentTo, tokenOf } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
 import { rejection } from './support/rejection.js';
@@ -19,8 +20,8 @@ interface Line extends Bench {
 }
 
 /** A lock that another client holds. */
-async function held(nodes: number): Promise<Line> {
-  const bench = fakeCluster(nodes, LONG, { hasPushes: true });
+async function held(nodes: number, options: RedlockOptions = LONG): Promise<Line> {
+  const bench = fakeCluster(nodes, options, { hasPushes: true });
   const lease = await bench.other().redlock.acquire('r');
   const kinds = (master: FakeMaster): CommandKind[] => {
     const mine = master.sent.filter((command) => bench.random.tokens.includes(tokenOf(command))).map(kindOf);
@@ -66,6 +67,21 @@ describe('an acquisition that waits in line', () => {
       expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue']));
       await line.lease.release();
       await (await wait).release();
+    });
+
+    it(`N=${nodes}: who had to stand in line has met contention as well`, async () => {
+      const line = await contendedLately(nodes);
+      const wait = line.redlock.acquire('r');
+      await line.time.advance(1_500); // the refusals of before are forgotten
+      await line.lease.release();
+      await (await wait).release();
+      await line.other('fourth').redlock.acquire('r');
+      for (const master of line.masters) master.sent.length = 0;
+      const closing = line.redlock.acquire('r').catch(() => undefined);
+      await settle();
+      expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'queue'));
+      await line.redlock.close();
+      await closing;
     });
 
     it(`N=${nodes}: it is tried first where lines are not open at a quorum, after a second, and for another lock`, async () => {
@@ -169,28 +185,35 @@ describe('an acquisition that waits in line', () => {
   });
 
   it('N=3: a stranger holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
-    const line = fakeCluster(3, LONG, { hasPushes: true });
+    const line = fakeCluster(
+      3,
+      { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
+      { hasPushes: true },
+    );
     for (const master of line.masters) master.set('r', 'a stranger', 60_000);
     const wait = line.redlock.acquire('r');
     await line.time.advance(5_000);
     for (const master of line.masters) master.forget();
-    await line.time.advance(251);
+    await line.time.advance(252);
     expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
       all(line, line.random.tokens.at(-1)),
     );
+    expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
     await (await wait).release();
   });
 
   it('N=3: pushes are refused at a quorum: it tries again and again, and has it', async () => {
-    const line = await held(3);
+    const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
     for (const master of line.masters) master.opensLines = false;
-    const wait = line.redlock.acquire('r');
+    let lease: Lease | undefined;
+    void line.redlock.acquire('r').then((own) => (lease = own));
     await settle();
     for (const master of line.masters) master.line.lose('NOPERM no channels', true);
     await line.time.advance(1_000);
     await line.lease.release();
-    await line.time.advance(1_000);
-    await (await wait).release();
+    await line.time.advance(50);
+    await lease?.release();
+    expect(lease?.status).to.equal('released');
     expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
   });
 

@@ -5,6 +5,7 @@ import { LONGEST_LIFE_MS } from '../lib/stay.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
 import {
+  argsOf,
   askedAt,
   hold,
   kindsOf,
@@ -56,10 +57,8 @@ async function lineUp(masters: readonly FakeMaster[], count: number): Promise<vo
     for (let i = 0; i < count; i++) await queueAs(master, OTHER.replace('1', String(i + 2)), i + 1);
 }
 
-const lives = (master: FakeMaster): number[] =>
-  master.sent
-    .filter(({ args }) => args.includes(MINE) && args.at(-3) === '1000')
-    .map(({ args }) => Number(args.at(-2)));
+/** For how long it asked for a place, each time. */
+const lives = (master: FakeMaster): number[] => argsOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
 
 describe('a place in line: lines and connections', () => {
   it('a line that closes takes its master out; one that opens again asks again, under the same ticket', async () => {

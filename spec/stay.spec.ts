@@ -4,6 +4,7 @@ import { gate, holdReplies } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
 import {
+  argsOf,
   hold,
   kindsOf,
   letGo,
@@ -55,15 +56,6 @@ function serialsTo(master: FakeMaster): number[] {
     tell(text);
   };
   return serials;
-}
-
-/** The arguments of its requests of that kind behind the token. */
-function argsOf(master: FakeMaster, kind: 'queue' | 'yield'): string[][] {
-  const at = kindsOf(master).map((one, i) => (one === kind ? i : -1));
-  const mine = master.sent.filter(({ args }) => args.includes(MINE));
-  return at
-    .filter((i) => i >= 0)
-    .map((i) => mine[i]?.args.slice((mine[i]?.args.indexOf(MINE) ?? 0) + 1) ?? []);
 }
 
 describe('a stay in line', () => {

@@ -22,8 +22,6 @@ export class MemoryLine implements Subscription {
   readonly #toServer: Lane;
   readonly #toClient: Lane;
   #unsubscribe: () => void = () => undefined;
-  /** It asked to subscribe, and the process stands still. */
-  #isHeldUp = false;
   #isClosed = false;
 
   constructor(end: LineEnd, timers: Timers, channel: string, listener: PushListener, onClosed: () => void) {
@@ -61,16 +59,9 @@ export class MemoryLine implements Subscription {
     if (!this.#isClosed) this.#listener.onLost(new Error(message), false);
   }
 
-  /** The process goes on. */
-  goOn(): void {
-    if (this.#isHeldUp) this.#subscribe();
-  }
-
+  /** Also at one that stands still: nothing is published there until it goes on, our own message included. */
   #subscribe(): void {
-    const { server } = this.#end;
-    this.#isHeldUp = server.isStopped;
-    if (this.#isHeldUp) return;
-    this.#unsubscribe = server.channels.subscribe(this.#channel, (text) =>
+    this.#unsubscribe = this.#end.server.channels.subscribe(this.#channel, (text) =>
       this.#tell(() => this.#listener.onPush(text)),
     );
     this.#tell(() => this.#listener.onOpen());
@@ -82,7 +73,6 @@ export class MemoryLine implements Subscription {
 
   /** What was on its way is gone, in both directions. */
   #break(): void {
-    this.#isHeldUp = false;
     this.#unsubscribe();
     this.#toServer.clear();
     this.#toClient.clear();

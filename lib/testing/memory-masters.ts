@@ -206,9 +206,7 @@ class Master implements MemoryMaster {
   }
 
   thaw(): void {
-    if (this.state !== 'frozen') return;
-    this.server.goOn();
-    for (const link of this.links) link.goOn();
+    if (this.state === 'frozen') this.server.goOn();
   }
 
   flush(): void {
@@ -294,10 +292,6 @@ class MemoryLink implements Transport {
     this.#toServer.clear();
     this.#break();
     for (const line of [...this.#lines]) line.lose('the connection for pushes was lost');
-  }
-
-  goOn(): void {
-    for (const line of this.#lines) line.goOn();
   }
 
   /** What was sent still arrives. */

@@ -72,7 +72,13 @@ export function kindsOf(master: FakeMaster, token = MINE): CommandKind[] {
   return master.sent.filter((command) => tokenOf(command) === token).map(kindOf);
 }
 
-/** Where a stay ended, the masters that told something late, and the stay. */
+/** The arguments behind the token of what this client sent there of that kind. */
+export function argsOf(master: FakeMaster, kind: CommandKind): string[][] {
+  const mine = master.sent.filter((command) => tokenOf(command) === MINE && kindOf(command) === kind);
+  return mine.map(({ args }) => args.slice(args.indexOf(MINE) + 1));
+}
+
+/** How a stay ended, the masters that told something late, and the stay. */
 export interface Waiter {
   readonly stay: Stay;
   readonly ends: StayEnd[];

@@ -76,6 +76,11 @@ describe('masters in memory: waiting in line', () => {
         for (const master of struck) await master.kill();
         await time.advance(100);
         for (const master of struck) master.restart({ data });
+        if (data === 'lost') {
+          await settle();
+          const { nodes: said } = await one.inspect('r');
+          expect(said.filter(({ state }) => state === 'held').length).to.equal(nodes); // asked again at once
+        }
         await time.advance(5_000);
         const releasedAtMs = time.now();
         await lease.release();
@@ -85,7 +90,7 @@ describe('masters in memory: waiting in line', () => {
       }
     });
 
-    it(`N=${nodes}: masters stand still while the line is made: it is made when they go on`, async () => {
+    it(`N=${nodes}: masters stand still while the line is made: it is of use when they go on`, async () => {
       const { masters, one, other, time } = bench(nodes);
       const lease = await one.acquire('r');
       for (const master of masters.list) master.latencyMs = 1;
