@@ -81,14 +81,14 @@ export const CONTENDERS = {
   'timestamp-script': {
     ...own,
     ...onOne,
-    label: 'timestamp lock, script',
+    label: 'timestamp, script',
     about: '`TimestampLock`, N = 1: an expiry instant in one script a step; waiters poll every 50 to 150 ms',
     load: () => import('./timestamp-script.js'),
   },
   'timestamp-commands': {
     ...own,
     ...onOne,
-    label: 'timestamp lock, commands',
+    label: 'timestamp, commands',
     about: "`method: 'commands'`, N = 1: the same by SETNX, GET, GETSET and DEL",
     load: () => import('./timestamp-commands.js'),
   },
