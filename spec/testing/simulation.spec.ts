@@ -79,7 +79,8 @@ describe('simulation: known mistakes', () => {
     expect(new Set(names).size).to.equal(names.length);
   });
 
-  it('every change fits the sources exactly once: npm run simulate -- --ci hunts them all', async () => {
+  it('every change fits the sources exactly once: npm run simulate -- --ci hunts them all', async function () {
+    this.timeout(60_000); // each is bundled
     for (const { name, patches } of VARIANTS) await compile(name, patches);
   });
 
