@@ -6,6 +6,8 @@
  * no pushes, a holder that hands over to nobody), attempts ask the resource's *home* master first and the others only if
  * that one grants: contenders meet in one place, a refusal costs one command, and votes are not split (protocol C2).
  *
+ * A lock that several may hold has its line before it, at a gate; its head claims when it may come in (`turnstile.ts`).
+ *
  * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
  * master that it was sent to before the next one starts.
  */

@@ -59,7 +59,7 @@ export interface OwnInstants {
 const OVERWRITE_MS = 1_000;
 
 /** What all programs on a key have to agree on. */
-export interface Agreement {
+export interface FleetTerms {
   readonly unit: TimestampUnit;
   readonly ttlMs: number;
   /** How far wall clocks may be apart. */
@@ -75,7 +75,7 @@ export interface Agreement {
  * and wrote an instant that is later by a ttl, less what clocks are apart. So with one ttl in the fleet, nothing up
  * to there is a successor's, however late the comparison is made.
  */
-export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: Agreement): OwnInstants {
+export function ownRange(own: OwnInstants, { unit, ttlMs, clockMarginMs }: FleetTerms): OwnInstants {
   const units = (ms: number): number => Math.ceil(ms / UNIT_MS[unit]);
   const off = Math.floor(Math.min(OVERWRITE_MS, ttlMs / 2) / UNIT_MS[unit]);
   const last = own.from + Math.max(0, units(ttlMs) - units(clockMarginMs));

@@ -13,6 +13,7 @@ import type { Grant } from './grant.js';
 import { heldAs, type LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
 import { Due, type Wheel } from './wheel.js';
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from './validity.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
@@ -40,18 +41,10 @@ export interface LeaseTerms {
   readonly maxHoldMs: number;
 }
 
-/** Renewal starts when this part of the ttl is over. */
-const RENEW_AT = 1 / 3;
-/** And this part of the ttl later at most, where there are many. */
+/** A renewal may be this part of the ttl later, where there are many. */
 const RENEW_SLACK = 1 / 64;
-/** A failed renewal is tried again after this part of what is left, within these bounds (ms). */
-const RETRY_AFTER = 1 / 10;
-const RETRY_FIRST_MS = 5;
-const RETRY_LAST_MS = 500;
 /** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
-/** The lease counts as lost when less than this is left as its timer fires: timers have a resolution of 1 ms. */
-const LOSS_MARGIN_MS = 2;
 
 /** When the next renewal is due, and the instant after which none starts. */
 class Renewal extends Due {
@@ -361,7 +354,7 @@ export class Lease {
     if (this.#state !== HELD) return;
     const nowMs = this.#ground.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
-    const delayMs = Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+    const delayMs = renewAgainInMs(leftMs);
     renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
     this.#arm();
   }

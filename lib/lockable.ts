@@ -17,6 +17,7 @@ import {
 } from './options.js';
 import { type Kind, MUTEX, READ } from './scope.js';
 import type { WriteLease } from './write-lease.js';
+import { argumentsOfUsing } from './using.js';
 
 /** What can be locked, and how it is held is its own affair. */
 export interface Lockable<
@@ -128,10 +129,10 @@ class Lock<
     optionsOrRoutine: Options | undefined | ((lease: Held) => Promise<T> | T),
     routineAfterOptions?: (lease: Held) => Promise<T> | T,
   ): Promise<T> {
-    const isShort = typeof optionsOrRoutine === 'function';
-    const options = isShort ? undefined : optionsOrRoutine;
-    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
-    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const { options, routine } = argumentsOfUsing<Options, (lease: Held) => Promise<T> | T>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
     const renew = options?.renew ?? true;
     const lease = await this.#acquire(options, this.#manner.names, (call) => ({ ...call, renew }));
     try {

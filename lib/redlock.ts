@@ -4,7 +4,7 @@
 import { Cancellation } from './cancellation.js';
 import { type Master, openClients } from './connect.js';
 import { Coordinator } from './coordinator.js';
-import { invalidArgument, RedlockError } from './errors.js';
+import { RedlockError } from './errors.js';
 import type { Grant } from './grant.js';
 import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './ground.js';
 import { type BootstrapReport, Guard } from './guard.js';
@@ -49,6 +49,7 @@ import type { Wish } from './wish.js';
 import { Roll } from './roll.js';
 import type { RedisClient } from './transport.js';
 import { WriteLease } from './write-lease.js';
+import { argumentsOfUsing } from './using.js';
 
 export type { RedlockGround } from './ground.js';
 
@@ -194,10 +195,10 @@ export class Redlock {
     optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
-    const isShort = typeof optionsOrRoutine === 'function';
-    const options = (isShort ? undefined : optionsOrRoutine) ?? NO_OPTIONS;
-    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
-    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<AcquireOptions, Routine<T>>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.options);
     const lease = await this.#acquire(names, { ...call, renew: options.renew ?? true }, options.signal);

@@ -14,6 +14,7 @@ import type { Inspection } from './inspection.js';
 import type { Lease, LeaseStatus } from './lease.js';
 import type { Lockable, Mutex } from './lockable.js';
 import type { AcquireOptions, TryAcquireOptions } from './options.js';
+import { argumentsOfUsing } from './using.js';
 
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
 export type Owner = object | string | symbol;
@@ -192,6 +193,11 @@ export class Reentrance {
     return this.#flows.run(new Map(this.#flows.getStore()).set(name, hold), routine);
   }
 
+  /** What this owner holds. */
+  ofOwner(owner: Owner, name: string): Hold | undefined {
+    return this.#owners.get(owner)?.get(name)?.hold;
+  }
+
   /** What this owner has; made where there is nothing yet. */
   placeOf(owner: Owner, name: string): Place {
     const places = this.#owners.get(owner) ?? new Map<string, Place>();
@@ -249,10 +255,11 @@ class Reentrant implements ReentrantMutex {
     optionsOrRoutine: ReentrantOptions | undefined | ((lease: Entry) => Promise<T> | T),
     routineAfterOptions?: (lease: Entry) => Promise<T> | T,
   ): Promise<T> {
-    const isShort = typeof optionsOrRoutine === 'function';
-    const { owner, ...options } = (isShort ? undefined : optionsOrRoutine) ?? {};
-    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
-    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const { options: given, routine } = argumentsOfUsing<ReentrantOptions, (lease: Entry) => Promise<T> | T>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    const { owner, ...options } = given ?? {};
     const entry = await this.#acquire(owner, { ...options, renew: options.renew ?? true });
     try {
       return await this.#reentrance.inFlow(this.name, entry.hold, () => routine(entry));
@@ -275,9 +282,7 @@ class Reentrant implements ReentrantMutex {
   #held(owner: Owner | undefined): Hold | undefined {
     if (owner === undefined) return this.#reentrance.ofFlow(this.name);
     checkOwner(owner);
-    const { hold } = this.#reentrance.placeOf(owner, this.name);
-    this.#reentrance.tidy(owner, this.name);
-    return hold;
+    return this.#reentrance.ofOwner(owner, this.name);
   }
 
   async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<Entry> {

@@ -11,7 +11,7 @@ import type { Clock, Timers, WallClock } from './clock.js';
 import type { RedlockError } from './errors.js';
 import { type RoundFailure, roundError } from './failure.js';
 import {
-  type Agreement,
+  type FleetTerms,
   expiredBelow,
   expiryInstant,
   heldForMs,
@@ -171,7 +171,7 @@ export class TimestampKeeper {
     const startedAtMs = this.#ground.clock.now();
     try {
       const isOwn = await this.#withDeadline(undefined, () =>
-        this.#method.extend(this.server, key, { ...agreementOf(this.#options), own, ...step }),
+        this.#method.extend(this.server, key, { ...fleetTermsOf(this.#options), own, ...step }),
       );
       return { kind: isOwn ? 'extended' : 'refused' };
     } catch (error) {
@@ -189,7 +189,7 @@ export class TimestampKeeper {
   /** Never rejects: what cannot be given back stays until its instant. */
   async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
     const done = this.#withDeadline(undefined, () =>
-      this.#method.release(this.server, key, { ...agreementOf(this.#options), own, isLive }),
+      this.#method.release(this.server, key, { ...fleetTermsOf(this.#options), own, isLive }),
     );
     await done.catch(() => undefined);
   }
@@ -231,7 +231,7 @@ export class TimestampKeeper {
   }
 }
 
-function agreementOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions): Agreement {
+function fleetTermsOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions): FleetTerms {
   return { unit, ttlMs, clockMarginMs };
 }
 

@@ -12,6 +12,7 @@ import { lossError, nameResources } from './failure.js';
 import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
 import type { LeaseStatus } from './lease.js';
 import { checkTimestampTtl } from './timestamp-options.js';
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from './validity.js';
 
 /** How an extension ended. */
 export type TimestampExtension =
@@ -49,15 +50,6 @@ export interface TimestampGrant {
   readonly sentAtMs: number;
   readonly renew: boolean;
 }
-
-/** Renewal starts when this part of the ttl is over. */
-const RENEW_AT = 1 / 3;
-/** A failed renewal is tried again after this part of what is left, within these bounds (ms). */
-const RETRY_AFTER = 1 / 10;
-const RETRY_FIRST_MS = 5;
-const RETRY_LAST_MS = 500;
-/** The lease counts as lost when less than this is left as its timer fires: timers have a resolution of 1 ms. */
-const LOSS_MARGIN_MS = 2;
 
 type State =
   | { readonly kind: 'held' }
@@ -245,7 +237,7 @@ export class TimestampLease {
     if (this.status !== 'held') return;
     const error = await this.#extend(this.ttlMs);
     if (error === undefined || this.#state !== HELD) return;
-    const delayMs = Math.min(Math.max(this.#leftMs() * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+    const delayMs = renewAgainInMs(this.#leftMs());
     this.#renewAtMs = this.#ground.clock.now() + delayMs;
     this.#arm();
   }

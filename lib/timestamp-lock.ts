@@ -27,6 +27,7 @@ import {
   type TimestampTryOptions,
 } from './timestamp-options.js';
 import { checkClient, type RedisClient, RedisTransport } from './transport.js';
+import { argumentsOfUsing } from './using.js';
 
 export type { TimestampGround } from './timestamp-keeper.js';
 
@@ -120,10 +121,10 @@ export class TimestampLock {
     optionsOrRoutine: TimestampAcquireOptions | TimestampRoutine<T> | undefined,
     routineAfterOptions?: TimestampRoutine<T>,
   ): Promise<T> {
-    const isShort = typeof optionsOrRoutine === 'function';
-    const options = (isShort ? undefined : optionsOrRoutine) ?? NO_OPTIONS;
-    const routine = isShort ? optionsOrRoutine : routineAfterOptions;
-    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<TimestampAcquireOptions, TimestampRoutine<T>>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
     const lease = await this.acquire(resource, { ...options, renew: options.renew ?? true });
     try {
       return await routine(lease);

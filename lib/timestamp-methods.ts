@@ -8,7 +8,7 @@
  * deletes another's lock.
  */
 import {
-  type Agreement,
+  type FleetTerms,
   isWithin,
   keyLifeMs,
   type OwnInstants,
@@ -45,7 +45,7 @@ export interface ClaimTerms {
 }
 
 /** What an extension is made with. */
-export interface ExtendTerms extends Agreement {
+export interface ExtendTerms extends FleetTerms {
   readonly own: OwnInstants;
   /** The instant to write, and how much longer the lease lives then. */
   readonly instant: number;
@@ -55,7 +55,7 @@ export interface ExtendTerms extends Agreement {
 }
 
 /** What a release is made with. */
-export interface ReleaseTerms extends Agreement {
+export interface ReleaseTerms extends FleetTerms {
   readonly own: OwnInstants;
   /** Has the lease still time, by both clocks? */
   readonly isLive: () => boolean;

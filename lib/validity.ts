@@ -23,3 +23,17 @@ export function validUntilMs(sentAtMs: number, ttlMs: number, driftFactor: numbe
 export function expiredByMs(sentAtMs: number, ttlMs: number, driftFactor: number): number {
   return Math.ceil(sentAtMs + ttlMs + driftMs(ttlMs, driftFactor));
 }
+
+/** Renewal starts when this part of the ttl is over. */
+export const RENEW_AT = 1 / 3;
+/** A failed renewal is tried again after this part of what is left, within these bounds (ms). */
+const RETRY_AFTER = 1 / 10;
+const RETRY_FIRST_MS = 5;
+const RETRY_LAST_MS = 500;
+/** A lease counts as lost when less than this is left as its timer fires: timers have a resolution of 1 ms. */
+export const LOSS_MARGIN_MS = 2;
+
+/** When a renewal that failed is tried again, in ms. @param leftMs  of the validity */
+export function renewAgainInMs(leftMs: number): number {
+  return Math.min(Math.max(leftMs * RETRY_AFTER, RETRY_FIRST_MS), RETRY_LAST_MS);
+}

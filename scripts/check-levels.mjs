@@ -34,6 +34,7 @@ const LEVELS = [
     'subscription',
     'transport',
     'connect',
+    'using',
     'fence/refusal',
     'fence/memory',
     'fence/redis',

@@ -125,15 +125,9 @@ async function claimCut(line: Line): Promise<void> {
 
 async function holderKilled(line: Line): Promise<void> {
   const holder = await line.program('hold', line.resource, SHORT_TTL_MS);
-  await line.join('a');
-  const first = await line.heads();
-  await line.join('b');
-  const heads = await line.heads();
-  const isAsTheyCame = first.every((token, i) => token !== undefined && heads[i] === token);
+  for (const name of ['a', 'b']) await line.join(name);
   holder.kill();
-  const served = await line.allServed();
-  if (isAsTheyCame) expect(served).to.deep.equal(['a', 'b']);
-  else expect([...served].sort()).to.deep.equal(['a', 'b']); // tickets may be off by what a busy machine takes to answer
+  expect(await line.allServed()).to.deep.equal(['a', 'b']);
 }
 
 /** What lost its queue hears again from those who wait; where it lost the holder's vote too, it gives it to the first. */

@@ -4,60 +4,17 @@ import type { Redis } from 'ioredis';
 import { queueKey, gateKey } from '../../lib/keys.js';
 import type { Lease } from '../../lib/lease.js';
 import type { Lockable } from '../../lib/lockable.js';
-import type { RedlockOptions } from '../../lib/options.js';
 import { Redlock } from '../../lib/redlock.js';
-import { type Masters, startMasters } from '../../scripts/masters.js';
 import { rejection } from '../support/rejection.js';
-import {
-  byHand,
-  CLIENT_KINDS,
-  type ClientKind,
-  eventually,
-  Program,
-  type SpecClient,
-  startCluster,
-} from '../support/real.js';
+import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from '../support/real.js';
+import { RealGround } from './support/ground.js';
 
 const GATE = gateKey('r');
 const QUEUE = queueKey(GATE);
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
-class Ground {
-  masters!: Masters;
-  hands!: Redis[];
-  readonly #clients: SpecClient[] = [];
-  readonly #locks: Redlock[] = [];
-  readonly #programs: Program[] = [];
-
-  async open(nodes: number): Promise<void> {
-    this.masters = await startMasters(nodes);
-    this.hands = this.masters.list.map(({ port }) => byHand(port));
-  }
-
-  async close(): Promise<void> {
-    for (const program of this.#programs) program.kill();
-    await Promise.all(this.#locks.map((lock) => lock.close()));
-    for (const client of [...this.#clients, ...this.hands]) client.disconnect();
-    await this.masters.stop();
-  }
-
-  /** An instance with connections of its own, as another process would have. */
-  async lock(options: RedlockOptions = {}, kind = IOREDIS_6, client: object = {}): Promise<Redlock> {
-    const clients = this.masters.list.map(({ port }) => kind.open(port, { ...client }));
-    const lock = new Redlock(clients, { ...WAIT, ...options });
-    this.#clients.push(...clients);
-    this.#locks.push(lock);
-    await eventually(() => clients.every(({ status }) => status === 'ready'));
-    return lock;
-  }
-
-  program(name: string, ...args: readonly string[]): Program {
-    const program = new Program(name, this.masters.urls.join(), ...args);
-    this.#programs.push(program);
-    return program;
-  }
-
+class Ground extends RealGround {
   /** Resolves when, at a quorum of masters, one is at the head of the gate and watched for, and so many stand behind. */
   async waiting(behind = 0, hands = this.hands): Promise<void> {
     const isSo = async (hand: Redis): Promise<boolean> => {
@@ -69,23 +26,6 @@ class Ground {
       const said = await Promise.all(hands.map(isSo));
       return said.filter(Boolean).length > this.hands.length / 2;
     });
-  }
-
-  /** Nothing but counters is left. */
-  async nothingLeft(hands = this.hands): Promise<void> {
-    for (const hand of hands) {
-      await eventually(async () => (await hand.keys('*')).every((key) => key.includes(':fence:')));
-    }
-  }
-
-  /** Calls of scripts so far, over all masters. */
-  async calls(): Promise<number> {
-    let sum = 0;
-    for (const hand of this.hands) {
-      const stats = await hand.info('commandstats');
-      for (const [, calls] of stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)) sum += Number(calls);
-    }
-    return sum;
   }
 }
 
@@ -99,7 +39,7 @@ for (const nodes of [1, 3, 5]) {
     this.timeout(30_000);
     let ground: Ground;
     beforeEach(async () => {
-      ground = new Ground();
+      ground = new Ground(WAIT);
       await ground.open(nodes);
     });
     afterEach(() => ground.close());

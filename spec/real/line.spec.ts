@@ -1,78 +1,17 @@
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
 import type { Lease } from '../../lib/lease.js';
-import type { RedlockOptions } from '../../lib/options.js';
-import { Redlock } from '../../lib/redlock.js';
-import { type Masters, startMasters } from '../../scripts/masters.js';
-import {
-  byHand,
-  CLIENT_KINDS,
-  type ClientKind,
-  eventually,
-  Program,
-  type SpecClient,
-} from '../support/real.js';
+import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
+import { RealGround } from './support/ground.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
-class Ground {
-  masters!: Masters;
-  hands!: Redis[];
-  readonly #clients: SpecClient[] = [];
-  readonly #locks: Redlock[] = [];
-  readonly #programs: Program[] = [];
-
-  async open(nodes: number): Promise<void> {
-    this.masters = await startMasters(nodes, { persist: true });
-    this.hands = this.masters.list.map(({ port }) => byHand(port));
-  }
-
-  async close(): Promise<void> {
-    for (const program of this.#programs) program.kill();
-    await Promise.all(this.#locks.map((lock) => lock.close()));
-    for (const client of [...this.#clients, ...this.hands]) client.disconnect();
-    await this.masters.stop();
-  }
-
-  /** An instance with connections of its own, as another process would have. */
-  async lock(options: RedlockOptions = {}, kind = IOREDIS_6, client: object = {}): Promise<Redlock> {
-    const clients = this.masters.list.map(({ port }) => kind.open(port, { ...client }));
-    const lock = new Redlock(clients, options);
-    this.#clients.push(...clients);
-    this.#locks.push(lock);
-    await eventually(() => clients.every(({ status }) => status === 'ready')); // all of them, and not a quorum
-    return lock;
-  }
-
-  program(name: string, ...args: readonly string[]): Program {
-    const program = new Program(name, this.masters.urls.join(), ...args);
-    this.#programs.push(program);
-    return program;
-  }
-
+class Ground extends RealGround {
   /** Resolves when so many wait at every master. */
   async inLine(count: number): Promise<void> {
     for (const hand of this.hands) await eventually(async () => (await hand.zcard(QUEUE)) === count);
-  }
-
-  /** Nothing but counters is left. */
-  async nothingLeft(): Promise<void> {
-    for (const hand of this.hands) {
-      await eventually(async () => (await hand.keys('*')).every((key) => key.includes(':fence:')));
-    }
-  }
-
-  /** Calls of scripts so far, over all masters. */
-  async calls(): Promise<number> {
-    let sum = 0;
-    for (const hand of this.hands) {
-      const stats = await hand.info('commandstats');
-      for (const [, calls] of stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)) sum += Number(calls);
-    }
-    return sum;
   }
 }
 
@@ -82,7 +21,7 @@ for (const nodes of [1, 3, 5]) {
     let ground: Ground;
     beforeEach(async () => {
       ground = new Ground();
-      await ground.open(nodes);
+      await ground.open(nodes, { persist: true });
     });
     afterEach(() => ground.close());
 

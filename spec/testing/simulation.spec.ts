@@ -111,7 +111,7 @@ describe('simulation: known mistakes', function () {
 describe('simulation: a smaller run that breaks the same', () => {
   it('without the faults that are not needed; its timeline marks what broke', async () => {
     // instant amnesia without a guard: beyond the model, where exclusion breaks
-    const options = { guarded: false, beyond: 'amnesia', nodes: 1, family: false } as const;
+    const options = { guarded: false, beyond: 'amnesia', nodes: 1 } as const;
     let seed = 1;
     while ((await simulate(seed, options)).broken === 0) seed++;
     const report = await simulate(seed, options);
