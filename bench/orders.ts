@@ -30,6 +30,8 @@ export type Order =
 export interface RenewalAsked {
   readonly leases: number;
   readonly ttlMs: number;
+  /** Nothing is counted before: leases get into step, and code is compiled that runs ever after. */
+  readonly settleMs: number;
   readonly durationMs: number;
 }
 

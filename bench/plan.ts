@@ -88,6 +88,8 @@ export interface Plan {
   readonly stepRounds: number;
   readonly renewed: number;
   readonly renewedTtlMs: number;
+  /** How long renewal goes on before it is counted. */
+  readonly settleMs: number;
   /** At least one ttl: a library may renew as late as shortly before its end. */
   readonly renewalMs: number;
   readonly leases: number;
@@ -119,6 +121,7 @@ const FULL: Plan = {
   stepRounds: 5,
   renewed: 10_000,
   renewedTtlMs: 10_000,
+  settleMs: 15_000,
   renewalMs: 20_000,
   leases: 10_000,
   imports: 9,
@@ -142,6 +145,7 @@ const QUICK: Plan = {
   stepRounds: 2,
   renewed: 2_000,
   renewedTtlMs: 5_000,
+  settleMs: 2_500,
   renewalMs: 5_000,
   leases: 2_000,
   imports: 3,
@@ -163,6 +167,7 @@ const SMOKE: Plan = {
   steps: 10,
   stepRounds: 1,
   renewed: 100,
+  settleMs: 50,
   renewalMs: 200,
   leases: 200,
   imports: 1,

@@ -170,7 +170,7 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
     case 'cost':
       return contenders * (2 * (plan.costMs * 1.25 + 300) + plan.stepRounds * (100 + plan.steps * 2));
     case 'renewal':
-      return contenders * 0.6 * (plan.renewalMs + plan.renewed * 0.8);
+      return contenders * 0.6 * (plan.settleMs + plan.renewalMs + plan.renewed * 0.8);
     case 'memory':
       return contenders * 1.6 * (1_500 + plan.leases * 0.4);
     case 'package':

@@ -151,6 +151,11 @@ export class Turn {
   };
 }
 
+/** Every entry said the plainest yes: instead of so many 1, the reply is how many they are. */
+export function isAllYes(reply: unknown, entries: number): boolean {
+  return !Array.isArray(reply) && toInteger(reply) === entries;
+}
+
 /**
  * What the entry of a batch was answered, as if it had come alone: its reply, where a plain yes is one number in short, or
  * the error that befell it alone.

@@ -19,6 +19,7 @@ import { quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { Repairs } from './repairs.js';
 import { extension, type ExtensionTerms, inspection, release, type Request, undo } from './request.js';
+import { type RenewalGround, type Renewing, renewTogether } from './renewals.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
 import { Subscriptions } from './subscriptions.js';
@@ -42,10 +43,13 @@ export interface CoordinatorOptions {
 /** How an extension ended. Only `extended` moved the validity; the others left it where it was. */
 export type ExtensionEnd =
   | { readonly kind: 'extended' }
+  /** The lease was given back or away meanwhile. */
+  | { readonly kind: 'ended' }
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
+const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
 
 /** How far an extension goes; a renewal is one of many. */
 export interface ExtensionOrder {
@@ -64,6 +68,9 @@ export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
   readonly #ground: Ground;
+  readonly #renewalGround: RenewalGround;
+  /** Renewals that are asked for in this turn, where they go together. */
+  #due: Renewing[] | undefined;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
     const turn = new Turn(transports.length);
@@ -80,6 +87,12 @@ export class Coordinator {
       subscriptions: new Subscriptions(this.nodes, clock, timers),
       contention: new Contention(clock),
       driftFactor,
+    };
+    this.#renewalGround = {
+      nodes: this.nodes,
+      clock,
+      timers,
+      owe: (node, grant) => this.#owe(node, grant),
     };
   }
 
@@ -103,25 +116,63 @@ export class Coordinator {
     nodeTimeoutMs: number,
     onEnd: (end: ExtensionEnd) => void,
   ): void {
-    const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
-    const round = this.#extensionRound(grant, { ttlMs, fence, mayCreate: true });
-    this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
-      onEnd(this.#conclude(grant, round, ttlMs));
+    const request = this.#extension(grant, { ttlMs, fence, mayCreate: true });
+    const alone = (): void => this.#extendAlone(grant, request, nodeTimeoutMs, onEnd);
+    if (!isRenewal || this.#due === undefined || request.operation.letter === undefined) return alone();
+    this.#due.push({
+      grant,
+      request,
+      nodeTimeoutMs,
+      onExtended: (sentAtMs) => {
+        this.#keep(grant, ttlMs);
+        if (this.#prolong(grant, sentAtMs, ttlMs)) onEnd(EXTENDED);
+        else alone();
+      },
+      onUnsure: () => {
+        this.#keep(grant, ttlMs);
+        if (grant.isHeld) alone();
+        else onEnd(ENDED);
+      },
     });
   }
 
-  #conclude(grant: Grant, round: Round, ttlMs: number): ExtensionEnd {
-    const { clock, driftFactor } = this.#ground;
-    this.#note(grant, round, ttlMs);
-    const nowMs = clock.inTurn();
-    const untilMs = validUntilMs(round.sentAtMs, ttlMs, driftFactor);
-    const isInTime = nowMs < grant.validUntilMs && nowMs < untilMs;
-    if (round.decision !== 'granted' || !isInTime) {
-      return { kind: 'failed', round, isLate: round.decision === 'granted' };
+  /** Renewals that are asked for while `fire` runs go together. */
+  renewTogether(fire: () => void): void {
+    const due: Renewing[] = [];
+    this.#due = due;
+    try {
+      fire();
+    } finally {
+      this.#due = undefined;
+      renewTogether(this.#renewalGround, due);
     }
+  }
+
+  #extendAlone(
+    grant: Grant,
+    request: Request,
+    nodeTimeoutMs: number,
+    onEnd: (end: ExtensionEnd) => void,
+  ): void {
+    const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
+    const round = this.#extensionRound(grant, request);
+    this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
+      this.#note(grant, round);
+      const isGranted = round.decision === 'granted';
+      if (isGranted && this.#prolong(grant, round.sentAtMs, request.ttlMs)) onEnd(EXTENDED);
+      else onEnd({ kind: 'failed', round, isLate: isGranted });
+    });
+  }
+
+  /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
+  #prolong(grant: Grant, sentAtMs: number, ttlMs: number): boolean {
+    const { clock, driftFactor } = this.#ground;
+    const nowMs = clock.inTurn();
+    const untilMs = validUntilMs(sentAtMs, ttlMs, driftFactor);
+    if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
     grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
-    return EXTENDED;
+    return true;
   }
 
   /**
@@ -133,12 +184,13 @@ export class Coordinator {
     for (;;) {
       const grant = new Grant(wish.scope, token, fence, this.nodes);
       grant.seen = fence; // how the masters count is not known here
-      const round = this.#extensionRound(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
+      const request = this.#extension(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
+      const round = this.#extensionRound(grant, request);
       cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
       if (cancellation.cancelled === undefined) {
         await new Promise<void>((resolve) => this.#vote(round, wish.nodeTimeoutMs, resolve));
       }
-      this.#note(grant, round, wish.ttlMs);
+      this.#note(grant, round);
       grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
       const { attempts, elapsedMs } = retry;
       const context = { resources: wish.resources, attempts, elapsedMs };
@@ -242,9 +294,12 @@ export class Coordinator {
     repairs.close();
   }
 
-  #extensionRound(grant: Grant, terms: ExtensionTerms): Round {
-    const request: Request = extension(grant, grant.token, terms);
+  #extension(grant: Grant, terms: ExtensionTerms): Request {
     if (terms.fence > 0) grant.countedAtMs = Math.floor(this.#ground.clock.earliest());
+    return extension(grant, grant.token, terms);
+  }
+
+  #extensionRound(grant: Grant, request: Request): Round {
     const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
       if (grant.isEnded) this.#owe(node, grant);
     });
@@ -272,11 +327,16 @@ export class Coordinator {
   }
 
   /** The masters may hold its votes for longer now, and more of them may. */
-  #note(grant: Grant, round: Round, ttlMs: number): void {
+  #note(grant: Grant, round: Round): void {
     if (round.sentTo !== this.nodes || grant.sentTo !== this.nodes) {
       grant.sentTo = this.nodes.filter((node) => round.sentTo.includes(node) || grant.sentTo.includes(node));
     }
     if (grant.sentTo.length === this.nodes.length) grant.sentTo = this.nodes;
+    this.#keep(grant, round.request.ttlMs);
+  }
+
+  /** The masters may hold its votes for so long from now on. */
+  #keep(grant: Grant, ttlMs: number): void {
     const goneMs = expiredByMs(this.#ground.clock.earliest(), ttlMs, this.#ground.driftFactor);
     grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
   }

@@ -41,8 +41,10 @@ export interface LeaseTerms {
   readonly maxHoldMs: number;
 }
 
-/** A renewal may be this part of the ttl later, where there are many. */
-const RENEW_SLACK = 1 / 64;
+/** A renewal may be this part of the ttl earlier, where there are many. */
+const RENEW_SLACK = 1 / 16;
+/** None is begun with less than this part of the ttl left: the end of validity is waited for instead. */
+const RENEW_MARGIN = 1 / 32;
 /** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
@@ -274,7 +276,7 @@ export class Lease {
 
   /** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
-    if (end.kind === 'extended') return undefined;
+    if (end.kind !== 'failed') return undefined;
     const { round, isLate } = end;
     const failure: RoundFailure = isLate || round.decision === 'granted' ? 'late' : round.decision;
     const { coordinator, clock } = this.#ground;
@@ -297,9 +299,8 @@ export class Lease {
     if (controller === undefined && renewal === undefined) return;
     const { clock, timers, wheel } = this.#ground;
     const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
-    const slackMs = this.ttlMs * RENEW_SLACK;
-    if (renewal !== undefined && renewal.dueAtMs + slackMs < endAtMs) {
-      wheel.add(renewal, renewal.dueAtMs, slackMs);
+    if (renewal !== undefined && renewal.dueAtMs + this.ttlMs * RENEW_MARGIN < endAtMs) {
+      wheel.add(renewal, renewal.dueAtMs, this.ttlMs * RENEW_SLACK);
       return;
     }
     const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late

@@ -11,7 +11,7 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
  */
-import { Batch, entryReply, LESSON, Turn, wholeBatch } from './batch.js';
+import { Batch, entryReply, isAllYes, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
 import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
@@ -19,6 +19,7 @@ import type { PushListener, Subscription } from './subscription.js';
 import type { Command, Transport, TransportState } from './transport.js';
 import { type Entry, Waiting } from './waiting.js';
 import { Watchers } from './watchers.js';
+import { Window } from './window.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
 export interface Sink {
@@ -45,19 +46,10 @@ export interface Withdrawn {
   drop(): void;
 }
 
-/** Unanswered requests on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
-export const WINDOW = 1_000;
-/** The same once the master is silent. */
-export const SILENT_WINDOW = 16;
-/** A master that answered nothing for so long, while at least `SILENT_WINDOW` requests are unanswered, is silent. */
-const SILENT_AFTER_MS = 200;
-/** How often a silent master whose client times commands out by itself is asked again. */
-const PROBE_EVERY_MS = 5_000;
-
 export class Node {
   readonly index: number;
   readonly #transport: Transport;
-  readonly #clock: Clock;
+  readonly #window: Window;
   readonly #turn: Turn;
   /** Requests that wait for the end of the turn, for room or for the connection. */
   readonly #waiting = new Waiting<Sink>();
@@ -66,13 +58,6 @@ export class Node {
   #isFlushDue = false;
   /** Who waits for it to have nothing to do. */
   readonly #idlers: (() => void)[] = [];
-  #unanswered = 0;
-  /** Those among them whose promise the client rejected by its own timeout. */
-  #abandoned = 0;
-  #isSilent = false;
-  /** When that many were unanswered first, with no answer since. */
-  #crowdedSinceMs: number | undefined;
-  #probedAtMs = -Infinity;
   readonly #watchers: Watchers;
   #unwatch: (() => void) | undefined;
   /** It is being sent a script that it did not know. */
@@ -84,7 +69,7 @@ export class Node {
     this.#transport = transport;
     this.#watchers = new Watchers(transport);
     this.index = index;
-    this.#clock = clock;
+    this.#window = new Window(clock);
     this.#turn = turn;
   }
 
@@ -106,7 +91,7 @@ export class Node {
 
   /** Connected, and it answered the last time that somebody waited for it. */
   get isHealthy(): boolean {
-    return !this.#isSilent && this.#transport.state === 'ready';
+    return !this.#window.isSilent && this.#transport.state === 'ready';
   }
 
   /** Undefined where there are no pushes. */
@@ -120,7 +105,7 @@ export class Node {
 
   /** How many requests are on the wire without an answer. */
   get unanswered(): number {
-    return this.#unanswered;
+    return this.#window.unanswered;
   }
 
   /** How many requests wait here, unsent. */
@@ -169,6 +154,33 @@ export class Node {
     this.#flushSoon();
   }
 
+  /** A call for many requests can be sent at once; the last one may go beyond the window. */
+  get takesMany(): boolean {
+    return this.#transport.state === 'ready' && !this.isCluster && this.#window.hasRoom(1);
+  }
+
+  /** Sends one call for so many requests at once; what fails is not sent again. Only where it `takesMany`. */
+  sendTogether(command: Command, count: number, sink: Sink): void {
+    this.#window.unanswered += count;
+    sink.onSent(this);
+    this.#call(command).then(
+      (reply) => {
+        this.#onAnswer(count);
+        sink.onReply(this, reply);
+        if (this.#waiting.size > 0) this.#flushSoon();
+      },
+      (error: unknown) => {
+        const cause = toError(error);
+        const mayRun = isClientTimeout(cause);
+        if (mayRun) this.#window.abandon(count);
+        else this.#onAnswer(count);
+        if (cause.message.startsWith('NOSCRIPT')) this.#teach(LESSON);
+        sink.onFailure(this, inPlainWords(cause), mayRun);
+        if (this.#waiting.size > 0) this.#flushSoon();
+      },
+    );
+  }
+
   /** Drops what this sink has waiting here, unsent. */
   forget(sink: Sink): boolean {
     const wasWaiting = this.#waiting.remove(sink);
@@ -178,7 +190,8 @@ export class Node {
 
   /** Resolves when nothing is unanswered or waits here, what a second step sends again included. */
   idle(): Promise<void> {
-    if (this.#unanswered === 0 && this.#waiting.size === 0 && !this.#isFlushDue) return Promise.resolve();
+    if (this.#window.unanswered === 0 && this.#waiting.size === 0 && !this.#isFlushDue)
+      return Promise.resolve();
     return new Promise((resolve) => {
       this.#idlers.push(resolve);
     });
@@ -186,7 +199,7 @@ export class Node {
 
   /** An attempt gave up waiting for an answer. */
   markSilent(): void {
-    this.#isSilent = true;
+    this.#window.isSilent = true;
   }
 
   /**
@@ -196,28 +209,9 @@ export class Node {
    */
   get #isIdle(): boolean {
     if (this.#waiting.size > 0 || this.#following.length > 0) return false;
-    return (this.#unanswered <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.#hasRoom(0));
-  }
-
-  /** @param more  requests that are about to be sent */
-  #hasRoom(more: number): boolean {
-    const unanswered = this.#unanswered + more;
-    if (unanswered < SILENT_WINDOW) return true; // the usual case reads no clock
-    this.#noticeSilence();
-    if (unanswered < WINDOW && !this.#isSilent) return true;
-    if (this.#abandoned === 0 || more > 0) return false;
-    const nowMs = this.#clock.earliest();
-    if (nowMs - this.#probedAtMs < PROBE_EVERY_MS) return false;
-    this.#probedAtMs = nowMs;
-    return true;
-  }
-
-  /** An attempt that gets its quorum from the others never waits for this one, and would not notice. */
-  #noticeSilence(): void {
-    if (this.#isSilent) return;
-    const nowMs = this.#clock.earliest();
-    this.#crowdedSinceMs ??= nowMs;
-    if (nowMs - this.#crowdedSinceMs > SILENT_AFTER_MS) this.#isSilent = true;
+    return (
+      (this.#window.unanswered <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.#window.hasRoom(0))
+    );
   }
 
   #flushSoon(): void {
@@ -244,7 +238,7 @@ export class Node {
   #sendWaiting(): void {
     let entries = this.#following;
     this.#following = [];
-    this.#waiting.moveTo(entries, (more) => this.#hasRoom(more));
+    this.#waiting.moveTo(entries, (more) => this.#window.hasRoom(more));
     while (entries.length > 0) entries = this.#transmitSome(entries);
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
@@ -253,7 +247,7 @@ export class Node {
   /** Sends as many in one call as fit. @returns the others */
   #transmitSome(entries: Entry<Sink>[]): Entry<Sink>[] {
     const batch = new Batch();
-    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#unanswered);
+    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.unanswered);
     let count = 0;
     for (const { request } of entries) {
       if (count === most || !batch.add(request)) break;
@@ -268,7 +262,7 @@ export class Node {
   }
 
   #transmit(request: Request, sink: Sink, command = request.command): void {
-    this.#unanswered++;
+    this.#window.unanswered++;
     sink.onSent(this);
     this.#call(command).then(
       (reply) => {
@@ -281,7 +275,7 @@ export class Node {
   }
 
   #transmitBatch(entries: readonly Entry<Sink>[], command: Command): void {
-    this.#unanswered += entries.length;
+    this.#window.unanswered += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
       (reply) => {
@@ -303,9 +297,10 @@ export class Node {
   }
 
   #onReplies(entries: readonly Entry<Sink>[], reply: unknown): void {
+    const isAll = isAllYes(reply, entries.length);
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
-      const own = entryReply(request, replies[i]);
+      const own = entryReply(request, isAll ? 1 : replies[i]);
       if (own instanceof Error) sink.onFailure(this, inPlainWords(redact(own, request.secrets)));
       else sink.onReply(this, own);
     });
@@ -316,9 +311,9 @@ export class Node {
    * it is slower than the others, nor begin its quarantine after a restart.
    */
   #teach(lesson: Command | undefined): void {
-    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#hasRoom(0)) return;
+    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#window.hasRoom(0)) return;
     this.#isTaught = true;
-    this.#unanswered++;
+    this.#window.unanswered++;
     const over = (): void => {
       this.#isTaught = false;
       this.#onAnswer(1);
@@ -328,22 +323,18 @@ export class Node {
 
   /** @param count  how many requests were in the call that was answered */
   #onAnswer(count: number): void {
-    this.#unanswered -= count + this.#abandoned; // answers come in order: those before this one came as well
-    this.#abandoned = 0;
-    this.#isSilent = false;
-    this.#crowdedSinceMs = undefined;
-    if (this.#idlers.length > 0 && this.#unanswered === 0) atEndOfTurn(() => this.#tellIdlers());
+    this.#window.answered(count);
+    if (this.#idlers.length > 0 && this.#window.unanswered === 0) atEndOfTurn(() => this.#tellIdlers());
   }
 
   #tellIdlers(): void {
-    if (this.#unanswered > 0 || this.#waiting.size > 0) return;
+    if (this.#window.unanswered > 0 || this.#waiting.size > 0) return;
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
   #onRejection(entries: readonly Entry<Sink>[], error: Error): void {
     if (isClientTimeout(error)) {
-      this.#abandoned += entries.length; // it may still run: the token stays owed until it is withdrawn
-      this.#isSilent = true;
+      this.#window.abandon(entries.length);
       for (const { sink } of entries) sink.onFailure(this, error, true);
       return;
     }

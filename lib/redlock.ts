@@ -114,7 +114,7 @@ export class Redlock {
       nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
     });
     this.#leaseGround = {
-      wheel: new Wheel(clock, timers),
+      wheel: new Wheel(clock, timers, (fire) => this.#coordinator.renewTogether(fire)),
       coordinator: this.#coordinator,
       clock,
       timers,

@@ -127,6 +127,7 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
  *      e  ttl, '1' or '0' as above, ttl of counters (0 = they stay) · token, and with counters the fence
  * → for each entry the reply of its script, in short where it says yes and no more: the fence in place of {1, fence, 0},
  *   1 in place of {1, 0, 0}, n in place of an undo's {n, -2, 0}; a text `!error` for one that failed
+ *   Where that makes 1 for every entry, the number of entries and nothing else.
  */
 export const BATCH: Script = {
   name: 'batch',
@@ -204,7 +205,10 @@ while a <= #ARGV do
     end
   end
 end
-return replies`,
+for _, reply in ipairs(replies) do
+  if reply ~= 1 then return replies end
+end
+return #replies`,
 };
 
 /**

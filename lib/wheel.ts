@@ -1,13 +1,19 @@
 /**
- * Timers for work that may start a little late: where there are many, those that fall due at about the same time fire in
- * one turn, so that what they send goes together; and no more of them than a turn can well take.
+ * Timers for work that may start a little early: where there are many, those that fall due at about the same time fire
+ * together, so that what they send goes together. A process that wakes up for a few of them every few milliseconds spends
+ * more on waking up, with cold caches, than on the work.
  */
 import type { Clock, Timer, Timers } from './clock.js';
 
 /** With fewer timers than this, each fires at its own instant. */
-const FEW = 64;
-/** More than so many in one slot would hold the event loop up: the next ones fire earlier. */
-const FULL = 512;
+const FEW = 8;
+/** More than so many in one slot would be too long about it: the next ones fire earlier. */
+const FULL = 2_048;
+/** More than so many in one turn would hold the event loop up: where there is the time, the next ones follow so much later. */
+const CHUNK = 128;
+const PACE_MS = 4;
+/** A slot that is as wide as this has the time: its last chunk is late by half of it at most. */
+const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
 
 /** What is in the wheel at most once at a time. */
 export class Due {
@@ -34,6 +40,8 @@ class Slot {
   timer: Timer | undefined;
   first: Due | undefined;
   count = 0;
+  /** No more than a chunk of them fires in one turn. */
+  isPaced = true;
 
   constructor(atMs: number) {
     this.atMs = atMs;
@@ -62,11 +70,14 @@ export class Wheel {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #slots = new Map<number, Slot>();
+  readonly #together: (fire: () => void) => void;
   #size = 0;
 
-  constructor(clock: Clock, timers: Timers) {
+  /** @param together  has what several ask for that fire in one turn done together */
+  constructor(clock: Clock, timers: Timers, together = (fire: () => void): void => fire()) {
     this.#clock = clock;
     this.#timers = timers;
+    this.#together = together;
   }
 
   /** How many are in it. */
@@ -74,11 +85,16 @@ export class Wheel {
     return this.#size;
   }
 
-  /** Fires at that instant, or up to `slackMs` later where there are many; earlier only where too many fall together. */
+  /**
+   * Fires at that instant, or up to `slackMs` earlier where there are many; earlier still only where too many fall
+   * together. Where the slack is wide, the last of many may be late by a few milliseconds.
+   */
   add(due: Due, atMs: number, slackMs: number): void {
     this.remove(due);
     const nowMs = this.#clock.earliest();
-    const slot = this.#slotFor(nowMs, Math.max(atMs, nowMs), this.#size < FEW ? 0 : slackMs);
+    const width = this.#size < FEW ? 0 : widthWithin(Math.min(slackMs, (atMs - nowMs) / 2));
+    const slot = this.#slotFor(nowMs, Math.max(atMs, nowMs), width);
+    if (width < WIDE_MS) slot.isPaced = false;
     slot.add(due);
     this.#size++;
     slot.timer ??= this.#timers.background(Math.ceil(slot.atMs - nowMs), () => this.#fire(slot));
@@ -92,13 +108,18 @@ export class Wheel {
     this.#size--;
     if (slot.count > 0) return;
     slot.timer?.cancel();
-    this.#slots.delete(slot.atMs);
+    slot.timer = undefined;
+    this.#forget(slot);
   }
 
-  #slotFor(nowMs: number, atMs: number, slackMs: number): Slot {
-    if (slackMs < 1) return this.#slotAt(atMs);
-    const width = 2 ** Math.floor(Math.log2(slackMs));
-    const wantedMs = Math.ceil(atMs / width) * width;
+  /** Nothing is added to it any more. */
+  #forget(slot: Slot): void {
+    if (this.#slots.get(slot.atMs) === slot) this.#slots.delete(slot.atMs);
+  }
+
+  #slotFor(nowMs: number, atMs: number, width: number): Slot {
+    if (width === 0) return this.#slotAt(atMs);
+    const wantedMs = Math.floor(atMs / width) * width;
     const earliestMs = (nowMs + atMs) / 2;
     for (let slotMs = wantedMs; slotMs > earliestMs; slotMs -= width) {
       if ((this.#slots.get(slotMs)?.count ?? 0) < FULL) return this.#slotAt(slotMs);
@@ -116,12 +137,25 @@ export class Wheel {
   }
 
   #fire(slot: Slot): void {
-    this.#slots.delete(slot.atMs);
+    this.#forget(slot);
     slot.timer = undefined;
-    for (let due = slot.first; due !== undefined; due = slot.first) {
+    const count = slot.isPaced ? Math.min(slot.count, CHUNK) : slot.count;
+    if (count === 1) this.#run(slot, count);
+    else this.#together(() => this.#run(slot, count));
+    if (slot.count > 0) slot.timer = this.#timers.background(PACE_MS, () => this.#fire(slot));
+  }
+
+  #run(slot: Slot, count: number): void {
+    for (let left = count; left > 0 && slot.first !== undefined; left--) {
+      const due = slot.first;
       slot.remove(due);
       this.#size--;
       due.run();
     }
   }
+}
+
+/** Slots are as wide as a power of two, so that they coincide whoever asks; 0 where there is no slack to speak of. */
+function widthWithin(slackMs: number): number {
+  return slackMs < 1 ? 0 : 2 ** Math.floor(Math.log2(slackMs));
 }

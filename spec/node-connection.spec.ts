@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { Node, SILENT_WINDOW, type Sink } from '../lib/node.js';
+import { Node, type Sink } from '../lib/node.js';
+import { SILENT_WINDOW } from '../lib/window.js';
 import { plainClaim } from '../lib/request.js';
 import type { TransportState } from '../lib/transport.js';
 import { keysOf, plainScope } from './support/commands.js';

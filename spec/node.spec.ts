@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Turn } from '../lib/batch.js';
-import { Node, SILENT_WINDOW, type Sink, type Withdrawn, WINDOW } from '../lib/node.js';
+import { Node, type Sink, type Withdrawn } from '../lib/node.js';
+import { SILENT_WINDOW, WINDOW } from '../lib/window.js';
 import { extension, plainClaim, release, type Request, scriptedClaim, undo } from '../lib/request.js';
 import { keysOf, kindsSentTo, plainScope } from './support/commands.js';
 import { FakeMaster, serverError } from './support/fake-master.js';

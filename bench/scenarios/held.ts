@@ -41,10 +41,10 @@ export async function measureRenewal(scene: Scene): Promise<RenewalRow[]> {
     scene.tell(contender, i / scene.contenders.length);
     let figures: Renewal | undefined;
     const trouble = await troubleOf(async () => {
-      const { renewed: leases, renewalMs: durationMs, renewedTtlMs: ttlMs } = scene.plan;
+      const { renewed: leases, settleMs, renewalMs: durationMs, renewedTtlMs: ttlMs } = scene.plan;
       const worker = await scene.team.opened(contender, SESSION, urlsOf(scene, QUORUM_OF));
-      const order = { kind: 'renewal', session: SESSION, leases, ttlMs, durationMs } as const;
-      figures = await worker.order(order, { capMs: FILL_MS, durationMs });
+      const order = { kind: 'renewal', session: SESSION, leases, ttlMs, settleMs, durationMs } as const;
+      figures = await worker.order(order, { capMs: FILL_MS, durationMs: settleMs + durationMs });
     });
     rows.push({ contender, trouble, ...figures });
     await scene.team.stop();

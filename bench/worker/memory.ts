@@ -37,7 +37,7 @@ export async function measureMemory(session: Session, hold: HoldKind, leases: nu
 
 /** What it costs to keep so many leases alive, by the library's own renewal. */
 export async function measureRenewal(session: Session, asked: RenewalAsked): Promise<Renewal> {
-  const { leases, ttlMs, durationMs } = asked;
+  const { leases, ttlMs, settleMs, durationMs } = asked;
   const kept: (Kept | undefined)[] = Array.from({ length: leases }, () => undefined);
   session.sent(); // counts from here on
   await inFlight(Math.min(WARM_UP, leases), async (i) => {
@@ -49,6 +49,7 @@ export async function measureRenewal(session: Session, asked: RenewalAsked): Pro
     kept[i] = await session.keep?.(`bench:kept:${i}`, ttlMs);
   });
   const afterBytes = await usedHeap(session);
+  await pause(settleMs);
   const cpu = process.cpuUsage();
   const sent = session.sent();
   const startMs = performance.now();

@@ -11,6 +11,7 @@ const MEASURED_MS = 8_000;
 const WARM_MS = 1_500;
 const LEASES = 10_000;
 const LEASE_TTL_MS = 10_000;
+const SHOWN_FUNCTIONS = 40;
 const SOCKETS = /^(write\w*|read|readStart|shutdown)$/;
 
 const [name = 'quorate', masters = '5', load = '64'] = process.argv.slice(2);
@@ -75,7 +76,8 @@ async function serverCpuUs(): Promise<number> {
 }
 
 /** Self time by who spends it, as a part of the time that is not idle. */
-function shares({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): string {
+function shares(profile: Profiler.Profile): string {
+  const { nodes, samples = [], timeDeltas = [] } = profile;
   const files = filesByLine();
   const ownerOf = new Map(nodes.map(({ id, callFrame }) => [id, owner(callFrame, files)]));
   const us = new Map<string, number>();
@@ -87,12 +89,39 @@ function shares({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): str
   us.delete('idle');
   const busyUs = [...us.values()].reduce((sum, one) => sum + one, 0);
   const percent = (part: number, all: number): string => `${((100 * part) / all).toFixed(1)} %`;
+  const ranked = (parts: ReadonlyMap<string, number>): readonly string[] =>
+    [...parts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([who, part]) => `  ${percent(part, busyUs).padStart(7)}  ${who}`);
   return [
     `idle ${percent(idleUs, idleUs + busyUs)} of the time; of the rest:`,
-    ...[...us]
-      .sort(([, a], [, b]) => b - a)
-      .map(([who, part]) => `  ${percent(part, busyUs).padStart(7)}  ${who}`),
+    ...ranked(us),
+    'by function:',
+    ...ranked(byFunction(profile, files)).slice(0, SHOWN_FUNCTIONS),
   ].join('\n');
+}
+
+/** Self time of each function, in µs. */
+function byFunction(
+  { nodes, samples = [], timeDeltas = [] }: Profiler.Profile,
+  files: readonly string[],
+): Map<string, number> {
+  const names = new Map(
+    nodes.map(({ id, callFrame }) => {
+      const { functionName, url, lineNumber } = callFrame;
+      const file = files[lineNumber] ?? '';
+      const place =
+        url.startsWith('file:') && !url.includes('node_modules') ? file : url.replace(/^.*\//, '');
+      return [id, `${functionName || '(anonymous)'} ${place}`.trim()];
+    }),
+  );
+  const us = new Map<string, number>();
+  samples.forEach((id, i) => {
+    const name = names.get(id) ?? '';
+    us.set(name, (us.get(name) ?? 0) + Math.max(0, timeDeltas[i] ?? 0));
+  });
+  us.delete('(idle)');
+  return us;
 }
 
 function owner(

@@ -3,8 +3,8 @@
  * end, never its `status` while that could still change anything.
  */
 import type { Lease } from '../lease.js';
-import { SILENT_WINDOW } from '../node.js';
 import type { Command } from '../transport.js';
+import { SILENT_WINDOW } from '../window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';

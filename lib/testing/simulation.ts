@@ -5,43 +5,20 @@
 import { MemoryFence } from '../fence.js';
 import type { RedlockErrorCode } from '../errors.js';
 import { Checker, type Violation } from './checker.js';
-import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
+import type { Fault, FaultKind } from './faults.js';
 import { FamilyChecker } from './family-checker.js';
 import { checkFamily } from './family-end.js';
-import { type FamilyShared, type FamilyTerms, FamilyWorker } from './family-worker.js';
+import { type FamilyShared, FamilyWorker } from './family-worker.js';
+import { KeepingWorker } from './keeping-worker.js';
 import { ReentrantWorker } from './reentrant-worker.js';
 import { Seeded } from './seeded.js';
+import { DRIFT_FACTOR, drawSetting, type Setting, type SimulationOptions } from './setting.js';
 import { type Player, Stage } from './stage.js';
 import { takeTurns } from './turns.js';
-import { type Deeds, describe, Worker, type WorkTerms } from './worker.js';
+import { type Deeds, describe, Worker } from './worker.js';
 import { type Line, World } from './world.js';
 
-export interface SimulationOptions {
-  /** The number of masters; drawn by default. */
-  readonly nodes?: number;
-  /** The number of clients; drawn by default. */
-  readonly clients?: number;
-  /** Whether masters have a restart guard, and may lose their data; drawn by default. */
-  readonly guarded?: boolean;
-  /** Faults beyond what is guaranteed: exclusion may break, tokens must rise all the same. */
-  readonly beyond?: Beyond;
-  /** Kinds of fault that are drawn more often. */
-  readonly favoured?: readonly FaultKind[];
-  /** False: nobody waits in line. Drawn for each call by default. */
-  readonly fair?: boolean;
-  /** All come for the same lock at the same times: masters see them in different orders; false by default. */
-  readonly crowd?: boolean;
-  /** How many calls each worker makes; drawn by default. */
-  readonly calls?: number;
-  /** Whether all take turns in line at the end; drawn by default. */
-  readonly turns?: boolean;
-  /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
-  readonly family?: boolean;
-  /** Only these faults of the plan strike; all by default. */
-  readonly faults?: readonly number[];
-  /** Keeps the history, line by line. */
-  readonly history?: boolean;
-}
+export type { SimulationOptions } from './setting.js';
 
 /** What a run came to. */
 export interface SimulationReport {
@@ -70,25 +47,10 @@ export interface SimulationReport {
 const LONGEST_MS = 400_000;
 /** From time to time the checker looks for what takes a while to show. */
 const LOOK_EVERY_MS = 250;
-const DRIFT_FACTOR = 0.01;
-/** About what a turn takes in a crowd. */
-const CROWD_TURN_MS = 20;
-/** The share of waiting calls that wait in line. */
-const IN_LINE = 0.8;
 /** No place in a queue outlives its wait by more. */
 const PLACE_LIFE_MS = 2_600;
 
-interface Setting {
-  readonly nodes: number;
-  readonly clients: number;
-  readonly guardMs: number;
-  readonly maxTtlMs: number;
-  readonly takesTurns: boolean;
-  readonly terms: WorkTerms;
-  /** Undefined where there are exclusive locks alone. */
-  readonly family: FamilyTerms | undefined;
-  readonly plan: readonly Fault[];
-}
+type OtherWorker = FamilyWorker | ReentrantWorker | KeepingWorker;
 
 /** Runs one seed to its end. The same seed and options give the same run. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
@@ -189,7 +151,7 @@ class Director {
   /** Sets all workers to work. @returns whether all of them are done, those included that join later */
   #engage(): () => boolean {
     const crew: Worker[] = [];
-    const others: (FamilyWorker | ReentrantWorker)[] = [];
+    const others: OtherWorker[] = [];
     const guarded = new MemoryFence();
     for (const player of this.#stage.players) {
       const shared = { ...this.#shared, guarded, busy: new Set<string>(), crew };
@@ -199,7 +161,7 @@ class Director {
         const worker = new Worker(this.#stage, player, own, this.#setting.terms, shared);
         player.client.hear(() => void worker.run());
       }
-      for (const worker of this.#familyOf(player, shared)) {
+      for (const worker of this.#othersOf(player, shared)) {
         others.push(worker);
         player.client.hear(() => void worker.run());
       }
@@ -207,12 +169,17 @@ class Director {
     return () => [...crew, ...others].every(({ isOver }) => isOver);
   }
 
-  /** Who works with locks of other kinds, where the run has them. */
-  #familyOf(player: Player, shared: FamilyShared): readonly (FamilyWorker | ReentrantWorker)[] {
-    const { family } = this.#setting;
-    if (family === undefined) return [];
+  /** Who works with locks of other kinds, and who keeps many, where the run has them. */
+  #othersOf(player: Player, shared: FamilyShared): readonly OtherWorker[] {
+    const { family, keeping } = this.#setting;
     const drawn = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
+    const keepers =
+      keeping === undefined
+        ? []
+        : [new KeepingWorker(this.#stage, player, drawn('keeping'), keeping, shared.deeds)];
+    if (family === undefined) return keepers;
     return [
+      ...keepers,
       new FamilyWorker(this.#stage, player, drawn('family 0'), family, shared),
       new FamilyWorker(this.#stage, player, drawn('family 1'), family, shared),
       new ReentrantWorker(this.#stage, player, drawn('re-entry'), family, shared.deeds),
@@ -290,42 +257,6 @@ class Director {
   async #until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await this.#pass(LOOK_EVERY_MS);
   }
-}
-
-function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
-  const draw = seeded.fork('setting');
-  const nodes = options.nodes ?? draw.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5]);
-  const clients = options.clients ?? draw.whole(2, 4);
-  const isGuarded = options.guarded ?? (options.beyond === undefined && draw.chance(0.5));
-  const maxTtlMs = draw.pick([400, 1_200, 3_000, 15_000]);
-  const guardMs = isGuarded ? Math.ceil(maxTtlMs * (1 + DRIFT_FACTOR)) + 2 + draw.pick([0, 500]) : 0;
-  const isCrowd = options.crowd === true;
-  const resources = ['a', 'b', '{t}c'].slice(0, isCrowd ? 1 : draw.whole(1, 3));
-  const calls = options.calls ?? (isCrowd ? draw.whole(20, 60) : draw.whole(4, 14));
-  const plan = drawPlan(seeded.fork('plan'), {
-    servers: nodes,
-    clients,
-    untilMs: isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
-    isGuarded,
-    beyond: options.beyond,
-    favoured: options.favoured ?? [],
-  });
-  const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
-  const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
-  const forFamily = seeded.fork('family');
-  const hasFamily = options.family ?? (!isCrowd && forFamily.chance(0.3));
-  const permits = forFamily.whole(1, 4);
-  const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
-  return {
-    nodes,
-    clients,
-    guardMs,
-    maxTtlMs,
-    takesTurns,
-    terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
-    family: hasFamily ? { calls, maxTtlMs, permits, inLine } : undefined,
-    plan,
-  };
 }
 
 function noDeeds(): Deeds {

@@ -80,7 +80,10 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
   }
   if (script === undefined) throw serverError('ERR there is no twin of this script');
   cache.add(scriptDigest(script.source));
-  if (script === BATCH) return entriesOf(command).map((entry) => runEntry(store, entry));
+  if (script === BATCH) {
+    const replies = entriesOf(command).map((entry) => runEntry(store, entry));
+    return replies.every((reply) => reply === 1) ? replies.length : replies;
+  }
   return run(store, script, args);
 }
 

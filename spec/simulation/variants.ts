@@ -222,13 +222,27 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/coordinator.ts',
-        find: 'const isInTime = nowMs < grant.validUntilMs && nowMs < untilMs;',
-        replace: 'const isInTime = nowMs < untilMs;',
+        find: 'if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;',
+        replace: 'if (nowMs >= untilMs) return false;',
       },
       {
         file: 'lib/coordinator.ts',
         find: 'this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {',
         replace: 'void leftMs; this.#vote(round, nodeTimeoutMs, () => {',
+      },
+    ],
+  },
+  {
+    name: 'renewed together: an answer about all of them counts for each',
+    from: 40,
+    why: 'who was refused believes in a lease that others hold by now',
+    breaks: ['exclusion'],
+    options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/renewals.ts',
+        find: "if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;",
+        replace: '',
       },
     ],
   },
@@ -343,8 +357,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/node.ts',
-        find: 'entryReply(request, replies[i])',
-        replace: 'entryReply(request, replies[replies.length - 1 - i])',
+        find: 'isAll ? 1 : replies[i]',
+        replace: 'isAll ? 1 : replies[replies.length - 1 - i]',
       },
     ],
   },

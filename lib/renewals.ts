@@ -1,0 +1,196 @@
+/**
+ * Renewals of many leases that fall due together: one call to each master, and one count of the answers for all of them.
+ * A master that extended them all says so in one word; so a renewal costs hardly more than its name and token on the wire.
+ *
+ * It only ever ends in a yes. What a quorum of masters did not confirm in time is renewed by itself at once, and that
+ * tells why it could not be, and what follows from it.
+ */
+import { Batch, entryReply, isAllYes } from './batch.js';
+import type { Clock, Timer, Timers } from './clock.js';
+import type { Grant } from './grant.js';
+import type { Node, Sink, Withdrawn } from './node.js';
+import { quorumOf } from './quorum.js';
+import type { Request } from './request.js';
+
+/** Fewer are renewed one by one. */
+const MANY = 2;
+
+/** One lease that is due. */
+export interface Renewing {
+  readonly grant: Grant;
+  readonly request: Request;
+  readonly nodeTimeoutMs: number;
+  /** A quorum of masters extended it, by a request that was sent at that instant. */
+  onExtended(sentAtMs: number): void;
+  /** It has to be renewed by itself, unless it was given back or away meanwhile. */
+  onUnsure(): void;
+}
+
+export interface RenewalGround {
+  readonly nodes: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** A master may have set a key of a lease that has ended, with nothing on its way that takes it back. */
+  readonly owe: (node: Node, grant: Grant) => void;
+}
+
+/** Renews those that are due in one turn, in as few calls as they fit in. */
+export function renewTogether(ground: RenewalGround, due: readonly Renewing[]): void {
+  let batch = new Batch();
+  let members: Renewing[] = [];
+  const send = (): void => {
+    if (members.length < MANY) for (const one of members) one.onUnsure();
+    else new Renewal(ground, batch, members).send();
+  };
+  for (const one of due) {
+    if (!one.grant.isHeld) {
+      one.onUnsure(); // it was given back by what another's loss made somebody do
+      continue;
+    }
+    if (!batch.add(one.request)) {
+      send();
+      batch = new Batch();
+      members = [];
+      batch.add(one.request);
+    }
+    members.push(one);
+  }
+  send();
+}
+
+/** As many as go in one call. */
+class Renewal implements Sink {
+  readonly isWanted = true;
+  readonly #ground: RenewalGround;
+  readonly #batch: Batch;
+  readonly #members: readonly Member[];
+  /** Masters that may still carry it out. */
+  readonly #unanswered: Node[] = [];
+  /** So many are still waited for. */
+  #awaited = 0;
+  /** So many masters extended all of them. */
+  #granted = 0;
+  #sentAtMs = 0;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  constructor(ground: RenewalGround, batch: Batch, due: readonly Renewing[]) {
+    this.#ground = ground;
+    this.#batch = batch;
+    this.#members = due.map((one) => new Member(one, this.#unanswered));
+  }
+
+  send(): void {
+    const { clock, nodes, timers } = this.#ground;
+    const count = this.#members.length;
+    const targets = nodes.filter((node) => node.takesMany);
+    if (targets.length < quorumOf(nodes.length)) return this.#conclude();
+    const command = this.#batch.command(false);
+    this.#sentAtMs = clock.earliest();
+    let timeoutMs = Infinity;
+    for (const member of this.#members) {
+      const { grant, nodeTimeoutMs } = member.lease;
+      timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);
+      grant.opened(member);
+      if (grant.sentTo !== nodes)
+        grant.sentTo = nodes.filter((node) => targets.includes(node) || grant.sentTo.includes(node));
+    }
+    this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout());
+    for (const node of targets) node.sendTogether(command, count, this);
+  }
+
+  onSent(node: Node): void {
+    this.#unanswered.push(node);
+    this.#awaited++;
+  }
+
+  onReply(node: Node, reply: unknown): void {
+    this.#noteAnswer(node);
+    if (isAllYes(reply, this.#members.length)) {
+      this.#granted++;
+      for (const member of this.#members) this.#undoLate(member, node);
+    } else if (Array.isArray(reply)) {
+      this.#members.forEach((member, i) => {
+        const { request } = member.lease;
+        if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;
+        member.granted++;
+        this.#undoLate(member, node);
+      });
+    }
+    this.#proceed();
+  }
+
+  onFailure(node: Node, _cause: Error, mayRun = false): void {
+    if (!mayRun) this.#noteAnswer(node);
+    this.#proceed();
+  }
+
+  /** Where a lease has ended before the answer came, and nothing that takes it back followed on the same connection. */
+  #undoLate({ lease: { grant }, followedAt }: Member, node: Node): void {
+    if (grant.isEnded && followedAt?.includes(node) !== true) this.#ground.owe(node, grant);
+  }
+
+  #noteAnswer(node: Node): void {
+    this.#unanswered.splice(this.#unanswered.indexOf(node), 1);
+    if (this.#isOver) this.#close();
+  }
+
+  #proceed(): void {
+    this.#awaited--;
+    if (this.#isOver) return;
+    if (this.#awaited === 0 || this.#members.every((member) => this.#isSure(member))) this.#conclude();
+  }
+
+  #isSure({ granted }: Member): boolean {
+    return this.#granted + granted >= quorumOf(this.#ground.nodes.length);
+  }
+
+  #onTimeout(): void {
+    for (const node of this.#unanswered) node.markSilent();
+    this.#conclude();
+  }
+
+  #conclude(): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    this.#close();
+    for (const member of this.#members) {
+      const { lease } = member;
+      if (this.#isSure(member) && lease.grant.isHeld) lease.onExtended(this.#sentAtMs);
+      else lease.onUnsure();
+    }
+  }
+
+  /** Nothing has to follow it any more. */
+  #close(): void {
+    if (this.#unanswered.length > 0) return;
+    for (const member of this.#members) member.lease.grant.closed(member);
+  }
+}
+
+/** One lease of many. What takes it back follows the call, where that is unanswered. */
+class Member implements Withdrawn {
+  readonly lease: Renewing;
+  /** So many masters extended it, and not all of the others. */
+  granted = 0;
+  followedAt: Node[] | undefined;
+  readonly #unanswered: readonly Node[];
+
+  constructor(lease: Renewing, unanswered: readonly Node[]) {
+    this.lease = lease;
+    this.#unanswered = unanswered;
+  }
+
+  follow(node: Node): boolean {
+    if (!this.owes(node)) return false;
+    (this.followedAt ??= []).push(node);
+    return true;
+  }
+
+  owes(node: Node): boolean {
+    return this.#unanswered.includes(node) && this.followedAt?.includes(node) !== true;
+  }
+
+  /** It was sent when it was asked for: nothing of it waits. */
+  drop(): void {}
+}
