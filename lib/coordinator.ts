@@ -216,15 +216,14 @@ export class Coordinator {
       enough: this.quorum,
       onFailed: (node) => this.#owe(node, grant),
     });
-    const released = withdrawal.send();
-    if (!withdrawal.isSettled) {
+    return new Promise((resolve) => {
       const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
-      void released.then(() => {
+      withdrawal.sendThen(() => {
         timer.cancel();
+        resolve();
         withdrawal.end(); // what waits for room at a silent master is owed from now on, and no longer than the ttl
       });
-    }
-    return released;
+    });
   }
 
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */

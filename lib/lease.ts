@@ -33,7 +33,6 @@ export interface LeaseGround {
 
 /** What a lease is made with; times in milliseconds. */
 export interface LeaseTerms {
-  readonly resources: readonly string[];
   readonly ttlMs: number;
   /** 0 stands for the default, which depends on the ttl. */
   readonly nodeTimeoutMs: number;
@@ -107,10 +106,10 @@ export class Lease {
   #extending: (() => void)[] | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
-  constructor(ground: LeaseGround, grant: Grant, terms: LeaseTerms) {
+  constructor(ground: LeaseGround, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
     this.#ground = ground;
     this.#grant = grant;
-    this.resources = terms.resources;
+    this.resources = resources;
     this.ttlMs = terms.ttlMs;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     if (!terms.renew) return;

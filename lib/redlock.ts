@@ -342,7 +342,7 @@ export class Redlock {
         this.#toLease(await grant(name, kind, call, signal), [name], call),
       acquireToWrite: async (name, call, signal) => {
         const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseGround, granted, { ...call, resources: [name] }));
+        return this.#hold(new WriteLease(this.#leaseGround, granted, [name], call));
       },
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
@@ -399,10 +399,8 @@ export class Redlock {
   }
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
-    const terms = { ...call, resources };
-    return this.#hold(
-      new (grant.kind.name === 'write' ? WriteLease : Lease)(this.#leaseGround, grant, terms),
-    );
+    const isWriter = grant.kind.name === 'write';
+    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseGround, grant, resources, call));
   }
 
   #hold<Held extends Lease>(lease: Held): Held {

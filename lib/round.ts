@@ -115,7 +115,7 @@ export class Round implements Sink, Counts {
 
   /** All masters that granted so far count from the same number. */
   get isOfOneMind(): boolean {
-    return this.#met === 0 && this.#fences.every((fence) => fence === this.fence);
+    return !this.request.isFenced || (this.#met === 0 && this.#fences.every((fence) => fence === this.fence));
   }
 
   /** A counter stands there already, by another's doing or by a command that was carried out twice. */
@@ -260,7 +260,7 @@ export class Round implements Sink, Counts {
   }
 
   drop(): void {
-    this.end(new Error('the lease ended'), false);
+    if (!this.#isOver) this.end(new Error('the lease ended'), false); // an Error costs more than all else of a release
   }
 
   get isAnswered(): boolean {

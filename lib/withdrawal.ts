@@ -20,7 +20,6 @@ export class Withdrawal implements Sink {
   readonly isWanted = true;
   /** What stands in the way of the next claim, by the master's index; only an undo looks. */
   readonly outcomes: (Outcome | undefined)[] = [];
-  isSettled = false;
   readonly #request: Request;
   readonly #targets: readonly Node[];
   readonly #rounds: readonly Withdrawn[];
@@ -47,12 +46,14 @@ export class Withdrawal implements Sink {
 
   /** Sends at once; resolves when enough masters confirmed, none that counts is left, or `end` was called. */
   send(): Promise<void> {
-    const settled = new Promise<void>((resolve) => {
-      this.#resolve = resolve;
-    });
+    return new Promise((resolve) => this.sendThen(resolve));
+  }
+
+  /** The same without a promise: calls back once, and at once where it is settled at once. */
+  sendThen(onSettled: () => void): void {
+    this.#resolve = onSettled;
     if (this.#pending === 0) this.#settle();
     for (const node of this.#targets) node.withdraw(this.#request, this, this.#rounds);
-    return settled;
   }
 
   /** Resolves when every master answered or failed, or time is up. */
@@ -87,8 +88,9 @@ export class Withdrawal implements Sink {
   }
 
   #settle(): void {
-    this.isSettled = true;
-    this.#resolve?.();
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
+    resolve?.();
   }
 
   #advance(node: Node, confirmations: 0 | 1): void {

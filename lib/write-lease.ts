@@ -6,8 +6,8 @@ export class WriteLease extends Lease {
   readonly #grant: Grant;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
-  constructor(ground: LeaseGround, grant: Grant, terms: LeaseTerms) {
-    super(ground, grant, terms);
+  constructor(ground: LeaseGround, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    super(ground, grant, resources, terms);
     this.#grant = grant;
   }
 

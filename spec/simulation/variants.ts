@@ -401,11 +401,12 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: 'if (home === undefined) await round.ask(nodes);',
+        find: 'return new Promise((resolve, reject) => {',
         replace: `if (this.#wait !== undefined) {
       for (const node of nodes) round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       round.fence = 0;
-    } else if (home === undefined) await round.ask(nodes);`,
+    }
+    return new Promise((resolve, reject) => {`,
       },
     ],
   },
@@ -462,14 +463,14 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/acquisition.ts',
-        find: 'if (home === undefined) await round.ask(nodes);',
+        find: 'return new Promise((resolve, reject) => {',
         replace: `for (const claim of this.#wait?.claims ?? []) {
       for (const node of nodes) {
         if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       }
       round.fence = 0;
     }
-    if (home === undefined) await round.ask(nodes);`,
+    return new Promise((resolve, reject) => {`,
       },
     ],
   },
