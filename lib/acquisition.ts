@@ -26,7 +26,6 @@ import { Others } from './others.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
 import { NO_MARKER, withSlots } from './scope.js';
-import { toError } from './server-errors.js';
 import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
 import { Turnstile } from './turnstile.js';
@@ -153,24 +152,17 @@ export class Acquisition {
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
     const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const conclude = (isFull: boolean): void => {
         agreement?.end();
-        try {
-          resolve(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
-        } catch (error) {
-          reject(toError(error));
-        }
+        resolve(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
       };
       if (home === undefined) round.askThen(nodes, () => conclude(true));
       else void this.#askHomeFirst(round, home).then(conclude);
     });
   }
 
-  readonly #drawTicket = (): number => {
-    this.#ticket ||= this.#ground.subscriptions.ticket();
-    return this.#ticket;
-  };
+  readonly #drawTicket = (): number => (this.#ticket ||= this.#ground.subscriptions.ticket());
 
   #finish(timer: Timer): void {
     timer.cancel();

@@ -1,7 +1,7 @@
 /**
- * One encoding for N masters. A client writes a command out for its own socket, and for a batch that is most of what it
- * costs; where the client lets us (ioredis 5 and 6 do, by their commands' `toWritable` and by `sendCommand`), the bytes are made
- * once and given to all of them. Anywhere else, each client writes for itself, as it does for all other commands.
+ * One encoding for N masters. A client looks through a command's arguments and writes it out for its own socket, and that
+ * is most of what it costs; where the client lets us (ioredis 5 and 6 do, by their commands' `toWritable` and by
+ * `sendCommand`), the bytes are made once and given to all of them. Anywhere else, each client writes for itself.
  */
 
 /** What is sent without a script: a plain claim, and what a timestamp lock is made of. */
@@ -33,9 +33,6 @@ export interface CommandSender {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
-
-/** Below this, the client's own way is as cheap. */
-const MANY_ARGS = 16;
 
 const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
 
@@ -105,7 +102,7 @@ function commandClassOf(client: CommandSender): CommandClass | undefined {
 }
 
 /**
- * Sends long commands with shared bytes. Undefined for a client that cannot, and for one that puts a prefix before keys:
+ * Sends commands with shared bytes. Undefined for a client that cannot, and for one that puts a prefix before keys:
  * its bytes are others.
  */
 export function sharedSender(
@@ -116,6 +113,5 @@ export function sharedSender(
   const Base = commandClassOf(client);
   if (Base === undefined) return undefined;
   const Shared = sharing(Base);
-  return (command) =>
-    command.args.length < MANY_ARGS ? undefined : client.sendCommand?.(new Shared(command));
+  return (command) => client.sendCommand?.(new Shared(command));
 }

@@ -89,7 +89,7 @@ export class RedisTransport implements Transport {
   readonly subscribe: Transport['subscribe'];
   readonly #client: RedisClient & ClientDetails;
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
-  /** For long commands, where the client can. */
+  /** Writes a command out once for all masters, where the client lets it. */
   readonly #sendShared: ReturnType<typeof sharedSender>;
   /** No connection was made or lost since this transport looked on. */
   #isFresh = true;
@@ -147,17 +147,10 @@ export class RedisTransport implements Transport {
   }
 
   call(command: Command): Promise<unknown> {
+    const shared = this.#sendShared?.(command);
+    if (shared !== undefined) return shared;
     const { name, args } = command;
-    const builtin = this.#builtins[name];
-    // with a fixed number of arguments where it counts: spreading costs as much as the rest of the call
-    switch (args.length) {
-      case 5: // a plain claim
-        return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4]);
-      case 6: // a release of one resource
-        return builtin.call(this.#client, args[0], args[1], args[2], args[3], args[4], args[5]);
-      default:
-        return this.#sendShared?.(command) ?? builtin.apply(this.#client, [...args]);
-    }
+    return this.#builtins[name].apply(this.#client, [...args]);
   }
 
   /** Lets go of the client. */

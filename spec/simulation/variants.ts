@@ -401,12 +401,12 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: 'return new Promise((resolve, reject) => {',
+        find: 'return new Promise((resolve) => {',
         replace: `if (this.#wait !== undefined) {
       for (const node of nodes) round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       round.fence = 0;
     }
-    return new Promise((resolve, reject) => {`,
+    return new Promise((resolve) => {`,
       },
     ],
   },
@@ -463,14 +463,14 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/acquisition.ts',
-        find: 'return new Promise((resolve, reject) => {',
+        find: 'return new Promise((resolve) => {',
         replace: `for (const claim of this.#wait?.claims ?? []) {
       for (const node of nodes) {
         if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       }
       round.fence = 0;
     }
-    return new Promise((resolve, reject) => {`,
+    return new Promise((resolve) => {`,
       },
     ],
   },
