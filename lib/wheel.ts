@@ -34,17 +34,17 @@ export class Due {
   }
 }
 
-/** Those that fire at one instant. */
+/** Those that fire at one instant; where they are paced, a chunk of them, and the others soon after. */
 class Slot {
   readonly atMs: number;
+  readonly isPaced: boolean;
   timer: Timer | undefined;
   first: Due | undefined;
   count = 0;
-  /** No more than a chunk of them fires in one turn. */
-  isPaced = true;
 
-  constructor(atMs: number) {
+  constructor(atMs: number, isPaced: boolean) {
     this.atMs = atMs;
+    this.isPaced = isPaced;
   }
 
   add(due: Due): void {
@@ -69,7 +69,9 @@ class Slot {
 export class Wheel {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #slots = new Map<number, Slot>();
+  /** By their instants; those that are paced, and the others. */
+  readonly #paced = new Map<number, Slot>();
+  readonly #prompt = new Map<number, Slot>();
   readonly #together: (fire: () => void) => void;
   #size = 0;
 
@@ -94,7 +96,6 @@ export class Wheel {
     const nowMs = this.#clock.earliest();
     const width = this.#size < FEW ? 0 : widthWithin(Math.min(slackMs, (atMs - nowMs) / 2));
     const slot = this.#slotFor(nowMs, Math.max(atMs, nowMs), width);
-    if (width < WIDE_MS) slot.isPaced = false;
     slot.add(due);
     this.#size++;
     slot.timer ??= this.#timers.background(Math.ceil(slot.atMs - nowMs), () => this.#fire(slot));
@@ -114,24 +115,28 @@ export class Wheel {
 
   /** Nothing is added to it any more. */
   #forget(slot: Slot): void {
-    if (this.#slots.get(slot.atMs) === slot) this.#slots.delete(slot.atMs);
+    const slots = slot.isPaced ? this.#paced : this.#prompt;
+    if (slots.get(slot.atMs) === slot) slots.delete(slot.atMs);
   }
 
   #slotFor(nowMs: number, atMs: number, width: number): Slot {
-    if (width === 0) return this.#slotAt(atMs);
+    const isPaced = width >= WIDE_MS;
+    if (width === 0) return this.#slotAt(atMs, isPaced);
+    const slots = isPaced ? this.#paced : this.#prompt;
     const wantedMs = Math.floor(atMs / width) * width;
     const earliestMs = (nowMs + atMs) / 2;
     for (let slotMs = wantedMs; slotMs > earliestMs; slotMs -= width) {
-      if ((this.#slots.get(slotMs)?.count ?? 0) < FULL) return this.#slotAt(slotMs);
+      if ((slots.get(slotMs)?.count ?? 0) < FULL) return this.#slotAt(slotMs, isPaced);
     }
-    return this.#slotAt(wantedMs);
+    return this.#slotAt(wantedMs, isPaced);
   }
 
-  #slotAt(atMs: number): Slot {
-    let slot = this.#slots.get(atMs);
+  #slotAt(atMs: number, isPaced: boolean): Slot {
+    const slots = isPaced ? this.#paced : this.#prompt;
+    let slot = slots.get(atMs);
     if (slot === undefined) {
-      slot = new Slot(atMs);
-      this.#slots.set(atMs, slot);
+      slot = new Slot(atMs, isPaced);
+      slots.set(atMs, slot);
     }
     return slot;
   }

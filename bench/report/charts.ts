@@ -41,7 +41,13 @@ function cells<One extends Row>(
   return names.map((name) => {
     const row = rows.find(({ contender }) => contender === name);
     if (row === undefined) return undefined;
-    return row.trouble === undefined ? read(row) : { trouble: brief(row.trouble).slice(0, 22) };
+    return row.trouble === undefined
+      ? read(row)
+      : {
+          trouble: brief(row.trouble)
+            .replace(/ \(\d+\)$/, '')
+            .slice(0, 22),
+        };
   });
 }
 
