@@ -70,7 +70,7 @@ export interface Plan {
   readonly sliceMs: number;
   /** So many turns each, in one round. */
   readonly slices: number;
-  /** How long each contender runs under each load before anything is measured. */
+  /** How long each contender runs under each load before anything is measured: V8 compiles what is new to it meanwhile. */
   readonly warmUpMs: number;
   readonly faultRounds: number;
   readonly faultMs: number;

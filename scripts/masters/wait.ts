@@ -57,16 +57,28 @@ export async function until(
   }
 }
 
+const FIRST_PORT = 20_000;
+const SHARES = 6;
+const PORTS = 2_000;
+/** What was given out here: one that is free now may be that of a master that is dead for a while. */
+const given = new Set<number>();
+
 /**
- * A port that is free now. Below the range that systems use for outgoing connections: a master that is dead for a while
- * must find its port free again, and a client that dials a dead port of that range can connect to itself.
+ * A port that is free now, and is given out once. Below the range that systems use for outgoing connections: a client that
+ * dials a dead port of that range can connect to itself. Spec files that run at the same time draw from shares of their own:
+ * a master that is dead for a while must find its port free again.
  */
 export async function freePort(): Promise<number> {
+  const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % SHARES;
+  const first = FIRST_PORT + share * PORTS;
+  if (given.size > PORTS / 2) given.clear();
   for (let tries = 0; tries < 100; tries++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = first + Math.floor(Math.random() * PORTS);
+    if (given.has(port)) continue;
+    given.add(port);
     if (await isFree(port)) return port;
   }
-  throw new Error('no free loopback port between 20000 and 32000');
+  throw new Error(`no free loopback port between ${first} and ${first + PORTS}`);
 }
 
 function isFree(port: number): Promise<boolean> {
