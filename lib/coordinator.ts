@@ -124,6 +124,7 @@ export class Coordinator {
       grant,
       request,
       nodeTimeoutMs,
+      onDropped: () => this.#keep(grant, ttlMs),
       onExtended: (sentAtMs) => {
         this.#keep(grant, ttlMs);
         if (this.#prolong(grant, sentAtMs, ttlMs)) onEnd(EXTENDED);

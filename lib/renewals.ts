@@ -20,6 +20,8 @@ export interface Renewing {
   readonly grant: Grant;
   readonly request: Request;
   readonly nodeTimeoutMs: number;
+  /** It ends while masters may still extend it: from now on they may hold it for as long as after any extension. */
+  onDropped(): void;
   /** A quorum of masters extended it, by a request that was sent at that instant. */
   onExtended(sentAtMs: number): void;
   /** It has to be renewed by itself, unless it was given back or away meanwhile. */
@@ -191,6 +193,8 @@ class Member implements Withdrawn {
     return this.#unanswered.includes(node) && this.followedAt?.includes(node) !== true;
   }
 
-  /** It was sent when it was asked for: nothing of it waits. */
-  drop(): void {}
+  /** It was sent when it was asked for: nothing of it waits, but it may still be carried out. */
+  drop(): void {
+    this.lease.onDropped();
+  }
 }

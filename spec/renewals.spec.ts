@@ -193,6 +193,28 @@ describe('renewals of many leases', () => {
     });
   }
 
+  it('N=3: given back while a master that extended them is away: undone there until the last extension has run out', async () => {
+    const { leases, masters, time } = await keep(3);
+    const [away, ...others] = masters;
+    if (away === undefined) return;
+    const startMs = time.now();
+    away.manner = 'lose-reply';
+    for (const master of others) master.manner = 'freeze'; // the renewal is not over yet
+    await untilAsked(time, masters);
+    away.cut();
+    const released = Promise.all(leases.map((lease) => lease.release()));
+    for (const master of others) master.thaw();
+    await time.advance(1);
+    await released;
+    expect(away.size).to.be.above(100);
+    await time.advance(startMs + TTL_MS * 1.1 - time.now()); // what was there before the renewal is over by now
+    expect(away.size).to.be.above(100);
+    away.manner = 'answer';
+    away.become('ready');
+    await time.advance(TTL_MS / 9);
+    expect(away.size).to.equal(0);
+  });
+
   it('N=3: given away just before the masters say yes: not asked for again', async () => {
     const { leases, masters, time } = await keep(3);
     for (const master of masters) master.latencyMs = 20;
@@ -336,6 +358,7 @@ describe('renewals: one call', () => {
       grant,
       request: extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true }),
       nodeTimeoutMs: 50,
+      onDropped: () => undefined,
       onExtended: (sentAtMs: number) => void (ends[i] = `extended from ${sentAtMs}`),
       onUnsure: () => void (ends[i] = 'unsure'),
     }));
