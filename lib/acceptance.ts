@@ -7,11 +7,11 @@
  * before. They rise since a later grant's quorum shares a master with the earlier one's. No clock is in that argument,
  * and no exclusion, as long as counters are not lost; where they are, see docs/GUARANTEES.md.
  */
-import type { Node, Sink } from './node.js';
+import type { Ask, Node, Sink } from './node.js';
 import { isMisconfigured } from './server-errors.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import { countInTheWay } from './replies.js';
-import { acceptance, type Request } from './request.js';
+import { acceptance } from './request.js';
 import type { Round } from './round.js';
 
 /** So many times a higher token is tried, when counters have moved on meanwhile; then those masters' votes are lost. */
@@ -22,7 +22,7 @@ export class Acceptance implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   readonly #ttlMs: number;
-  #request: Request | undefined;
+  #ask: Ask | undefined;
   /** The fence that is put to the masters. */
   #fence = 0;
   #raises = 0;
@@ -47,7 +47,7 @@ export class Acceptance implements Sink {
       if (this.#round.fenceAt(node) >= this.#fence || this.#put[node.index] === this.#fence) continue;
       if (this.#put[node.index] !== undefined) node.forget(this); // an earlier one, if it was not even sent
       this.#put[node.index] = this.#fence;
-      if (this.#request !== undefined) node.send(this.#request, this);
+      if (this.#ask !== undefined) node.send(this.#ask);
     }
   };
 
@@ -76,7 +76,7 @@ export class Acceptance implements Sink {
   onReply(node: Node, reply: unknown): void {
     const count = countInTheWay(reply);
     if (count !== undefined) return this.#onConflict(node, count);
-    const outcome = this.#request?.read(reply);
+    const outcome = this.#ask?.request.read(reply);
     if (outcome?.kind === 'granted') this.#round.accepted(node, outcome.fence);
     else this.#round.retract(node, lost(outcome));
   }
@@ -102,7 +102,7 @@ export class Acceptance implements Sink {
     this.#raises++;
     this.#fence = fence;
     const { scope, token } = this.#round.request;
-    this.#request = acceptance(scope, token, this.#ttlMs, fence);
+    this.#ask = { request: acceptance(scope, token, this.#ttlMs, fence), sink: this };
   }
 }
 

@@ -151,14 +151,17 @@ export class Turn {
   };
 }
 
+/** The same for all. */
+const YES: readonly number[] = Object.freeze([1, 0, 0]);
+
 /** Every entry said the plainest yes: instead of so many 1, the reply is how many they are. */
 export function isAllYes(reply: unknown, entries: number): boolean {
   return !Array.isArray(reply) && toInteger(reply) === entries;
 }
 
 /**
- * What the entry of a batch was answered, as if it had come alone: its reply, where a plain yes is one number in short, or
- * the error that befell it alone.
+ * What the entry of a batch was answered, as if it had come alone, or the error that befell it alone. What is short for a
+ * plain yes is written out where it would not be so alone.
  */
 export function entryReply(request: Request, reply: unknown): unknown {
   if (Array.isArray(reply)) return reply;
@@ -170,9 +173,9 @@ export function entryReply(request: Request, reply: unknown): unknown {
       return number;
     case ENTRY.undo:
       return [number, -2, 0];
-    case ENTRY.extend:
-      return [number, 0, 0];
+    case ENTRY.accept:
+      return [1, number, 0];
     default:
-      return request.withCounters ? [1, number, 0] : [number, 0, 0];
+      return request.isFenced ? number : number === 1 ? YES : [number, 0, 0];
   }
 }

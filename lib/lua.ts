@@ -92,7 +92,8 @@ interface Places {
   readonly token: string;
   readonly ttl: string;
   readonly life: string;
-  readonly yes: (fence: string) => string;
+  /** Without fencing. */
+  readonly yes: string;
 }
 
 /**
@@ -101,12 +102,12 @@ interface Places {
  */
 function shortWay({ key, counter, token, ttl, life, yes }: Places, least: string): string {
   return `if redis.call('SET', ${key}, ${token}, 'PX', ${ttl}, 'NX') then
-    if ${life} == '0' then return ${yes('0')} end
+    if ${life} == '0' then return ${yes} end
     local fence = redis.pcall('INCR', ${counter})
     local isNumber = type(fence) == 'number'
     if isNumber and fence > 1 and fence > ${least} then
       redis.call('PEXPIRE', ${counter}, ${life})
-      return ${yes('fence')}
+      return fence
     end
     redis.call('DEL', ${key})
     if isNumber then redis.call(fence == 1 and 'DEL' or 'DECR', ${counter}) end
@@ -120,7 +121,7 @@ const OF_ARGUMENTS: Places = {
   token: 'ARGV[1]',
   ttl: 'ARGV[2]',
   life: 'ARGV[3]',
-  yes: (fence) => `{1, ${fence}, 0}`,
+  yes: '{1, 0, 0}',
 };
 
 /**
@@ -145,7 +146,7 @@ const OF_ENTRY: Places = {
   token: 'token',
   ttl: 'ttl',
   life: 'life',
-  yes: (fence) => fence,
+  yes: '0',
 };
 
 /** @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these */

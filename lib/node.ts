@@ -13,7 +13,6 @@
  */
 import { Batch, entryReply, isAllYes, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
-import type { Request } from './request.js';
 import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
 import type { PushListener, Subscription } from './subscription.js';
 import type { Command, Transport, TransportState } from './transport.js';
@@ -36,6 +35,9 @@ export interface Sink {
   onFailure(node: Node, cause: Error, mayRun?: boolean): void;
 }
 
+/** What a node is asked: made once for all of them. */
+export type Ask = Entry<Sink>;
+
 /** Requests of a token that a withdrawal takes back. */
 export interface Withdrawn {
   /** Notes that a withdrawal follows the request on the same connection; false where nothing is unanswered. */
@@ -54,7 +56,7 @@ export class Node {
   /** Requests that wait for the end of the turn, for room or for the connection. */
   readonly #waiting = new Waiting<Sink>();
   /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
-  #following: Entry<Sink>[] = [];
+  #following: Ask[] = [];
   #isFlushDue = false;
   /** Who waits for it to have nothing to do. */
   readonly #idlers: (() => void)[] = [];
@@ -119,22 +121,22 @@ export class Node {
   }
 
   /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
-  send(request: Request, sink: Sink): void {
+  send(ask: Ask): void {
     switch (this.#transport.state) {
       case 'ready':
-        if (this.#isIdle) this.#transmit(request, sink);
+        if (this.#isIdle) this.#transmit(ask);
         else {
-          this.#waiting.add(request, sink);
+          this.#waiting.add(ask);
           this.#flushSoon();
         }
         return;
       case 'opening':
-        this.#waiting.add(request, sink);
+        this.#waiting.add(ask);
         this.#watchWaiting();
         return;
       case 'lost':
         this.#failWaiting();
-        sink.onFailure(this, this.#lostError());
+        ask.sink.onFailure(this, this.#lostError());
     }
   }
 
@@ -142,15 +144,15 @@ export class Node {
    * Takes back what a token may have got here. Where its claim is unanswered, the request follows it in this very turn on
    * the same connection, so that it is carried out after it even by a master that is frozen now.
    */
-  withdraw(request: Request, sink: Sink, rounds: readonly Withdrawn[]): void {
+  withdraw(ask: Ask, rounds: readonly Withdrawn[]): void {
     let follows = false;
     if (rounds.length > 0 && this.#transport.state === 'ready') {
       for (const round of rounds) follows = round.follow(this) || follows;
     }
-    if (!follows) return this.send(request, sink);
+    if (!follows) return this.send(ask);
     // an undo goes out even if its caller ends the process next, unless others are ready with it
-    if (this.#isIdle || (request.isWhole && !this.#isFlushDue)) return this.#transmit(request, sink);
-    this.#following.push({ request, sink });
+    if (this.#isIdle || (ask.request.isWhole && !this.#isFlushDue)) return this.#transmit(ask);
+    this.#following.push(ask);
     this.#flushSoon();
   }
 
@@ -245,7 +247,7 @@ export class Node {
   }
 
   /** Sends as many in one call as fit. @returns the others */
-  #transmitSome(entries: Entry<Sink>[]): Entry<Sink>[] {
+  #transmitSome(entries: Ask[]): Ask[] {
     const batch = new Batch();
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.unanswered);
     let count = 0;
@@ -257,24 +259,24 @@ export class Node {
     const isAll = count === entries.length;
     if (count > 1) {
       this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#turn.commandFor(batch));
-    } else if (first !== undefined) this.#transmit(first.request, first.sink);
+    } else if (first !== undefined) this.#transmit(first);
     return isAll ? [] : entries.slice(count);
   }
 
-  #transmit(request: Request, sink: Sink, command = request.command): void {
+  #transmit(ask: Ask, command = ask.request.command): void {
     this.#window.unanswered++;
-    sink.onSent(this);
+    ask.sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(1);
-        sink.onReply(this, reply);
+        ask.sink.onReply(this, reply);
         if (this.#waiting.size > 0) this.#flushSoon();
       },
-      (error: unknown) => this.#onRejection([{ request, sink }], toError(error)),
+      (error: unknown) => this.#onRejection([ask], toError(error)),
     );
   }
 
-  #transmitBatch(entries: readonly Entry<Sink>[], command: Command): void {
+  #transmitBatch(entries: readonly Ask[], command: Command): void {
     this.#window.unanswered += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
@@ -296,7 +298,7 @@ export class Node {
     }
   }
 
-  #onReplies(entries: readonly Entry<Sink>[], reply: unknown): void {
+  #onReplies(entries: readonly Ask[], reply: unknown): void {
     const isAll = isAllYes(reply, entries.length);
     const replies: readonly unknown[] = Array.isArray(reply) && reply.length === entries.length ? reply : [];
     entries.forEach(({ request, sink }, i) => {
@@ -332,7 +334,7 @@ export class Node {
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
-  #onRejection(entries: readonly Entry<Sink>[], error: Error): void {
+  #onRejection(entries: readonly Ask[], error: Error): void {
     if (isClientTimeout(error)) {
       this.#window.abandon(entries.length);
       for (const { sink } of entries) sink.onFailure(this, error, true);
@@ -350,7 +352,7 @@ export class Node {
    * Where nothing of the call was carried out, because the master does not know its script or a key in it is not allowed,
    * what is still wanted is sent again: whole, or each by itself. @returns the others
    */
-  #sendAgain(entries: readonly Entry<Sink>[], error: Error): readonly Entry<Sink>[] {
+  #sendAgain(entries: readonly Ask[], error: Error): readonly Ask[] {
     const isUnknown = error.message.startsWith('NOSCRIPT');
     const isDenied = entries.length > 1 && error.message.startsWith('NOPERM');
     if (!isUnknown && !isDenied) return entries;
@@ -360,9 +362,7 @@ export class Node {
     if (isUnknown && again.length > 1)
       this.#transmitBatch(again, wholeBatch(again.map(({ request }) => request)));
     else {
-      for (const { request, sink } of again) {
-        this.#transmit(request, sink, isUnknown ? request.whole() : request.command);
-      }
+      for (const ask of again) this.#transmit(ask, isUnknown ? ask.request.whole() : ask.request.command);
     }
     if (again.length === entries.length) return [];
     if (isUnknown) this.#teach(entries.length > 1 ? LESSON : entries[0]?.request.lesson());

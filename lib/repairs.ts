@@ -111,7 +111,7 @@ class NodeRepairs {
     this.#running.set(orphan.token, repair);
     const attempt = async (): Promise<void> => {
       if (this.#orphans.has(orphan.token)) {
-        this.#node.send(request, repair);
+        this.#node.send({ request, sink: repair });
         const isDone = await repair.done;
         if (isDone && this.#orphans.get(orphan.token) === orphan) this.#orphans.delete(orphan.token);
       }

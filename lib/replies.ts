@@ -36,11 +36,23 @@ export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
   return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }
 
+/** A plain yes is one number: the fence, which is never a code. */
 export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (!Array.isArray(reply)) {
+    const fence = toInteger(reply) ?? 0;
+    return fence > 1 ? grantedWith(fence, 0) : undefined;
+  }
   const [code, amount, more] = integers(reply, 3);
   if (code !== 1) return readClaimed(code, amount, more, scope);
-  if (amount === undefined || amount < 1) return undefined;
-  return { kind: 'granted', fence: amount, clockUs: more ?? 0 };
+  return amount === undefined || amount < 1 ? undefined : grantedWith(amount, more ?? 0);
+}
+
+/** Masters that count alike say the same, one after another: one outcome for all of them. */
+let latest: Outcome & { readonly kind: 'granted' } = { kind: 'granted', fence: 0, clockUs: 0 };
+
+function grantedWith(fence: number, clockUs: number): Outcome {
+  if (latest.fence !== fence || latest.clockUs !== clockUs) latest = { kind: 'granted', fence, clockUs };
+  return latest;
 }
 
 /** A claim that was refused says beside the time left whether a stranger is in the way. */

@@ -157,9 +157,10 @@ export class Round implements Sink, Counts {
     this.#settle = onSettled;
     if (this.#asked > targets.length) this.isPrompt = false;
     this.#isAsking = true;
+    const ask = { request: this.request, sink: this };
     for (const node of targets) {
       if (this.#isOver) break;
-      node.send(this.request, this);
+      node.send(ask);
     }
     if (this.#sent < this.#asked && this.request.isFenced)
       atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own

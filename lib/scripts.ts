@@ -41,6 +41,7 @@ export type { Script } from './script.js';
  *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for)
  * → {1, fence, us} granted, also when this token holds them already; fence = highest counter + 1, which all counters
  *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
+ *   fence          in short where nothing had to be looked at: one resource that was free, and a counter that was there
  *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
  *                  stranger holds one of them
  *   {2, 0, 0} refused: a key or a counter holds something else

@@ -8,9 +8,9 @@
  * a master has one holder for a slot. So there are never more holders than slots, whichever masters are up. (Counting holders
  * at each master by itself does not do: of three masters with two places each, three holders get two masters each.)
  */
-import type { Node, Sink } from './node.js';
+import type { Ask, Node, Sink } from './node.js';
 import { type Outcome, quorumOf } from './quorum.js';
-import { settling, type Request } from './request.js';
+import { settling } from './request.js';
 import type { Round } from './round.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
@@ -20,7 +20,7 @@ import { UNANSWERED } from './unanswered.js';
 export class Settlement implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
-  #request: Request | undefined;
+  #ask: Ask | undefined;
   /** The permits that are put to the masters. */
   #slots: string | undefined;
   /** Which masters they were put to, by their index. */
@@ -46,12 +46,12 @@ export class Settlement implements Sink {
       this.#round.settleOn(slots);
     }
     const { scope, token } = this.#round.request;
-    this.#request ??= settling(scope, token, this.#slots);
+    this.#ask ??= { request: settling(scope, token, this.#slots), sink: this };
     for (const node of granting) {
       if (!this.isWanted) return;
       if (this.#round.slotsAt(node) === this.#slots || this.#put[node.index] === true) continue;
       this.#put[node.index] = true;
-      node.send(this.#request, this);
+      node.send(this.#ask);
     }
   };
 
@@ -71,7 +71,7 @@ export class Settlement implements Sink {
   onSent(): void {}
 
   onReply(node: Node, reply: unknown): void {
-    const outcome = this.#request?.read(reply);
+    const outcome = this.#ask?.request.read(reply);
     if (outcome?.kind === 'granted') this.#round.settled(node, outcome.slots ?? '');
     else this.#round.retract(node, gone(outcome));
   }
@@ -87,8 +87,8 @@ export function settleRest(nodes: readonly Node[], round: Round, scope: Scope): 
   if (slots === undefined) return;
   const others = nodes.filter((node) => (round.slotsAt(node) ?? slots) !== slots);
   if (others.length === 0) return;
-  const request = settling(scope, round.request.token, slots);
-  for (const node of others) node.send(request, UNANSWERED); // the next extension says the same
+  const ask = { request: settling(scope, round.request.token, slots), sink: UNANSWERED };
+  for (const node of others) node.send(ask); // the next extension says the same
 }
 
 /**

@@ -11,14 +11,13 @@
  */
 import type { Clock, Timer, Timers } from './clock.js';
 import { RESERVE_MS } from './lua-queue.js';
-import type { Node, Sink, Withdrawn } from './node.js';
+import type { Ask, Node, Sink, Withdrawn } from './node.js';
 import { NOBODY, Place, pollMs, unknown, YIELDED } from './place.js';
 import type { Push } from './pushes.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { readPlace } from './replies.js';
 import { queueing, yielding } from './queue-request.js';
-import type { Request } from './request.js';
 import type { Scope } from './scope.js';
 import { isMisconfigured } from './server-errors.js';
 import { UNANSWERED } from './unanswered.js';
@@ -72,8 +71,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
   readonly #quorum: number;
   readonly #places: readonly Place[];
   readonly #onLate: OnLatePlace;
-  #request: Request | undefined;
-  #requestAtMs = -Infinity;
+  #asked: Ask | undefined;
+  #askedAtMs = -Infinity;
   #timer: Timer | undefined;
   #hasBegun = false;
   /** How it ended. */
@@ -213,7 +212,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
       if (!isFollowed) this.#onLate(node);
       return;
     }
-    const outcome = this.#request?.read(reply);
+    const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined)
       return this.#fail(node, unknown('a reply that no master gives to this request'));
     const told = readPlace(reply);
@@ -254,16 +253,16 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.sentAtMs = nowMs;
     place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
     place.isAwaited = true;
-    node.send(this.#requestAt(nowMs), this);
+    node.send(this.#askAt(nowMs));
   }
 
   /** One for all masters that are asked at about the same time. */
-  #requestAt(nowMs: number): Request {
-    if (this.#request !== undefined && nowMs - this.#requestAtMs < LIFE_MARGIN_MS / 2) return this.#request;
+  #askAt(nowMs: number): Ask {
+    if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
     const { scope, token, ticket } = this.#terms;
-    this.#request = queueing(scope, token, ticket(), this.#lifeMs(nowMs));
-    this.#requestAtMs = nowMs;
-    return this.#request;
+    this.#asked = { request: queueing(scope, token, ticket(), this.#lifeMs(nowMs)), sink: this };
+    this.#askedAtMs = nowMs;
+    return this.#asked;
   }
 
   #lifeMs(nowMs: number): number {
@@ -323,7 +322,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.dueAtMs = this.#soonAfter(RESERVE_MS);
     this.wasRefused = true;
     const life = this.#lifeMs(this.#ground.clock.earliest());
-    node.send(yielding(scope, token, serial, ticket(), life), UNANSWERED); // a look after its end tells
+    const request = yielding(scope, token, serial, ticket(), life);
+    node.send({ request, sink: UNANSWERED }); // a look after its end tells
   }
 
   #count(state: Place['state']): number {

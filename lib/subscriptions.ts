@@ -201,7 +201,7 @@ export class Subscriptions {
       line.subscription?.renew();
     });
     line.echo = { timer, sink };
-    node.send(hello(this.#channel), sink);
+    node.send({ request: hello(this.#channel), sink });
   }
 
   #onPush(line: Line, text: string): void {
@@ -216,7 +216,7 @@ export class Subscriptions {
   /** What is kept for one that has gone is given to the next at once. */
   #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
     const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
-    node.send(declining(named, token, serial), UNANSWERED);
+    node.send({ request: declining(named, token, serial), sink: UNANSWERED });
   }
 
   #noteLeft(token: string): void {

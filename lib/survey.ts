@@ -34,7 +34,8 @@ export async function survey(
       onReply: (node, reply) => note(node, { kind: 'answered', reply }),
       onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
     };
-    for (const node of nodes) node.send(request, sink);
+    const ask = { request, sink };
+    for (const node of nodes) node.send(ask);
     timer = timers.deadline(nodeTimeoutMs, () => {
       const cause = new Error(`no reply within ${nodeTimeoutMs} ms`);
       for (const node of nodes) {

@@ -7,7 +7,7 @@
  */
 import type { Request } from './request.js';
 
-/** A request, and who waits for the answer. */
+/** A request, and who waits for the answer: one for all masters that are asked. */
 export interface Entry<Sink> {
   readonly request: Request;
   readonly sink: Sink;
@@ -20,8 +20,8 @@ export class Waiting<Sink extends { readonly isWanted: boolean }> {
     return this.#entries.length;
   }
 
-  add(request: Request, sink: Sink): void {
-    this.#entries.push({ request, sink });
+  add(entry: Entry<Sink>): void {
+    this.#entries.push(entry);
   }
 
   /** Takes out what this sink has here; false where there is nothing. */

@@ -53,7 +53,8 @@ export class Withdrawal implements Sink {
   sendThen(onSettled: () => void): void {
     this.#resolve = onSettled;
     if (this.#pending === 0) this.#settle();
-    for (const node of this.#targets) node.withdraw(this.#request, this, this.#rounds);
+    const ask = { request: this.#request, sink: this };
+    for (const node of this.#targets) node.withdraw(ask, this.#rounds);
   }
 
   /** Resolves when every master answered or failed, or time is up. */

@@ -143,13 +143,13 @@ describe('batch: replies', () => {
     expect(error).to.be.instanceOf(Error).with.property('message', 'OOM command not allowed');
   });
 
-  it('a plain yes comes in short, and is read as if it had come alone', () => {
+  it('a plain yes comes in short, and is written out where it would not be short alone', () => {
     const scope = fenced(0, 'a');
     const terms = { ttlMs: 500, fence: 7, mayCreate: true };
     const cases: [Request, unknown, unknown][] = [
       [claim, 1, [1, 0, 0]],
       [claim, '1', [1, 0, 0]],
-      [fencedClaim, 1_790_000_000_000_000, [1, 1_790_000_000_000_000, 0]],
+      [fencedClaim, 1_790_000_000_000_000, 1_790_000_000_000_000],
       [acceptance(scope, 't', 500, 7), 7, [1, 7, 0]],
       [extension(scope, 't', terms), 1, [1, 0, 0]],
       [undo(scope, 't', 7), 0, [0, -2, 0]],

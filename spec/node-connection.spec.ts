@@ -31,7 +31,7 @@ function ground(state: TransportState = 'ready') {
   let claimed = 0;
   const claim = (): Claim => {
     const sink = new Claim();
-    node.send(plainClaim(plainScope(`k${++claimed}`), `token-${claimed}`, 30_000), sink);
+    node.send({ request: plainClaim(plainScope(`k${++claimed}`), `token-${claimed}`, 30_000), sink });
     return sink;
   };
   const claims = (count: number): Claim[] => Array.from({ length: count }, claim);

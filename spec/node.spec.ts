@@ -57,7 +57,7 @@ function ground(turn?: Turn): Ground {
   let claimed = 0;
   const send = (request: Request): Notes => {
     const notes = new Notes();
-    node.send(request, notes);
+    node.send({ request, sink: notes });
     return notes;
   };
   const claims = (count: number): Notes[] =>
@@ -92,8 +92,10 @@ describe('node: one master', () => {
         others.push(...claims(1));
       }
     }
-    for (const key of ['a', 'b']) node.send(plainClaim(plainScope(key), key, 30_000), new Notes());
-    for (const key of ['c', 'd', 'e']) node.send(plainClaim(plainScope(key), key, 30_000), new Asking());
+    for (const key of ['a', 'b'])
+      node.send({ request: plainClaim(plainScope(key), key, 30_000), sink: new Notes() });
+    for (const key of ['c', 'd', 'e'])
+      node.send({ request: plainClaim(plainScope(key), key, 30_000), sink: new Asking() });
     await settle();
     expect(others.map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]]]);
     expect(master.calls, 'two alone, three in one call, what they asked for next in another').to.equal(4);
@@ -200,7 +202,7 @@ describe('node: one master', () => {
     await settle();
     node.markSilent();
     for (const [i, notes] of sent.entries()) {
-      node.withdraw(undo(plainScope(`k${i + 1}`), `token-${i + 1}`), new Notes(), [notes]);
+      node.withdraw({ request: undo(plainScope(`k${i + 1}`), `token-${i + 1}`), sink: new Notes() }, [notes]);
     }
     await settle();
     expect(kindsSentTo(master)).to.deep.equal([
@@ -215,8 +217,8 @@ describe('node: one master', () => {
     const sent = claims(SILENT_WINDOW).slice(0, 1);
     await settle();
     node.markSilent();
-    node.withdraw(undo(plainScope('k1'), 'token-1'), new Notes(), sent);
-    node.withdraw(undo(plainScope('k1'), 'token-1'), new Notes(), sent);
+    node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
+    node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
     await settle();
     expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
   });
@@ -245,7 +247,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
     master.manner = 'freeze';
     const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
     notes.isWanted = false;
-    node.withdraw(undo(plainScope('a'), 'token'), new Notes(), [notes]);
+    node.withdraw({ request: undo(plainScope('a'), 'token'), sink: new Notes() }, [notes]);
     master.thaw();
     await settle();
     expect(kindsSentTo(master)).to.deep.equal(['claim', 'undo', 'lesson']); // on no keys: it is known next time

@@ -11,7 +11,8 @@ interface Waiter {
 function ground(names: string): { waiting: Waiting<Waiter>; waiters: Waiter[]; all(): string } {
   const waiting = new Waiting<Waiter>();
   const waiters = names.split('').map((name) => ({ name, isWanted: true }));
-  for (const waiter of waiters) waiting.add(plainClaim(plainScope(waiter.name), waiter.name, 30_000), waiter);
+  for (const waiter of waiters)
+    waiting.add({ request: plainClaim(plainScope(waiter.name), waiter.name, 30_000), sink: waiter });
   return { waiting, waiters, all: () => namesOf(waiting.removeAll()) };
 }
 

@@ -127,8 +127,9 @@ function parts(store: Store, keys: readonly string[], hasCounters: boolean, guar
   return { locks: rest.slice(0, n), counters: rest.slice(n), refusal, least };
 }
 
-function claim(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+function claim(store: Store, keys: readonly string[], args: readonly string[]): unknown {
   const [token = '', ttl, fenceTtl, floor, guard] = args;
+  const isShort = isClaimedAtOnce(store, keys, args);
   const hasCounters = fenceTtl !== '0';
   const { locks, counters, refusal, least } = parts(store, keys, hasCounters, Number(guard));
   if (refusal !== undefined) return refusal;
@@ -147,7 +148,17 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   }
   for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
   for (const key of locks) store.set(key, token, Number(ttl));
-  return [1, fence, seenAt];
+  return isShort ? fence : [1, fence, seenAt];
+}
+
+/** One free resource, a counter that can be counted up, and no guard: the script takes its short way, and says so in short. */
+function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly string[]): boolean {
+  const [, , life, , guard] = args;
+  const [lock = '', ...others] = keys;
+  const marker = Number(guard) === 0 ? others.pop() : undefined;
+  const isUnguarded = Number(guard) < 0 || (marker !== undefined && store.get(marker) === undefined);
+  if (!isUnguarded || store.get(lock) !== undefined || life === '0' || others.length !== 1) return false;
+  return /^[1-9]\d*$/.test(textAt(store, others[0] ?? '') ?? '');
 }
 
 function accept(store: Store, keys: readonly string[], args: readonly string[]): Reply {
