@@ -6,7 +6,7 @@ export type Order =
   /** Opens the contender over these masters; later orders name the session. */
   | { readonly kind: 'open'; readonly session: string; readonly urls: readonly string[] }
   /** Pairs on different keys, so many in flight at a time. */
-  | { readonly kind: 'run'; readonly session: string; readonly durationMs: number; readonly inFlight: number }
+  | ({ readonly kind: 'run'; readonly session: string } & RunAsked)
   /** What was counted since the last time. */
   | { readonly kind: 'take'; readonly session: string }
   | { readonly kind: 'settle'; readonly session: string }
@@ -26,6 +26,13 @@ export type Order =
   | { readonly kind: 'take-many'; readonly session: string; readonly count: number }
   | { readonly kind: 'give-back-many'; readonly session: string }
   | { readonly kind: 'close'; readonly session: string };
+
+export interface RunAsked {
+  /** Not counted before: a worker that waited for its turn is cold. */
+  readonly leadInMs: number;
+  readonly durationMs: number;
+  readonly inFlight: number;
+}
 
 export interface RenewalAsked {
   readonly leases: number;

@@ -66,7 +66,9 @@ function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
 
 export interface Plan {
   readonly rounds: number;
-  /** How long one contender runs before it is the next one's turn, in ms. */
+  /** What of a turn is not counted before, in ms. */
+  readonly leadInMs: number;
+  /** How long one contender is counted before it is the next one's turn, in ms. */
   readonly sliceMs: number;
   /** So many turns each, in one round. */
   readonly slices: number;
@@ -105,10 +107,11 @@ export interface Plan {
 // many short turns: what else the machine does then falls on all contenders alike
 const FULL: Plan = {
   rounds: 9,
-  sliceMs: 100,
-  slices: 3,
+  leadInMs: 100,
+  sliceMs: 200,
+  slices: 2,
   warmUpMs: 800,
-  faultRounds: 4,
+  faultRounds: 5,
   faultMs: 400,
   refusalRounds: 3,
   contentionRounds: 3,
@@ -133,6 +136,8 @@ const FULL: Plan = {
 const QUICK: Plan = {
   ...FULL,
   rounds: 3,
+  leadInMs: 50,
+  sliceMs: 100,
   slices: 2,
   warmUpMs: 300,
   faultRounds: 1,
@@ -156,6 +161,7 @@ const QUICK: Plan = {
 const SMOKE: Plan = {
   ...QUICK,
   rounds: 1,
+  leadInMs: 10,
   sliceMs: 30,
   slices: 1,
   warmUpMs: 30,

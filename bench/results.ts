@@ -20,7 +20,7 @@ export interface LoadRow extends Row, Load {
 export interface FaultRow extends Row {
   readonly fault: string;
   readonly figures?: Figures;
-  /** Pairs a second over the healthy rate of the same round. */
+  /** Pairs a second over those right before, with all masters up, round by round; none for the healthy row. */
   readonly ratio?: Spread;
 }
 

@@ -146,7 +146,7 @@ function note(rows: UncaughtRow[], scenario: string, contender: ContenderName, f
 /** Rough: what is shown as time left is corrected as the run goes. */
 function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
   const loads = (count: number): number =>
-    count * contenders * (plan.warmUpMs + plan.rounds * plan.slices * plan.sliceMs * 1.1);
+    count * contenders * (plan.warmUpMs + plan.rounds * plan.slices * (plan.leadInMs + plan.sliceMs) * 1.1);
   switch (name) {
     case 'sequential':
       return loads(LOADS.sequential.length);

@@ -143,7 +143,7 @@ function faults({ faults: rows, refusals }: Results): Chart {
     name: 'faults',
     title: 'Five masters, some of them frozen or dead',
     subtitle:
-      'Rate of acquire and release in sequence beside the healthy one of the same round; with three dead, how long until the caller has the error.',
+      'Rate of acquire and release in sequence beside the healthy one right before; with three dead, how long until the caller has the error.',
     rows: labels(names),
     panels: dead.length === 0 ? rates : [...rates, refused],
   };

@@ -52,7 +52,7 @@ function failed(contender: LoadRow['contender'], trouble: string | undefined, ce
 function faultTable(faults: readonly FaultRow[]): Table {
   const names = groupBy(faults, ({ fault }) => fault).map(([name]) => name);
   return {
-    title: 'N = 5 under faults, in sequence: rate over the healthy rate of the same round (range)',
+    title: 'N = 5 under faults, in sequence: rate over the healthy rate right before (range)',
     head: ['', 'healthy, pairs/s', ...names.slice(1)],
     rows: groupBy(faults, ({ contender }) => contender).map(([, rows]) => {
       const [healthy, ...others] = rows;

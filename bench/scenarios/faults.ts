@@ -16,9 +16,7 @@ interface Fault {
   readonly count: number;
 }
 
-const HEALTHY: Fault = { name: 'healthy', way: 'frozen', count: 0 };
 const MINORITIES: readonly Fault[] = [
-  HEALTHY,
   { name: 'one frozen', way: 'frozen', count: 1 },
   { name: 'one dead', way: 'dead', count: 1 },
   { name: 'two frozen', way: 'frozen', count: 2 },
@@ -35,45 +33,64 @@ const SESSION = sessionOf(QUORUM_OF);
 /** A client that lost its connection dials again after up to 2 s. */
 const SETTLE_MS = 10_000;
 
+/** What a contender did under a fault, and right before with all masters up. */
+interface Trial {
+  readonly healthy: Figures;
+  readonly broken: Figures;
+}
+
 interface Track {
   readonly name: ContenderName;
   readonly fault: Fault;
-  /** By round; nothing where there was none. */
-  readonly rounds: (Figures | undefined)[];
+  readonly trials: Trial[];
   trouble: string | undefined;
 }
 
 export async function measureFaults(scene: Scene): Promise<FaultRow[]> {
   const { plan, contenders } = scene;
   const tracks = MINORITIES.map((fault) =>
-    contenders.map((name): Track => ({ name, fault, rounds: [], trouble: undefined })),
+    contenders.map((name): Track => ({ name, fault, trials: [], trouble: undefined })),
   );
   for (const name of contenders) await troubleOf(() => turn(scene, name, LOAD, plan.warmUpMs));
   for (let round = 0; round < plan.faultRounds; round++) {
     for (const [i, row] of rotate(tracks, round).entries()) {
-      const fault = row[0]?.fault ?? HEALTHY;
+      const fault = row[0]?.fault;
+      if (fault === undefined) continue;
       const share = (round + i / tracks.length) / plan.faultRounds;
       scene.tell(`round ${round + 1} of ${plan.faultRounds}, ${fault.name}`, share);
-      await under(scene, fault, round, async () => {
-        for (const track of rotate(row, round)) await runUnder(scene, track, round);
-      });
+      await tryRow(scene, fault, rotate(row, round), round);
     }
   }
-  return tracks.flat().map((track) => toRow(track, tracks));
+  return [...contenders.map((name) => toHealthyRow(name, tracks.flat())), ...tracks.flat().map(toRow)];
 }
 
-async function runUnder(scene: Scene, track: Track, round: number): Promise<void> {
-  if (track.trouble !== undefined) return;
-  const { faultMs, faultCapMs: capMs } = scene.plan;
-  track.trouble = await troubleOf(async () => {
-    const worker = await scene.team.opened(track.name, SESSION, urlsOf(scene, QUORUM_OF));
-    const run = async (durationMs: number): Promise<Figures> => {
-      await worker.order({ kind: 'run', session: SESSION, durationMs, inFlight: 1 }, { capMs, durationMs });
-      return worker.order({ kind: 'take', session: SESSION });
-    };
-    await run(faultMs / 4); // not counted: a worker that waited for its turn is cold
-    track.rounds[round] = await run(faultMs);
+/** All contenders with all masters up, and then all under the fault. */
+async function tryRow(scene: Scene, fault: Fault, row: readonly Track[], round: number): Promise<void> {
+  const healthy = new Map<Track, Figures>();
+  await settleAll(scene);
+  for (const track of row) await attempt(track, async () => void healthy.set(track, await run(scene, track)));
+  await under(scene, fault, round, async () => {
+    for (const track of row) {
+      const before = healthy.get(track);
+      if (before === undefined) continue;
+      await attempt(
+        track,
+        async () => void track.trials.push({ healthy: before, broken: await run(scene, track) }),
+      );
+    }
   });
+}
+
+async function attempt(track: Track, work: () => Promise<void>): Promise<void> {
+  if (track.trouble === undefined) track.trouble = await troubleOf(work);
+}
+
+async function run(scene: Scene, { name }: Track): Promise<Figures> {
+  const { faultMs: durationMs, faultCapMs: capMs, leadInMs } = scene.plan;
+  const worker = await scene.team.opened(name, SESSION, urlsOf(scene, QUORUM_OF));
+  const order = { kind: 'run', session: SESSION, leadInMs, durationMs, inFlight: 1 } as const;
+  await worker.order(order, { capMs, durationMs: leadInMs + durationMs });
+  return worker.order({ kind: 'take', session: SESSION });
 }
 
 /** Breaks so many masters, others in each round, and mends them again. All workers are connected before and after. */
@@ -108,26 +125,25 @@ async function settleAll(scene: Scene): Promise<void> {
   );
 }
 
-function toRow({ name, fault, rounds, trouble }: Track, tracks: readonly (readonly Track[])[]): FaultRow {
+function toHealthyRow(contender: ContenderName, tracks: readonly Track[]): FaultRow {
+  const row = { contender, fault: 'healthy' };
+  const own = tracks.filter(({ name }) => name === contender);
+  const trials = own.flatMap((track) => track.trials);
+  if (trials.length === 0)
+    return { ...row, trouble: own.find(({ trouble }) => trouble)?.trouble ?? 'no round' };
+  return { ...row, figures: medianFigures(trials.map(({ healthy }) => healthy)) };
+}
+
+function toRow({ name, fault, trials, trouble }: Track): FaultRow {
   const row = { contender: name, fault: fault.name };
-  const own = rounds.filter((figures) => figures !== undefined);
-  if (trouble !== undefined || own.length === 0) return { ...row, trouble: trouble ?? 'no round' };
-  const figures = medianFigures(own);
+  if (trouble !== undefined || trials.length === 0) return { ...row, trouble: trouble ?? 'no round' };
+  const figures = medianFigures(trials.map(({ broken }) => broken));
   if (figures.pairs === 0) return { ...row, trouble: figures.failure ?? 'no pair' };
-  const healthy = tracks[0]?.find((track) => track.name === name)?.rounds ?? [];
-  const pairs = rounds.flatMap((one, round): [number, number][] => {
-    const base = healthy[round];
-    return one === undefined || base === undefined ? [] : [[one.pairsPerSecond, base.pairsPerSecond]];
-  });
-  if (pairs.length === 0) return { ...row, figures };
-  return {
-    ...row,
-    figures,
-    ratio: ratios(
-      pairs.map(([rate]) => rate),
-      pairs.map(([, base]) => base),
-    ),
-  };
+  const ratio = ratios(
+    trials.map(({ broken }) => broken.pairsPerSecond),
+    trials.map(({ healthy }) => healthy.pairsPerSecond),
+  );
+  return { ...row, figures, ratio };
 }
 
 /** A majority gone: how long until the caller knows. All contenders wait at the same time: nobody has work to do. */

@@ -39,10 +39,11 @@ export async function turn(
   { nodes, inFlight }: Load,
   durationMs: number,
 ): Promise<void> {
-  const { capMs } = scene.plan;
+  const { capMs, leadInMs } = scene.plan;
   const session = sessionOf(nodes);
   const worker = await scene.team.opened(name, session, urlsOf(scene, nodes));
-  await worker.order({ kind: 'run', session, durationMs, inFlight }, { capMs, durationMs });
+  const order = { kind: 'run', session, leadInMs, durationMs, inFlight } as const;
+  await worker.order(order, { capMs, durationMs: leadInMs + durationMs });
   await worker.order({ kind: 'settle', session }, { capMs });
 }
 

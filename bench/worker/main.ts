@@ -37,7 +37,9 @@ async function carryOut(order: Order): Promise<unknown> {
       return contender.kinds;
     case 'open': {
       const session = await contender.open(order.urls);
-      sessions.set(order.session, { session, stopwatch: new Stopwatch(session, `bench:${name}`), held: [] });
+      // names of its own: nobody uses a lock over one master and over five at the same time, and counters would differ
+      const stopwatch = new Stopwatch(session, `bench:${name}:${order.session}`);
+      sessions.set(order.session, { session, stopwatch, held: [] });
       return undefined;
     }
     case 'gather':
@@ -63,7 +65,7 @@ type SessionOrder = Exclude<Order, { kind: 'kinds' | 'open' | 'gather' | 'conten
 function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): unknown {
   switch (order.kind) {
     case 'run':
-      return stopwatch.run(order.durationMs, order.inFlight);
+      return stopwatch.run(order);
     case 'take':
       return stopwatch.take();
     case 'settle':

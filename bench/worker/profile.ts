@@ -29,10 +29,11 @@ console.log(count);
 
 async function pairs(inFlight: number): Promise<string> {
   const stopwatch = new Stopwatch(session, 'profile');
-  await stopwatch.run(WARM_MS, inFlight);
-  const plain = await between(() => stopwatch.run(MEASURED_MS, inFlight), stopwatch);
+  const run = (durationMs: number): Promise<void> => stopwatch.run({ leadInMs: 0, durationMs, inFlight });
+  await run(WARM_MS);
+  const plain = await between(() => run(MEASURED_MS), stopwatch);
   await inspector.post('Profiler.start');
-  await stopwatch.run(MEASURED_MS, inFlight);
+  await run(MEASURED_MS);
   const { profile } = await inspector.post('Profiler.stop');
   return `${name}, N = ${masters}, ${inFlight} in flight: ${plain}\n${shares(profile)}`;
 }

@@ -1,6 +1,7 @@
 /** Runs one contender, so many pairs at a time, and counts. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Session } from '../contenders/contender.js';
+import type { RunAsked } from '../orders.js';
 import { type Figures, latencyOf } from '../statistics.js';
 
 /** Names are used again: what is measured is the lock, not the growth of a set of strings. */
@@ -24,13 +25,10 @@ export class Stopwatch {
   }
 
   /** Pairs for that long, `inFlight` at a time, each on names of its own; adds to what was counted. */
-  async run(durationMs: number, inFlight: number): Promise<void> {
+  async run({ leadInMs, durationMs, inFlight }: RunAsked): Promise<void> {
+    if (leadInMs > 0) await this.#go(leadInMs, inFlight, false);
     const cpu = process.cpuUsage();
-    const startMs = performance.now();
-    const endMs = startMs + durationMs;
-    const lanes = Array.from({ length: inFlight }, (_, lane) => this.#lane(lane, inFlight, startMs, endMs));
-    await Promise.all(lanes);
-    this.#wallMs += performance.now() - startMs;
+    this.#wallMs += await this.#go(durationMs, inFlight, true);
     const { user, system } = process.cpuUsage(cpu);
     this.#cpuUs += user + system;
   }
@@ -54,20 +52,28 @@ export class Stopwatch {
     return figures;
   }
 
-  async #lane(lane: number, lanes: number, startMs: number, endMs: number): Promise<void> {
-    let nowMs = startMs;
-    for (let next = lane; nowMs < endMs; next = (next + lanes) % RESOURCES) {
-      nowMs = await this.#once(this.#resources[next] ?? '', nowMs);
-    }
+  /** @returns how long it took, in ms */
+  async #go(durationMs: number, lanes: number, isCounted: boolean): Promise<number> {
+    const startMs = performance.now();
+    const endMs = startMs + durationMs;
+    const lane = async (first: number): Promise<void> => {
+      let nowMs = startMs;
+      for (let next = first; nowMs < endMs; next = (next + lanes) % RESOURCES) {
+        nowMs = await this.#once(this.#resources[next] ?? '', nowMs, isCounted);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, (_, first) => lane(first)));
+    return performance.now() - startMs;
   }
 
   /** @returns the instant at which the pair ended, which is where the next one begins */
-  async #once(resource: string, startMs: number): Promise<number> {
+  async #once(resource: string, startMs: number, isCounted: boolean): Promise<number> {
     try {
       const held = await this.#session.acquire(resource);
       const heldMs = performance.now();
       await this.#session.release(held);
       const endMs = performance.now();
+      if (!isCounted) return endMs;
       this.#acquire.record(nanoseconds(heldMs - startMs));
       this.#release.record(nanoseconds(endMs - heldMs));
       this.#pair.record(nanoseconds(endMs - startMs));
