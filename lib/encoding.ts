@@ -12,7 +12,7 @@ export interface Command {
   readonly name: PlainCommand | 'evalsha' | 'eval';
   readonly args: readonly string[];
   /** As it goes over the wire, once it was written out for one of them. */
-  bytes?: Buffer;
+  written?: Buffer | string;
 }
 
 /** What is needed of an ioredis command. */
@@ -39,19 +39,22 @@ const classes = new WeakMap<CommandClass, new (command: Command) => WritableComm
 /** What stands before an argument of that length; what is longer is rare. */
 const HEADS = Array.from({ length: 256 }, (_, length) => `\r\n$${length}\r\n`);
 
+/** A socket takes a short text without a buffer around it; what is longer is copied once, and not for each master. */
+const LONG = 2_048;
+
 /**
  * The command in RESP, as the client would write it, in one piece: many small ones are most of what it would cost.
  * Undefined where a character takes more than a byte: then lengths are others.
  */
-function asciiBytes({ name, args }: Command): Buffer | undefined {
+function inAscii({ name, args }: Command): string | undefined {
   const parts = [`*${args.length + 1}`, HEADS[name.length] ?? '', name];
   for (const arg of args) parts.push(HEADS[arg.length] ?? `\r\n$${arg.length}\r\n`, arg);
   parts.push('\r\n');
   const text = parts.join('');
-  return Buffer.byteLength(text) === text.length ? Buffer.from(text, 'latin1') : undefined;
+  return Buffer.byteLength(text) === text.length ? text : undefined;
 }
 
-/** The same command class, with bytes that are made once. */
+/** The same command class, written out once. */
 function sharing(Base: CommandClass): new (command: Command) => WritableCommand {
   let Shared = classes.get(Base);
   if (Shared === undefined) {
@@ -65,8 +68,12 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
       }
 
       override toWritable(socket: unknown): string | Buffer {
-        this.#command.bytes ??= asciiBytes(this.#command) ?? Buffer.from(super.toWritable(socket));
-        return this.#command.bytes;
+        const command = this.#command;
+        if (command.written === undefined) {
+          const text = inAscii(command) ?? super.toWritable(socket);
+          command.written = typeof text === 'string' && text.length > LONG ? Buffer.from(text) : text;
+        }
+        return command.written;
       }
     };
     classes.set(Base, Shared);

@@ -54,6 +54,18 @@ describe('encoding: one for N masters', () => {
       expect(String(sent[0]?.toWritable(undefined))).to.equal(String(own));
     });
 
+    it(`${name}: what is long is one buffer for all masters`, () => {
+      const clients = [clientOf(open()), clientOf(open())];
+      const long: Command = { name: 'evalsha', args: ['digest', '1', 'x'.repeat(5_000)] };
+      for (const { client } of clients) void sharedSender(client, '')?.(long);
+      const written = clients.map(({ sent }) => sent[0]?.toWritable(undefined));
+      expect(written[0]).to.be.instanceOf(Buffer);
+      expect(written[0] === written[1]).to.equal(true);
+      expect(String(written[0])).to.equal(
+        `*4\r\n$7\r\nevalsha\r\n$6\r\ndigest\r\n$1\r\n1\r\n$5000\r\n${'x'.repeat(5_000)}\r\n`,
+      );
+    });
+
     it(`${name}: a plain claim too`, () => {
       const { client, sent } = clientOf(open());
       const args = ['key', 'token', 'PX', '1000', 'NX'];
