@@ -9,8 +9,10 @@ import { toInteger } from './replies.js';
 import { BATCH, ENTRY } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
-/** A master does nothing else while it runs a script: so many entries take it well under a millisecond. */
+/** A master does nothing else while it runs a script: so many entries take it no more than about a millisecond. */
 export const MAX_ENTRIES = 128;
+/** So many, where all are extensions that touch one key each: they cost it half as much. */
+export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
 /** Of the keys of all entries, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
 /** So many are worth a call of their own where that lets master and client work at the same time. */
@@ -20,6 +22,8 @@ const HALF_CROWD = 16;
 export class Batch {
   readonly requests: Request[] = [];
   #length = 0;
+  /** As a share of what fits in. */
+  #load = 0;
   /** The guard that its entries are under; undefined while none is under any. */
   #guardMs: number | undefined;
   #marker: string | undefined;
@@ -28,6 +32,7 @@ export class Batch {
   add(request: Request): boolean {
     if (this.requests.length > 0 && !this.#fits(request)) return false;
     this.requests.push(request);
+    this.#load += loadOf(request);
     for (const key of request.scope.keys) this.#length += key.length;
     if (!request.isGuarded) return true;
     this.#guardMs = request.scope.guardMs;
@@ -75,12 +80,17 @@ export class Batch {
   }
 
   #fits(request: Request): boolean {
-    if (this.requests.length >= MAX_ENTRIES || this.#length >= MAX_LENGTH) return false;
+    if (this.#load + loadOf(request) > 1 || this.#length >= MAX_LENGTH) return false;
     if (request.operation.letter === undefined || this.requests[0]?.operation.letter === undefined)
       return false;
     const isOfOneMind = request.scope.guardMs === this.#guardMs && request.scope.marker === this.#marker;
     return !request.isGuarded || this.#guardMs === undefined || isOfOneMind;
   }
+}
+
+function loadOf({ operation, scope, withCounters }: Request): number {
+  const isLight = operation.letter === ENTRY.extend && !withCounters && scope.keys.length === 1;
+  return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
 
 /** Requests that were in one batch before, for a master that does not know the script. */

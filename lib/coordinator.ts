@@ -19,7 +19,7 @@ import { quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { Repairs } from './repairs.js';
 import { extension, type ExtensionTerms, inspection, release, type Request, undo } from './request.js';
-import { type RenewalGround, type Renewing, renewTogether } from './renewals.js';
+import { type ExtensionEnd, type RenewalGround, Renewing, renewTogether } from './renewals.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
 import { Subscriptions } from './subscriptions.js';
@@ -40,13 +40,7 @@ export interface CoordinatorOptions {
   readonly driftFactor: number;
 }
 
-/** How an extension ended. Only `extended` moved the validity; the others left it where it was. */
-export type ExtensionEnd =
-  | { readonly kind: 'extended' }
-  /** The lease was given back or away meanwhile. */
-  | { readonly kind: 'ended' }
-  /** The masters did not agree, or agreed too late: see the round. */
-  | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
+export type { ExtensionEnd } from './renewals.js';
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
@@ -93,6 +87,18 @@ export class Coordinator {
       clock,
       timers,
       owe: (node, grant) => this.#owe(node, grant),
+      onDropped: ({ grant, request }) => this.#keep(grant, request.ttlMs, clock.earliest()),
+      onExtended: (one, sentAtMs, nowMs) => {
+        const { grant, request, onEnd } = one;
+        this.#keep(grant, request.ttlMs, nowMs);
+        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED);
+        else this.#extendAlone(one);
+      },
+      onUnsure: (one) => {
+        this.#keep(one.grant, one.request.ttlMs, clock.earliest());
+        if (one.grant.isHeld) this.#extendAlone(one);
+        else one.onEnd(ENDED);
+      },
     };
   }
 
@@ -118,24 +124,10 @@ export class Coordinator {
   ): void {
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
     const request = this.#extension(grant, { ttlMs, fence, mayCreate: true });
-    const alone = (): void => this.#extendAlone(grant, request, nodeTimeoutMs, onEnd);
-    if (!isRenewal || this.#due === undefined || request.operation.letter === undefined) return alone();
-    this.#due.push({
-      grant,
-      request,
-      nodeTimeoutMs,
-      onDropped: () => this.#keep(grant, ttlMs),
-      onExtended: (sentAtMs) => {
-        this.#keep(grant, ttlMs);
-        if (this.#prolong(grant, sentAtMs, ttlMs)) onEnd(EXTENDED);
-        else alone();
-      },
-      onUnsure: () => {
-        this.#keep(grant, ttlMs);
-        if (grant.isHeld) alone();
-        else onEnd(ENDED);
-      },
-    });
+    const one = new Renewing(grant, request, nodeTimeoutMs, onEnd);
+    const isAlone = !isRenewal || this.#due === undefined || request.operation.letter === undefined;
+    if (isAlone) this.#extendAlone(one);
+    else this.#due?.push(one);
   }
 
   /** Renewals that are asked for while `fire` runs go together. */
@@ -150,27 +142,21 @@ export class Coordinator {
     }
   }
 
-  #extendAlone(
-    grant: Grant,
-    request: Request,
-    nodeTimeoutMs: number,
-    onEnd: (end: ExtensionEnd) => void,
-  ): void {
+  #extendAlone({ grant, request, nodeTimeoutMs, onEnd }: Renewing): void {
     const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
     const round = this.#extensionRound(grant, request);
     this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
       this.#note(grant, round);
       const isGranted = round.decision === 'granted';
-      if (isGranted && this.#prolong(grant, round.sentAtMs, request.ttlMs)) onEnd(EXTENDED);
+      const nowMs = this.#ground.clock.inTurn();
+      if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
       else onEnd({ kind: 'failed', round, isLate: isGranted });
     });
   }
 
   /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
-  #prolong(grant: Grant, sentAtMs: number, ttlMs: number): boolean {
-    const { clock, driftFactor } = this.#ground;
-    const nowMs = clock.inTurn();
-    const untilMs = validUntilMs(sentAtMs, ttlMs, driftFactor);
+  #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
+    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#ground.driftFactor);
     if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
     grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
     return true;
@@ -332,12 +318,12 @@ export class Coordinator {
       grant.sentTo = this.nodes.filter((node) => round.sentTo.includes(node) || grant.sentTo.includes(node));
     }
     if (grant.sentTo.length === this.nodes.length) grant.sentTo = this.nodes;
-    this.#keep(grant, round.request.ttlMs);
+    this.#keep(grant, round.request.ttlMs, this.#ground.clock.earliest());
   }
 
   /** The masters may hold its votes for so long from now on. */
-  #keep(grant: Grant, ttlMs: number): void {
-    const goneMs = expiredByMs(this.#ground.clock.earliest(), ttlMs, this.#ground.driftFactor);
+  #keep(grant: Grant, ttlMs: number, nowMs: number): void {
+    const goneMs = expiredByMs(nowMs, ttlMs, this.#ground.driftFactor);
     grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
   }
 

@@ -259,7 +259,7 @@ export class Lease {
   }
 
   #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
-    this.checkValidity(this.#ground.clock.inTurn());
+    if (end.kind !== 'extended') this.checkValidity(this.#ground.clock.inTurn());
     const ended = this.#endError();
     if (end.kind === 'extended' && ended === undefined) {
       const renewal = this.#care?.renewal;
@@ -339,10 +339,12 @@ export class Lease {
 
   #renew(renewal: Renewal): void {
     if (this.#extending !== undefined) {
-      this.#extending.push(() => this.#renew(renewal));
+      this.#extending.push(() => {
+        this.checkValidity(this.#ground.clock.inTurn());
+        this.#renew(renewal);
+      });
       return;
     }
-    this.checkValidity(this.#ground.clock.inTurn());
     if (this.#state !== HELD) return;
     this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
       if (error !== undefined) this.#renewLater(renewal);

@@ -355,6 +355,23 @@ export const EXTENDING = `local function extend(first, n, token, ttl, create, li
 end
 `;
 
+/**
+ * Extensions of one resource each, without counters, from place `first` of KEYS and `a` of ARGV on, up to the first whose
+ * key does not hold its token: one look at all of them. Returns 1 for each that is done; `extend` has to do the others.
+ */
+export const EXTENDING_MANY = `local function extendMany(first, a, count, ttl)
+  local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1))
+  for i = 1, found.err and 0 or count do
+    if found[i] ~= ARGV[a + i - 1] then break end
+    local key = KEYS[first + i - 1]
+    local ms = redis.call('PTTL', key)
+    if ms ~= -1 and ms < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end
+    done[i] = 1
+  end
+  return done
+end
+`;
+
 /** The reply of a script of one entry, from the parts of it. */
 export const REPLY = `local function reply(code, x, y)
   if type(code) == 'table' then return code end

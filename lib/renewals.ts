@@ -11,29 +11,67 @@ import type { Grant } from './grant.js';
 import type { Node, Sink, Withdrawn } from './node.js';
 import { quorumOf } from './quorum.js';
 import type { Request } from './request.js';
+import type { Round } from './round.js';
 
 /** Fewer are renewed one by one. */
 const MANY = 2;
 
-/** One lease that is due. */
-export interface Renewing {
-  readonly grant: Grant;
-  readonly request: Request;
-  readonly nodeTimeoutMs: number;
-  /** It ends while masters may still extend it: from now on they may hold it for as long as after any extension. */
-  onDropped(): void;
-  /** A quorum of masters extended it, by a request that was sent at that instant. */
-  onExtended(sentAtMs: number): void;
-  /** It has to be renewed by itself, unless it was given back or away meanwhile. */
-  onUnsure(): void;
-}
+/** How an extension ended. Only `extended` moved the validity; the others left it where it was. */
+export type ExtensionEnd =
+  | { readonly kind: 'extended' }
+  /** The lease was given back or away meanwhile. */
+  | { readonly kind: 'ended' }
+  /** The masters did not agree, or agreed too late: see the round. */
+  | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
+/** What becomes of the leases, one by one. */
 export interface RenewalGround {
   readonly nodes: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
   /** A master may have set a key of a lease that has ended, with nothing on its way that takes it back. */
   readonly owe: (node: Node, grant: Grant) => void;
+  /** It ends while masters may still extend it: from now on they may hold it for as long as after any extension. */
+  readonly onDropped: (one: Renewing) => void;
+  /** A quorum of masters had extended it by the instant `nowMs`, by a request that was sent at `sentAtMs`. */
+  readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
+  /** It has to be renewed by itself, unless it was given back or away meanwhile. */
+  readonly onUnsure: (one: Renewing) => void;
+}
+
+/** One lease that is due. What takes it back follows the call that it is in, where that is unanswered. */
+export class Renewing implements Withdrawn {
+  readonly grant: Grant;
+  readonly request: Request;
+  readonly nodeTimeoutMs: number;
+  readonly onEnd: (end: ExtensionEnd) => void;
+  /** So many masters extended it, and not all of the others. */
+  granted = 0;
+  /** The call that it is in. */
+  renewal: Renewal | undefined;
+  followedAt: Node[] | undefined;
+
+  constructor(grant: Grant, request: Request, nodeTimeoutMs: number, onEnd: (end: ExtensionEnd) => void) {
+    this.grant = grant;
+    this.request = request;
+    this.nodeTimeoutMs = nodeTimeoutMs;
+    this.onEnd = onEnd;
+  }
+
+  follow(node: Node): boolean {
+    if (!this.owes(node)) return false;
+    (this.followedAt ??= []).push(node);
+    return true;
+  }
+
+  owes(node: Node): boolean {
+    return this.renewal?.isUnansweredAt(node) === true && this.followedAt?.includes(node) !== true;
+  }
+
+  /** It was sent when it was asked for: nothing of it waits, but it may still be carried out. */
+  drop(): void {
+    this.renewal?.dropped(this);
+  }
 }
 
 /** Renews those that are due in one turn, in as few calls as they fit in. */
@@ -41,12 +79,12 @@ export function renewTogether(ground: RenewalGround, due: readonly Renewing[]): 
   let batch = new Batch();
   let members: Renewing[] = [];
   const send = (): void => {
-    if (members.length < MANY) for (const one of members) one.onUnsure();
+    if (members.length < MANY) members.forEach(ground.onUnsure);
     else new Renewal(ground, batch, members).send();
   };
   for (const one of due) {
     if (!one.grant.isHeld) {
-      one.onUnsure(); // it was given back by what another's loss made somebody do
+      ground.onUnsure(one); // it was given back by what another's loss made somebody do
       continue;
     }
     if (!batch.add(one.request)) {
@@ -65,7 +103,7 @@ class Renewal implements Sink {
   readonly isWanted = true;
   readonly #ground: RenewalGround;
   readonly #batch: Batch;
-  readonly #members: readonly Member[];
+  readonly #members: readonly Renewing[];
   /** Masters that may still carry it out. */
   readonly #unanswered: Node[] = [];
   /** So many are still waited for. */
@@ -76,10 +114,10 @@ class Renewal implements Sink {
   #timer: Timer | undefined;
   #isOver = false;
 
-  constructor(ground: RenewalGround, batch: Batch, due: readonly Renewing[]) {
+  constructor(ground: RenewalGround, batch: Batch, members: readonly Renewing[]) {
     this.#ground = ground;
     this.#batch = batch;
-    this.#members = due.map((one) => new Member(one, this.#unanswered));
+    this.#members = members;
   }
 
   send(): void {
@@ -91,14 +129,23 @@ class Renewal implements Sink {
     this.#sentAtMs = clock.earliest();
     let timeoutMs = Infinity;
     for (const member of this.#members) {
-      const { grant, nodeTimeoutMs } = member.lease;
+      const { grant, nodeTimeoutMs } = member;
       timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);
+      member.renewal = this;
       grant.opened(member);
       if (grant.sentTo !== nodes)
         grant.sentTo = nodes.filter((node) => targets.includes(node) || grant.sentTo.includes(node));
     }
     this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout());
     for (const node of targets) node.sendTogether(command, count, this);
+  }
+
+  isUnansweredAt(node: Node): boolean {
+    return this.#unanswered.includes(node);
+  }
+
+  dropped(member: Renewing): void {
+    this.#ground.onDropped(member);
   }
 
   onSent(node: Node): void {
@@ -113,7 +160,7 @@ class Renewal implements Sink {
       for (const member of this.#members) this.#undoLate(member, node);
     } else if (Array.isArray(reply)) {
       this.#members.forEach((member, i) => {
-        const { request } = member.lease;
+        const { request } = member;
         if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;
         member.granted++;
         this.#undoLate(member, node);
@@ -128,7 +175,7 @@ class Renewal implements Sink {
   }
 
   /** Where a lease has ended before the answer came, and nothing that takes it back followed on the same connection. */
-  #undoLate({ lease: { grant }, followedAt }: Member, node: Node): void {
+  #undoLate({ grant, followedAt }: Renewing, node: Node): void {
     if (grant.isEnded && followedAt?.includes(node) !== true) this.#ground.owe(node, grant);
   }
 
@@ -143,7 +190,7 @@ class Renewal implements Sink {
     if (this.#awaited === 0 || this.#members.every((member) => this.#isSure(member))) this.#conclude();
   }
 
-  #isSure({ granted }: Member): boolean {
+  #isSure({ granted }: Renewing): boolean {
     return this.#granted + granted >= quorumOf(this.#ground.nodes.length);
   }
 
@@ -156,45 +203,17 @@ class Renewal implements Sink {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#close();
+    const { clock, onExtended, onUnsure } = this.#ground;
+    const nowMs = clock.inTurn();
     for (const member of this.#members) {
-      const { lease } = member;
-      if (this.#isSure(member) && lease.grant.isHeld) lease.onExtended(this.#sentAtMs);
-      else lease.onUnsure();
+      if (this.#isSure(member) && member.grant.isHeld) onExtended(member, this.#sentAtMs, nowMs);
+      else onUnsure(member);
     }
   }
 
   /** Nothing has to follow it any more. */
   #close(): void {
     if (this.#unanswered.length > 0) return;
-    for (const member of this.#members) member.lease.grant.closed(member);
-  }
-}
-
-/** One lease of many. What takes it back follows the call, where that is unanswered. */
-class Member implements Withdrawn {
-  readonly lease: Renewing;
-  /** So many masters extended it, and not all of the others. */
-  granted = 0;
-  followedAt: Node[] | undefined;
-  readonly #unanswered: readonly Node[];
-
-  constructor(lease: Renewing, unanswered: readonly Node[]) {
-    this.lease = lease;
-    this.#unanswered = unanswered;
-  }
-
-  follow(node: Node): boolean {
-    if (!this.owes(node)) return false;
-    (this.followedAt ??= []).push(node);
-    return true;
-  }
-
-  owes(node: Node): boolean {
-    return this.#unanswered.includes(node) && this.followedAt?.includes(node) !== true;
-  }
-
-  /** It was sent when it was asked for: nothing of it waits, but it may still be carried out. */
-  drop(): void {
-    this.lease.onDropped();
+    for (const member of this.#members) member.grant.closed(member);
   }
 }

@@ -19,6 +19,7 @@ import {
   CLAIMING_AT_ONCE,
   COUNTER,
   EXTENDING,
+  EXTENDING_MANY,
   GUARD,
   LIFTING,
   MARKER,
@@ -132,7 +133,7 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
  */
 export const BATCH: Script = {
   name: 'batch',
-  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}local guard = tonumber(ARGV[1])
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}local guard = tonumber(ARGV[1])
 local asked, barred, barredMs = guard < 0, nil, nil
 local replies, k, a = {}, 1, 2
 local function take(step, more)
@@ -143,12 +144,15 @@ local function failed(reason)
   if type(reason) == 'table' then reason = reason.err end
   return '!' .. tostring(reason)
 end
+local function look()
+  if asked then return end
+  local ok, code, ms = pcall(guarded, #KEYS, guard)
+  if not ok then return failed(code) end
+  asked, barred, barredMs = true, code, ms
+end
 local function vote(operation, ...)
-  if not asked then
-    local ok, code, ms = pcall(guarded, #KEYS, guard)
-    if not ok then return failed(code) end
-    asked, barred, barredMs = true, code, ms
-  end
+  local trouble = look()
+  if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end
   local ok, code, x, y = pcall(operation, k, ...)
   if not ok or type(code) == 'table' then return failed(code) end
@@ -171,8 +175,13 @@ while a <= #ARGV do
     local ttl, create, life = ARGV[a], ARGV[a + 1], ARGV[a + 2]
     local step = life == '0' and n or 2 * n
     a = a + 3
+    local done = {}
+    if n == 1 and life == '0' and not look() and not barred then
+      local ok, many = pcall(extendMany, k, a, count, ttl)
+      if ok then done = many end
+    end
     for i = first + 1, first + count do
-      replies[i] = vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
+      replies[i] = done[i - first] or vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
       take(step, life == '0' and 1 or 2)
     end
   elseif kind == 'a' then

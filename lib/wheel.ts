@@ -10,8 +10,8 @@ const FEW = 8;
 /** More than so many in one slot would be too long about it: the next ones fire earlier. */
 const FULL = 2_048;
 /** More than so many in one turn would hold the event loop up: where there is the time, the next ones follow so much later. */
-const CHUNK = 128;
-const PACE_MS = 4;
+const CHUNK = 256;
+const PACE_MS = 8;
 /** A slot that is as wide as this has the time: its last chunk is late by half of it at most. */
 const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
 

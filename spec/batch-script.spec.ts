@@ -121,6 +121,13 @@ describe('batch: on a real server', () => {
         const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs));
         for (let releases = draw.below(7); releases > 0; releases--)
           requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), 0));
+        const terms = {
+          ttlMs: draw.pick([20_000_000, 40_000_000]),
+          fence: 0,
+          mayCreate: draw.below(2) === 0,
+        };
+        for (let extensions = draw.below(7); extensions > 0; extensions--)
+          requests.push(extension(under(guardMs, draw.pick(LOCKS)), draw.pick(TOKENS), terms));
         const plainly = (reply: unknown, j: number): unknown => {
           const request = requests[j];
           return coarse(request === undefined ? reply : inShort(request, reply));
@@ -142,6 +149,21 @@ describe('batch: on a real server', () => {
       await server.redis.set(MARKER, `1|${runId}|1000|${GUARD_MS}`);
     }
   };
+
+  it('extensions shorten nothing: a key without expiry stays so, and one that lives longer does', async () => {
+    await server.redis.select(1);
+    const keys = ['a', 'b', 'c'];
+    for (const key of keys) await server.redis.set(key, `t${key}`);
+    await server.redis.pexpire('a', 5_000);
+    await server.redis.pexpire('c', 900_000);
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    expect(await asOne(keys.map((key) => extension(plainScope(key), `t${key}`, terms)))).to.deep.equal([
+      1, 1, 1,
+    ]);
+    const [a, b, c] = await Promise.all(keys.map((key) => server.redis.pttl(key)));
+    expect([a, c].map((ms = 0) => Math.round(ms / 20_000) * 20)).to.deep.equal([60, 900]);
+    expect(b).to.equal(-1);
+  });
 
   for (const type of TYPES) {
     it(`an entry whose key is a ${type} fails alone, wherever it stands`, async () => {
@@ -205,13 +227,16 @@ function guardedScope(key: string): Scope {
   };
 }
 
+function under(guardMs: number, ...keys: readonly string[]): Scope {
+  return { ...plainScope(...keys), marker: guardMs < 0 ? undefined : MARKER, guardMs };
+}
+
 function drawRequest(draw: Draw, guardMs: number): Request {
   const first = draw.below(LOCKS.length);
   const keys = draw.below(3) === 0 ? [...new Set([draw.pick(LOCKS), draw.pick(LOCKS)])] : [draw.pick(LOCKS)];
-  const marker = guardMs < 0 ? undefined : MARKER;
   const isFenced = draw.below(3) > 0;
   const counters = isFenced ? keys.map((key) => `f${key}`) : [];
-  const scope: Scope = { ...plainScope(...keys), counters, isFenced, marker, guardMs };
+  const scope: Scope = { ...under(guardMs, ...keys), counters, isFenced };
   const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
   const amount = 1 + draw.below(9) + (draw.below(2) === 0 ? 0 : 4e15);

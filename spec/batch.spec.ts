@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_LENGTH } from '../lib/batch.js';
+import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../lib/batch.js';
 import {
   acceptance,
   extension,
@@ -113,6 +113,20 @@ describe('batch: many requests in one call', () => {
     expect(full.add(claim('more'))).to.equal(false);
     const long = batchOf(claim('x'.repeat(MAX_LENGTH + 1)));
     expect(long.add(claim('y'))).to.equal(false);
+  });
+
+  it(`is bounded: ${MAX_EXTENSIONS} extensions of one key each, or half of them beside half of the others`, () => {
+    const extend = (i: number): Request =>
+      extension(plainScope(`k${i}`), 't', { ttlMs: 500, fence: 0, mayCreate: true });
+    const claims = Array.from({ length: MAX_ENTRIES / 2 }, (_, i) =>
+      plainClaim(plainScope(`c${i}`), 't', 500),
+    );
+    for (const others of [[], claims]) {
+      const batch = batchOf(...others);
+      let added = 0;
+      while (batch.add(extend(added))) added++;
+      expect(added).to.equal(others.length === 0 ? MAX_EXTENSIONS : MAX_EXTENSIONS / 2);
+    }
   });
 });
 

@@ -58,7 +58,7 @@ describe('wheel: timers that may be a little early, together', () => {
     const turns = new Map<number, number>();
     for (const [, atMs] of fired) turns.set(atMs, (turns.get(atMs) ?? 0) + 1);
     expect([fired.length, wheel.size, time.pending]).to.deep.equal([1_000, 0, 0]);
-    expect(Math.max(...turns.values())).to.be.at.most(128 + 8); // the first few fire at their own instant
+    expect(Math.max(...turns.values())).to.be.at.most(256 + 8); // the first few fire at their own instant
     expect(Math.min(...turns.keys())).to.be.at.least(8_500);
     expect(Math.max(...turns.keys())).to.be.at.most(9_064);
   });

@@ -6,6 +6,7 @@ import {
   CLAIMING_AT_ONCE,
   COUNTER,
   EXTENDING,
+  EXTENDING_MANY,
   GUARD,
   LIFTING,
   RELEASING,
@@ -154,6 +155,7 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
       RELEASING_MANY,
       LEAVING,
       EXTENDING,
+      EXTENDING_MANY,
     ];
     for (const { source } of [CLAIM, ACCEPT, UNDO, RELEASE, EXTEND, BATCH]) {
       const own = pieces.reduce((rest, piece) => rest.replace(piece, ''), source);
@@ -192,5 +194,6 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
   it('extend: the locks first, and a counter that cannot follow does not end it', () => {
     expect(callsOf(EXTENDING).filter(isWrite)).to.deep.equal(['SET', 'PEXPIRE', 'pSET']);
     expect(EXTENDING).to.contain('pcall(counter');
+    expect(callsOf(EXTENDING_MANY)).to.deep.equal(['pMGET', 'PTTL', 'PEXPIRE']);
   });
 });
