@@ -154,7 +154,8 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       return loads(LOADS.parallel.length);
     case 'faults':
       return (
-        contenders * (plan.warmUpMs + plan.faultRounds * 5 * plan.faultMs + plan.faultCapMs * 2) +
+        contenders *
+          (plan.warmUpMs + plan.faultRounds * 8 * (plan.leadInMs + plan.faultMs) + plan.faultCapMs * 2) +
         plan.faultRounds * 5_000
       );
     case 'refusals':

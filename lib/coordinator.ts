@@ -40,8 +40,6 @@ export interface CoordinatorOptions {
   readonly driftFactor: number;
 }
 
-export type { ExtensionEnd } from './renewals.js';
-
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
 
@@ -125,9 +123,9 @@ export class Coordinator {
     const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
     const request = this.#extension(grant, { ttlMs, fence, mayCreate: true });
     const one = new Renewing(grant, request, nodeTimeoutMs, onEnd);
-    const isAlone = !isRenewal || this.#due === undefined || request.operation.letter === undefined;
-    if (isAlone) this.#extendAlone(one);
-    else this.#due?.push(one);
+    const due = isRenewal && request.operation.letter !== undefined ? this.#due : undefined;
+    if (due === undefined) this.#extendAlone(one);
+    else due.push(one);
   }
 
   /** Renewals that are asked for while `fire` runs go together. */

@@ -1,7 +1,7 @@
 /**
  * One encoding for N masters. A client looks through a command's arguments and writes it out for its own socket, and that
  * is most of what it costs; where the client lets us (ioredis 5 and 6 do, by their commands' `toWritable` and by
- * `sendCommand`), the bytes are made once and given to all of them. Anywhere else, each client writes for itself.
+ * `sendCommand`), it is written out once and given to all of them. Anywhere else, each client writes for itself.
  */
 
 /** What is sent without a script: a plain claim, and what a timestamp lock is made of. */

@@ -6,12 +6,13 @@
  * timer at all; any other one has one.
  */
 import type { Clock, Timer, Timers } from './clock.js';
-import type { Coordinator, ExtensionEnd, ExtensionOrder } from './coordinator.js';
+import type { Coordinator, ExtensionOrder } from './coordinator.js';
 import { RedlockError } from './errors.js';
 import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
 import type { Grant } from './grant.js';
 import { heldAs, type LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
+import type { ExtensionEnd } from './renewals.js';
 import { Due, type Wheel } from './wheel.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from './validity.js';
 

@@ -39,7 +39,10 @@ export interface RenewalGround {
   readonly onUnsure: (one: Renewing) => void;
 }
 
-/** One lease that is due. What takes it back follows the call that it is in, where that is unanswered. */
+/**
+ * An extension that is asked for. Where it goes together with others, what takes its lease back follows the call that it is
+ * in, as long as that is unanswered.
+ */
 export class Renewing implements Withdrawn {
   readonly grant: Grant;
   readonly request: Request;
@@ -47,7 +50,7 @@ export class Renewing implements Withdrawn {
   readonly onEnd: (end: ExtensionEnd) => void;
   /** So many masters extended it, and not all of the others. */
   granted = 0;
-  /** The call that it is in. */
+  /** The call that it is in; none while it goes alone. */
   renewal: Renewal | undefined;
   followedAt: Node[] | undefined;
 

@@ -128,11 +128,10 @@ function flags({ nodes, clients, guarded, beyond }: SimulationOptions): string {
 }
 
 async function ci({ seeds, fresh: count, run }: SimulateOptions): Promise<number> {
-  const beyond = proveBeyond(say); // in threads of their own
   const runs = await many([...Array.from({ length: seeds }, (_, i) => i + 1), ...fresh(count)], run);
   const failures = [
     ...(await proveSameness(7, say)),
-    ...(await beyond),
+    ...(await proveBeyond(say)),
     ...(await proveTimestamps(say)),
     ...(await proveVariants('', say)),
   ];

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Cancellation } from '../lib/cancellation.js';
-import { Coordinator, type ExtensionEnd } from '../lib/coordinator.js';
+import { Coordinator } from '../lib/coordinator.js';
+import type { ExtensionEnd } from '../lib/renewals.js';
 import type { Grant } from '../lib/grant.js';
 import type { Wish } from '../lib/wish.js';
 import { FakeRandom } from './support/fake-cluster.js';

@@ -19,10 +19,13 @@ function clientOf(client: Redis | Redis5) {
   return { client: stub, sent };
 }
 
-const LONG: Command = {
+/** Made anew for each spec: a command keeps what was written. */
+const inCyrillic = (): Command => ({
   name: 'evalsha',
   args: ['digest', '15', ...Array.from({ length: 15 }, (_, i) => `ключ-${i}`)],
-};
+});
+
+const inAscii = (): Command => ({ name: 'set', args: ['key', 'token', 'PX', '1000', 'NX'] });
 
 describe('encoding: one for N masters', () => {
   const KINDS = {
@@ -32,19 +35,28 @@ describe('encoding: one for N masters', () => {
   const COMMANDS = { 'ioredis 6': Redis.Command, 'ioredis 5': Redis5.Command };
   for (const name of ['ioredis 6', 'ioredis 5'] as const) {
     const open = KINDS[name];
-    it(`${name}: the bytes that the client would have written, made once for all`, async () => {
-      const clients = [clientOf(open()), clientOf(open()), clientOf(open())];
-      for (const { client } of clients) {
-        expect(await sharedSender(client, '')?.(LONG)).to.equal('reply');
-      }
-      const written = clients.map(({ sent }) => sent[0]?.toWritable(undefined));
-      expect(written[1]).to.equal(written[0]).and.to.equal(written[2]);
-      const own = new COMMANDS[name](LONG.name, [...LONG.args], { replyEncoding: 'utf8' }).toWritable(
+    it(`${name}: the bytes that the client would have written`, async () => {
+      const { client, sent } = clientOf(open());
+      const command = inCyrillic();
+      expect(await sharedSender(client, '')?.(command)).to.equal('reply');
+      const own = new COMMANDS[name](command.name, [...command.args], { replyEncoding: 'utf8' }).toWritable(
         undefined as never,
       );
-      expect(String(written[0])).to.equal(String(own));
+      expect(String(sent[0]?.toWritable(undefined))).to.equal(String(own));
       expect(own).to.contain('$10\r\nключ-3\r\n'); // bytes, not characters
     });
+
+    for (const [what, commandOf] of Object.entries({ 'beyond ASCII': inCyrillic, 'in ASCII': inAscii })) {
+      it(`${name}: a short command ${what} is written out once for all`, () => {
+        const clients = [clientOf(open()), clientOf(open())];
+        const command = commandOf();
+        for (const { client } of clients) void sharedSender(client, '')?.(command);
+        const first = clients[0]?.sent[0]?.toWritable(undefined);
+        expect(command.written).to.equal(first);
+        command.written = 'what was kept';
+        expect(clients[1]?.sent[0]?.toWritable(undefined)).to.equal('what was kept');
+      });
+    }
 
     it(`${name}: the same in ASCII, arguments that are long or empty included`, () => {
       const { client, sent } = clientOf(open());
@@ -68,9 +80,8 @@ describe('encoding: one for N masters', () => {
 
     it(`${name}: a plain claim too`, () => {
       const { client, sent } = clientOf(open());
-      const args = ['key', 'token', 'PX', '1000', 'NX'];
-      void sharedSender(client, '')?.({ name: 'set', args });
-      const own = new COMMANDS[name]('set', [...args], {}).toWritable(undefined as never);
+      void sharedSender(client, '')?.(inAscii());
+      const own = new COMMANDS[name]('set', [...inAscii().args], {}).toWritable(undefined as never);
       expect(String(sent[0]?.toWritable(undefined))).to.equal(String(own));
     });
 
