@@ -20,26 +20,30 @@ import { type Entrance, entranceFor } from './entrance.js';
 import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
 import type { Node } from './node.js';
-import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
-import { plainClaim, type Request, scriptedClaim, undo } from './request.js';
+import { countOutcomes, quorumOf, verdict } from './quorum.js';
+import { plainClaim, type Request, scriptedClaim } from './request.js';
 import { Others } from './others.js';
 import { Retry } from './retry.js';
-import { Round } from './round.js';
+import { type LateVotes, Round } from './round.js';
 import { NO_MARKER, withSlots } from './scope.js';
 import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
 import { Turnstile } from './turnstile.js';
+import { revise, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
 import type { Ground, Wish } from './wish.js';
 
-export class Acquisition {
+/** Told how an attempt ended: with a grant, or, once it is undone, with nothing. */
+type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
+
+export class Acquisition implements LateVotes {
   readonly #ground: Ground;
   readonly #wish: Wish;
   readonly #cancellation: Cancellation;
   readonly #retry: Retry;
   /** Who is in the way, as far as the attempts so far told. */
-  readonly #others: Others;
+  #others: Others | undefined;
   /** The place in line, kept over attempts; µs of the masters' time. */
   #ticket = 0;
   /** The wait was over before a quorum of masters could be asked for a place. */
@@ -57,23 +61,45 @@ export class Acquisition {
     this.#cancellation = cancellation;
     this.#retry = new Retry(ground, wish, cancellation);
     this.#entrance = entranceFor(ground, wish);
-    this.#others = new Others(ground, wish);
   }
 
-  /** Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out. */
-  async run(): Promise<Grant> {
+  /**
+   * Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out.
+   *
+   * One promise and no more, where the first attempt is granted: many claims at a time spend more on promises than on what
+   * they wait for.
+   */
+  run(): Promise<Grant> {
+    return new Promise((resolve) => {
+      this.#throwIfCancelled();
+      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInTurn(), true));
+      else {
+        this.#attempt((end) => {
+          if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
+          this.#entrance.leave();
+          resolve(end);
+        });
+      }
+    });
+  }
+
+  /** From the attempt that is under way to the end. */
+  async #goOn(first: Promise<Grant | undefined>, isFirstInLine: boolean): Promise<Grant> {
+    let attempt = first;
+    let isInLine = isFirstInLine;
     try {
       for (;;) {
-        this.#throwIfCancelled();
-        const isInLine = this.#shallQueue();
-        const grant = await (isInLine ? this.#attemptInTurn() : this.#attempt());
+        const grant = await attempt;
         if (grant !== undefined) return grant;
         this.#throwIfCancelled();
-        const last = this.#isUnasked ? undefined : this.#others.lastFull;
+        const last = this.#isUnasked ? undefined : this.#others?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
         if (this.#isUnasked) this.#retry.begin('last');
         else if (this.#entrance.isInLine || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
-        else if (!(await this.#retry.next(this.#others.freeInMs))) throw this.#error();
+        else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#error();
+        this.#throwIfCancelled();
+        isInLine = this.#shallQueue();
+        attempt = isInLine ? this.#attemptInTurn() : new Promise((resolve) => this.#attempt(resolve));
       }
     } finally {
       this.#entrance.leave();
@@ -81,12 +107,14 @@ export class Acquisition {
   }
 
   /** Asks for votes without standing in line. */
-  #attempt(): Promise<Grant | undefined> {
+  #attempt(onEnd: OnAttemptEnd): void {
     const { clock, random } = this.#ground;
     this.#wait = undefined;
     this.#isUnasked = false;
     const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
-    return this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, this.#homeForNext);
+    // not where masters watch for it: one alone keeps nobody out
+    const home = this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others?.home;
+    this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, home, onEnd);
   }
 
   #attemptInTurn(): Promise<Grant | undefined> {
@@ -97,7 +125,7 @@ export class Acquisition {
   async #attemptAtDoor(): Promise<Grant | undefined> {
     const { clock, contention, random, timers } = this.#ground;
     const { leftMs } = this.#retry;
-    const turnstile = this.#entrance.queue(this.#drawTicket, clock.earliest() + leftMs);
+    const turnstile = this.#entrance.queue(() => this.#drawTicket(), clock.earliest() + leftMs);
     this.#awaited = turnstile;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.wait(leftMs, this.#endWait);
@@ -106,9 +134,9 @@ export class Acquisition {
     if (!turnstile.wasFree) contention.note(this.#wish.scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
-      return this.#claim(this.#scripted(random.token(), sentAtMs), sentAtMs, undefined);
+      return this.#claimNow(this.#scripted(random.token(), sentAtMs), sentAtMs);
     }
-    this.#others.leftLine(turnstile.standing);
+    this.#met.leftLine(turnstile.standing);
     this.#entrance.leaveLine();
     this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
     return undefined;
@@ -119,7 +147,8 @@ export class Acquisition {
     const { clock, contention, random, timers } = this.#ground;
     const { scope } = this.#wish;
     const { leftMs } = this.#retry;
-    const terms = { token: random.token(), ticket: this.#drawTicket, untilMs: clock.earliest() + leftMs };
+    const untilMs = clock.earliest() + leftMs;
+    const terms = { token: random.token(), ticket: () => this.#drawTicket(), untilMs };
     const wait: FairWait = new FairWait(this.#ground, this.#wish, terms, (node) => {
       if (wait.isGone) this.#owe(node, terms.token);
     });
@@ -132,37 +161,38 @@ export class Acquisition {
     if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
-      return this.#claim(this.#scripted(terms.token, sentAtMs), sentAtMs, undefined);
+      return this.#claimNow(this.#scripted(terms.token, sentAtMs), sentAtMs);
     }
-    this.#others.isStranger = end === 'stranger';
-    this.#others.isContended = this.#others.isStranger;
+    this.#met.isStranger = end === 'stranger';
+    this.#met.isContended = this.#met.isStranger;
     this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
     await this.#leave(wait, end === 'ended' && !this.#isUnasked);
     return undefined;
   }
 
-  /**
-   * Puts a claim to the masters, and undoes it if it fails. One promise and no more, where all goes well: many claims at a
-   * time spend more on promises than on what they wait for. @param home  asked before the others
-   */
-  #claim(request: Request, sentAtMs: number, home: Node | undefined): Promise<Grant | undefined> {
+  #claimNow(request: Request, sentAtMs: number): Promise<Grant | undefined> {
+    return new Promise((resolve) => this.#claim(request, sentAtMs, undefined, resolve));
+  }
+
+  /** Puts a claim to the masters, and undoes it if it fails. @param home  asked before the others */
+  #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
     const { nodes, timers } = this.#ground;
-    const round = new Round(nodes, request, sentAtMs, this.#onLateVote);
+    const round = new Round(nodes, request, sentAtMs, this);
     this.#awaited = round;
     this.#cancellation.onCancel = this.#endWait;
     const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
     const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
-    return new Promise((resolve) => {
-      const conclude = (isFull: boolean): void => {
-        agreement?.end();
-        resolve(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
-      };
-      if (home === undefined) round.askThen(nodes, () => conclude(true));
-      else void this.#askHomeFirst(round, home).then(conclude);
-    });
+    const conclude = (isFull = true): void => {
+      agreement?.end();
+      onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
+    };
+    if (home === undefined) round.askThen(nodes, conclude);
+    else void this.#askHomeFirst(round, home).then(conclude);
   }
 
-  readonly #drawTicket = (): number => (this.#ticket ||= this.#ground.subscriptions.ticket());
+  #drawTicket(): number {
+    return (this.#ticket ||= this.#ground.subscriptions.ticket());
+  }
 
   #finish(timer: Timer): void {
     timer.cancel();
@@ -183,10 +213,10 @@ export class Acquisition {
   };
 
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
-  readonly #onLateVote = (node: Node, round: Round): void => {
+  onLateVote(node: Node, round: Round): void {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
     else settleRest([node], round, this.#wish.scope);
-  };
+  }
 
   /** Asks the others only if the home master grants. @returns whether all were asked */
   async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
@@ -235,25 +265,26 @@ export class Acquisition {
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
+    const { nodes } = this.#ground;
     round.hasFailed = true;
     if (this.#wait !== undefined) this.#wait.isWithdrawn = true;
     const isInTime = this.#awaited !== undefined;
-    const withdrawal = this.#undo(round);
+    const withdrawal = undoingOf(nodes, round, this.#wait, (node) => this.#owe(node, round.request.token));
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
       this.#awaited = withdrawal;
       const wasHeld = round.decision === 'held';
       await looked;
-      this.#revise(round, withdrawal);
+      revise(nodes, round, withdrawal);
       if (wasHeld && round.decision !== 'held') {
         // no claimants after all: whether it is misuse is for all masters to say
         await withdrawal.all();
-        this.#revise(round, withdrawal);
+        revise(nodes, round, withdrawal);
       }
     }
     withdrawal.end();
-    this.#others.learn(round, isFull);
+    this.#met.learn(round, isFull);
     this.#entrance.refused(round);
   }
 
@@ -277,36 +308,7 @@ export class Acquisition {
     withdrawal.end();
     if (this.#isUnasked) return;
     const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
-    this.#others.lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
-  }
-
-  #revise(round: Round, withdrawal: Withdrawal): void {
-    for (const node of this.#ground.nodes) {
-      const seen = withdrawal.outcomes[node.index];
-      if (seen !== undefined) round.revise(node, seen);
-    }
-  }
-
-  #undo(round: Round): Withdrawal {
-    const { scope, token } = round.request;
-    // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
-    // have been carried out twice, and refused the second time by its own vote.
-    // (A master that refused a fence, or permits, had given its vote before.)
-    const wait = this.#wait;
-    const targets =
-      wait === undefined
-        ? round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]))
-        : this.#ground.nodes;
-    const sent = wait === undefined ? [round] : [round, ...wait.sent];
-    return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
-      counts: (node) => round.outcomes[node.index]?.kind === 'refused',
-      onFailed: (node) => this.#owe(node, round.request.token),
-    });
-  }
-
-  /** Asked before the others; not where masters watch for it: one alone keeps nobody out. */
-  get #homeForNext(): Node | undefined {
-    return this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others.home;
+    this.#met.lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
   }
 
   /**
@@ -324,16 +326,21 @@ export class Acquisition {
   #scripted(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
     const floorUs = scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0;
-    const isOnce = this.#retry.isLast || this.#canQueue;
-    return scriptedClaim(scope, token, ttlMs, floorUs, this.#entrance.watch(isOnce));
+    const watch =
+      scope.kind.name === 'mutex' ? undefined : this.#entrance.watch(this.#retry.isLast || this.#canQueue);
+    return scriptedClaim(scope, token, ttlMs, floorUs, watch);
+  }
+
+  get #met(): Others {
+    return (this.#others ??= new Others(this.#ground, this.#wish));
   }
 
   /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
     const { contention, nodes, subscriptions } = this.#ground;
     if (this.#entrance.isInLine) return true;
-    if (!this.#wish.isFair || this.#others.isStranger || this.#retry.isLast) return false;
-    if (this.#others.isContended) return this.#canQueue;
+    if (!this.#wish.isFair || this.#others?.isStranger === true || this.#retry.isLast) return false;
+    if (this.#others?.isContended === true) return this.#canQueue;
     if (this.#retry.attempts > 1 || !contention.isRecent(this.#wish.scope.keys[0] ?? '')) return false;
     return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
   }
@@ -357,11 +364,11 @@ export class Acquisition {
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context(), this.#others.lastFull, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context(), this.#others?.lastFull, this.#ground.nodes);
   }
 
   #error(): RedlockError {
-    const last = this.#others.lastFull;
+    const last = this.#others?.lastFull;
     if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
     return roundError(last.failure, last, this.#ground.nodes, this.#context());
   }
@@ -370,12 +377,4 @@ export class Acquisition {
     const { attempts, elapsedMs } = this.#retry;
     return { resources: this.#wish.resources, attempts, elapsedMs };
   }
-}
-
-/**
- * Refused, and the master said by what. (A quarantined master did not look: a claim that was sent twice, before and
- * after a restart, may have left a vote.)
- */
-function isExplained(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isForeign);
 }

@@ -4,8 +4,9 @@
  */
 import { atEndOfTurn } from './clock.js';
 import { NO_MARKER } from './scope.js';
-import { namedKeys, type Request } from './request.js';
-import { toInteger } from './replies.js';
+import { namedKeys } from './operation.js';
+import type { Request } from './request.js';
+import { toInteger, YES } from './replies.js';
 import { BATCH, ENTRY } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
@@ -64,7 +65,7 @@ export class Batch {
       }
       count++;
       mustBeWhole ||= request.isWhole;
-      for (const key of namedKeys(request)) keys.push(key);
+      namedKeys(request, keys);
       groups.push(token);
       const rest = operation.rest(request);
       if (rest !== undefined) groups.push(rest);
@@ -160,9 +161,6 @@ export class Turn {
     this.#command = undefined;
   };
 }
-
-/** The same for all. */
-const YES: readonly number[] = Object.freeze([1, 0, 0]);
 
 /** Every entry said the plainest yes: instead of so many 1, the reply is how many they are. */
 export function isAllYes(reply: unknown, entries: number): boolean {

@@ -284,8 +284,10 @@ export class Coordinator {
   }
 
   #extensionRound(grant: Grant, request: Request): Round {
-    const round = new Round(this.nodes, request, this.#ground.clock.earliest(), (node) => {
-      if (grant.isEnded) this.#owe(node, grant);
+    const round = new Round(this.nodes, request, this.#ground.clock.earliest(), {
+      onLateVote: (node) => {
+        if (grant.isEnded) this.#owe(node, grant);
+      },
     });
     round.grant = grant;
     grant.opened(round);

@@ -171,7 +171,7 @@ export class FairWait {
 
   #round(request: ReturnType<typeof extension>): Round {
     const { clock, nodes } = this.#ground;
-    const round = new Round(nodes, request, clock.earliest(), this.#onLate);
+    const round = new Round(nodes, request, clock.earliest(), { onLateVote: this.#onLate });
     this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];
     return round;
   }

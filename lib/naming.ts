@@ -1,7 +1,7 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './errors.js';
 import { type Settings, settingOfKind } from './ground.js';
-import { RESERVED } from './keys.js';
+import { queueKey, RESERVED } from './keys.js';
 import { resolveResources } from './options.js';
 import { type Kind, type Scope, SettledScope } from './scope.js';
 import { checkOneSlot } from './slots.js';
@@ -43,7 +43,7 @@ export class Naming {
   /** @throws RedlockError `INVALID_ARGUMENT`: a reserved name, or names that a cluster would spread */
   scopeOf(resources: readonly string[], kind: Kind, fencing: boolean): Scope {
     const scope = new SettledScope(this.#keysOf(resources), settingOfKind(this.#settings, kind, fencing));
-    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.queues], this.#places);
+    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.keys.map(queueKey)], this.#places);
     return scope;
   }
 

@@ -158,7 +158,7 @@ export class Node {
 
   /** A call for many requests can be sent at once; the last one may go beyond the window. */
   get takesMany(): boolean {
-    return this.#transport.state === 'ready' && !this.isCluster && this.#window.hasRoom(1);
+    return this.#transport.state === 'ready' && !this.isCluster && this.#window.roomFor(2) === 2;
   }
 
   /** Sends one call for so many requests at once; what fails is not sent again. Only where it `takesMany`. */
@@ -212,7 +212,8 @@ export class Node {
   get #isIdle(): boolean {
     if (this.#waiting.size > 0 || this.#following.length > 0) return false;
     return (
-      (this.#window.unanswered <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.#window.hasRoom(0))
+      (this.#window.unanswered <= 1 && !this.#turn.isCrowded) ||
+      (this.isCluster && this.#window.roomFor(1) === 1)
     );
   }
 
@@ -240,7 +241,7 @@ export class Node {
   #sendWaiting(): void {
     let entries = this.#following;
     this.#following = [];
-    this.#waiting.moveTo(entries, (more) => this.#window.hasRoom(more));
+    this.#waiting.moveTo(entries, this.#window.roomFor(entries.length + this.#waiting.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
@@ -313,7 +314,7 @@ export class Node {
    * it is slower than the others, nor begin its quarantine after a restart.
    */
   #teach(lesson: Command | undefined): void {
-    if (lesson === undefined || this.isCluster || this.#isTaught || !this.#window.hasRoom(0)) return;
+    if (lesson === undefined || this.isCluster || this.#isTaught || this.#window.roomFor(1) === 0) return;
     this.#isTaught = true;
     this.#window.unanswered++;
     const over = (): void => {

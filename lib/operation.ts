@@ -1,4 +1,5 @@
 /** What requests are made of: the operation, which says what goes to a master and how its reply is read, and what is asked. */
+import { counterKey, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 import type { Script } from './script.js';
@@ -52,16 +53,23 @@ export interface Operation {
   readonly rest: (request: Asked) => string | undefined;
 }
 
-/** Resources, and what stands beside them as far as it needs that. */
-export function namedKeys({ operation, withCounters, scope }: Asked): readonly string[] {
-  const keys = operation.withQueues ? [...scope.keys, ...scope.queues, ...scope.turns] : scope.keys;
-  return withCounters ? [...keys, ...scope.counters] : keys;
+/** Resources, and what stands beside them as far as it needs that. @param keys  what they are appended to */
+export function namedKeys({ operation, withCounters, scope }: Asked, keys: string[] = []): string[] {
+  for (const key of scope.keys) keys.push(key);
+  if (operation.withQueues) {
+    for (const key of scope.keys) keys.push(queueKey(key));
+    for (const key of scope.keys) keys.push(turnKey(key));
+  }
+  if (withCounters) for (const key of scope.keys) keys.push(counterKey(key));
+  return keys;
 }
 
 /** In the order of the scripts: resources, queues, turns, counters, marker. */
 export function allKeys(request: Asked): readonly string[] {
+  const keys = namedKeys(request);
   const { marker } = request.scope;
-  return marker === undefined ? namedKeys(request) : [...namedKeys(request), marker];
+  if (marker !== undefined) keys.push(marker);
+  return keys;
 }
 
 export function command(

@@ -47,39 +47,34 @@ export function publicPart(token: string): string {
 }
 
 /**
- * Draws from the system's generator for many tokens at once, and writes them all out at once: a token is then cut from
- * the text in one piece, so that V8 keeps one flat string of it.
+ * Draws from the system's generator for many tokens at once, and writes them all out at once: whoever asks for one comes
+ * from another code, and a call into the system would take it longer than it takes here.
  */
 export class SystemRandom implements Random {
-  readonly #prefix: string;
-  readonly #text: Buffer;
-  readonly #length: number;
-  #next: number;
-
-  constructor() {
-    this.#prefix = `${randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url')}:`;
-    this.#length = this.#prefix.length + TOKEN_LETTERS.secret;
-    this.#text = Buffer.alloc(this.#length * TOKENS_PER_REFILL);
-    this.#next = this.#text.length;
-  }
+  readonly #prefix = `${randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url')}:`;
+  readonly #tokens: string[] = [];
 
   token(): string {
-    if (this.#next === this.#text.length) this.#refill();
-    const start = this.#next;
-    this.#next += this.#length;
-    return this.#text.toString('latin1', start, this.#next);
+    return this.#tokens.pop() ?? this.#refill();
   }
 
   fraction(): number {
     return Math.random();
   }
 
-  #refill(): void {
-    const secrets = randomFillSync(Buffer.alloc(SECRET_BYTES * TOKENS_PER_REFILL));
-    for (let i = 0; i < TOKENS_PER_REFILL; i++) {
-      const secret = secrets.toString('base64url', i * SECRET_BYTES, (i + 1) * SECRET_BYTES);
-      this.#text.write(this.#prefix + secret, i * this.#length, 'latin1');
+  /** @returns one of them */
+  #refill(): string {
+    const letters = randomFillSync(Buffer.alloc(SECRET_BYTES * TOKENS_PER_REFILL)).toString('base64url');
+    let text = '';
+    for (let i = 0; i < letters.length; i += TOKEN_LETTERS.secret) {
+      text += this.#prefix + letters.slice(i, i + TOKEN_LETTERS.secret);
     }
-    this.#next = 0;
+    // each is copied out: a part of a string would keep the whole of it for as long as a lease is held
+    const bytes = Buffer.from(text, 'latin1');
+    const length = this.#prefix.length + TOKEN_LETTERS.secret;
+    for (let i = length; i < bytes.length; i += length) {
+      this.#tokens.push(bytes.toString('latin1', i, i + length));
+    }
+    return bytes.toString('latin1', 0, length);
   }
 }

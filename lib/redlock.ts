@@ -413,7 +413,7 @@ export class Redlock {
 
   /** Leases that ran out without a release are found a few at a time, so that they never add up. */
   #forgetEnded(): void {
-    if (this.#held.size <= SWEPT_PER_LEASE) return; // so few do not add up
+    if (this.#held.size <= FEW_LEASES) return; // so few do not add up
     const nowMs = this.#leaseGround.clock.earliest();
     for (let i = 0; i < SWEPT_PER_LEASE; i++) this.#held.turn()?.checkValidity(nowMs);
   }
@@ -428,6 +428,7 @@ export class Redlock {
 
 /** How many held leases are looked at as one is added. */
 const SWEPT_PER_LEASE = 2;
+const FEW_LEASES = 100;
 
 function closedError(): RedlockError {
   return new RedlockError('CLOSED', 'the instance was closed');

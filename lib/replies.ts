@@ -31,7 +31,11 @@ export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
   return reply === null ? REFUSED_UNSEEN : readVote(reply, scope);
 }
 
+/** What a script says to a vote and nothing else; where a batch is in between, the very same list for all. */
+export const YES: readonly number[] = Object.freeze([1, 0, 0]);
+
 export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (reply === YES) return GRANTED;
   const [code, amount, more] = integers(reply, 3);
   return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }

@@ -22,10 +22,11 @@ import type { Command } from './transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** What goes into a request beside names and token; what its kind does not need is 0, false or empty. */
-type Terms = Partial<Omit<Asked, 'operation' | 'scope' | 'token'>>;
+/** What few requests need. */
+type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots'>>;
 
-export { namedKeys } from './operation.js';
+const NO_REST: Rest = Object.freeze({});
+const CREATING: Rest = Object.freeze({ mayCreate: true });
 
 export class Request implements Asked {
   readonly operation: Operation;
@@ -40,16 +41,25 @@ export class Request implements Asked {
   readonly slots: string;
   #command: Command | undefined;
 
-  constructor(operation: Operation, scope: Scope, token: string, terms: Terms) {
+  /** What its kind does not need is 0, false or empty. */
+  constructor(
+    operation: Operation,
+    scope: Scope,
+    token: string,
+    ttlMs = 0,
+    withCounters = false,
+    amount = 0,
+    { mayCreate = false, watch, slots = '' }: Rest = NO_REST,
+  ) {
     this.operation = operation;
     this.scope = scope;
     this.token = token;
-    this.ttlMs = terms.ttlMs ?? 0;
-    this.amount = terms.amount ?? 0;
-    this.mayCreate = terms.mayCreate ?? false;
-    this.withCounters = terms.withCounters ?? false;
-    this.watch = terms.watch;
-    this.slots = terms.slots ?? '';
+    this.ttlMs = ttlMs;
+    this.withCounters = withCounters;
+    this.amount = amount;
+    this.mayCreate = mayCreate;
+    this.watch = watch;
+    this.slots = slots;
   }
 
   /** As it goes alone; built once for all masters. */
@@ -130,7 +140,7 @@ const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
 export function plainClaim(scope: Scope, token: string, ttlMs: number): Request {
-  return new Request(PLAIN_CLAIM, scope, token, { ttlMs });
+  return new Request(PLAIN_CLAIM, scope, token, ttlMs);
 }
 
 /** A claim by script: of several keys, with a fencing token, under a guard, or to learn at once what is in the way. */
@@ -144,13 +154,21 @@ export function scriptedClaim(
   const { isFenced, kind } = scope;
   const amount = isFenced ? floorUs : 0;
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
-  return new Request(operation, scope, token, { ttlMs, withCounters: isFenced, amount, watch });
+  return new Request(
+    operation,
+    scope,
+    token,
+    ttlMs,
+    isFenced,
+    amount,
+    watch === undefined ? NO_REST : { watch },
+  );
 }
 
 /** Has a fence accepted by a master that granted with a lower one. Leaves no vote: without one it does nothing. */
 export function acceptance(scope: Scope, token: string, ttlMs: number, fence: number): Request {
   const operation = scope.kind.name === 'mutex' ? ACCEPTING : RW_ACCEPTING;
-  return new Request(operation, scope, token, { ttlMs, withCounters: true, amount: fence });
+  return new Request(operation, scope, token, ttlMs, true, fence);
 }
 
 /**
@@ -160,13 +178,13 @@ export function acceptance(scope: Scope, token: string, ttlMs: number, fence: nu
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
   const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_MEMBER;
-  return new Request(operation, scope, token, { withCounters: seen > 0 && scope.isFenced, amount: seen });
+  return new Request(operation, scope, token, 0, seen > 0 && scope.isFenced, seen);
 }
 
 /** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
 export function release(scope: Scope, token: string, seen: number): Request {
   const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_MEMBER;
-  return new Request(operation, scope, token, { withCounters: seen > 0 && scope.isFenced, amount: seen });
+  return new Request(operation, scope, token, 0, seen > 0 && scope.isFenced, seen);
 }
 
 export interface ExtensionTerms {
@@ -181,12 +199,12 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
   const withCounters = fence > 0 && (kind.name === 'mutex' || kind.name === 'write');
-  return new Request(operation, scope, token, { ttlMs, mayCreate, withCounters, amount: fence });
+  return new Request(operation, scope, token, ttlMs, withCounters, fence, mayCreate ? CREATING : NO_REST);
 }
 
 /** Has a holder of permits hold exactly these at a master that gave others. Leaves no vote. @param slots  as `0,3` */
 export function settling(scope: Scope, token: string, slots: string): Request {
-  return new Request(SEM_SETTLING, scope, token, { slots });
+  return new Request(SEM_SETTLING, scope, token, 0, false, 0, { slots });
 }
 
 /** Looks at a lock that several may hold, and at the queue of its gate. */
@@ -238,16 +256,13 @@ export function lone(
     rest: () => undefined,
     ...manner,
   };
-  return new Request(operation, scope, token, {});
+  return new Request(operation, scope, token);
 }
 
 /** These keys, and nothing beside them. */
 function barely(keys: readonly string[]): Scope {
   return {
     keys,
-    counters: NONE,
-    queues: NONE,
-    turns: NONE,
     isFenced: false,
     marker: undefined,
     guardMs: NO_MARKER,

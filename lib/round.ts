@@ -17,8 +17,10 @@ import {
 } from './quorum.js';
 import type { Request } from './request.js';
 
-/** An answer to a request for a vote that came after its round was over. */
-export type OnLateVote = (node: Node, round: Round) => void;
+/** Told of votes that came in after their round was over. */
+export interface LateVotes {
+  onLateVote(node: Node, round: Round): void;
+}
 
 /** What a round has to know of the grant that came of it. */
 export interface Outgrowth {
@@ -62,11 +64,11 @@ export class Round implements Sink, Counts {
   grant: Outgrowth | undefined;
   hasFailed = false;
   readonly #nodes: readonly Node[];
-  readonly #onLateVote: OnLateVote;
+  readonly #late: LateVotes;
   /** How each master stands, by its index. */
   readonly #deliveries: Delivery[];
   /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
-  readonly #fences: number[] = [];
+  readonly #fences: number[];
   /** Which permits each master gave, by its index; empty where none were asked for. */
   readonly #slots: (string | undefined)[] = [];
   #settledOn: string | undefined;
@@ -79,13 +81,18 @@ export class Round implements Sink, Counts {
   #isAsking = false;
   #settle: (() => void) | undefined;
 
-  constructor(nodes: readonly Node[], request: Request, sentAtMs: number, onLateVote: OnLateVote) {
+  constructor(nodes: readonly Node[], request: Request, sentAtMs: number, late: LateVotes) {
     this.#nodes = nodes;
     this.request = request;
     this.sentAtMs = sentAtMs;
-    this.#onLateVote = onLateVote;
-    this.outcomes = new Array<undefined>(nodes.length).fill(undefined);
-    this.#deliveries = new Array<Delivery>(nodes.length).fill(Delivery.unsent);
+    this.#late = late;
+    this.outcomes = new Array<Outcome | undefined>(nodes.length);
+    this.#deliveries = new Array<Delivery>(nodes.length);
+    for (let i = 0; i < nodes.length; i++) {
+      this.outcomes[i] = undefined;
+      this.#deliveries[i] = Delivery.unsent;
+    }
+    this.#fences = request.isFenced ? new Array<number>(nodes.length) : [];
     this.pending = nodes.length;
   }
 
@@ -242,8 +249,8 @@ export class Round implements Sink, Counts {
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (this.request.isFenced) this.grant?.counted(outcome.fence);
-      this.#slots[node.index] = outcome.slots;
-      if (!isFollowed) this.#onLateVote(node, this);
+      if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
+      if (!isFollowed) this.#late.onLateVote(node, this);
       return;
     }
     this.#add(node, outcome ?? odd(reply));

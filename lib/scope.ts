@@ -1,6 +1,4 @@
 /** What requests are about: the keys of one claim or lease, and what all calls of an instance have in common. */
-import { counterKey, queueKey, turnKey } from './keys.js';
-
 /** The guard period that stands for: no marker is looked at. */
 export const NO_MARKER = -1;
 
@@ -26,11 +24,6 @@ export const WRITE: Kind = Object.freeze({ name: 'write' });
 /** What the requests of one claim, lease or undo are about. */
 export interface Scope {
   readonly keys: readonly string[];
-  /** The counters of those keys, in the same order; none without fencing. */
-  readonly counters: readonly string[];
-  /** The queues of those keys, and whose turn it is, in the same order. */
-  readonly queues: readonly string[];
-  readonly turns: readonly string[];
   readonly isFenced: boolean;
   /** The master's marker; undefined where it is not looked at. */
   readonly marker: string | undefined;
@@ -50,9 +43,7 @@ export interface Setting {
   readonly kind: Kind;
 }
 
-const NONE: readonly string[] = Object.freeze([]);
-
-/** Small, since each held lease has one: what stands beside its keys is named anew when it is needed. */
+/** Small, since each held lease has one. What stands beside its keys is named where it is asked for. */
 export class SettledScope implements Scope {
   readonly keys: readonly string[];
   /** Another one only where a writer becomes a reader. */
@@ -65,18 +56,6 @@ export class SettledScope implements Scope {
 
   get isFenced(): boolean {
     return this.setting.isFenced;
-  }
-
-  get counters(): readonly string[] {
-    return this.setting.isFenced ? this.keys.map(counterKey) : NONE;
-  }
-
-  get queues(): readonly string[] {
-    return this.keys.map(queueKey);
-  }
-
-  get turns(): readonly string[] {
-    return this.keys.map(turnKey);
   }
 
   get marker(): string | undefined {

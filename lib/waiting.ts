@@ -35,11 +35,11 @@ export class Waiting<Sink extends { readonly isWanted: boolean }> {
     return true;
   }
 
-  /** Takes from the front, as long as there is room, and appends to `ready` what is still wanted. */
-  moveTo(ready: Entry<Sink>[], hasRoom: (more: number) => boolean): void {
+  /** Takes from the front until so many are ready, and appends to `ready` what is still wanted. */
+  moveTo(ready: Entry<Sink>[], most: number): void {
     let taken = 0;
     for (const entry of this.#entries) {
-      if (!hasRoom(ready.length)) break;
+      if (ready.length >= most) break;
       taken++;
       if (entry.sink.isWanted) ready.push(entry);
     }

@@ -29,13 +29,18 @@ export class Window {
     this.#clock = clock;
   }
 
-  /** @param more  requests that are about to be sent */
-  hasRoom(more: number): boolean {
-    const unanswered = this.unanswered + more;
-    if (unanswered < SILENT_WINDOW) return true; // the usual case reads no clock
+  /** How many of so many requests may be sent now. */
+  roomFor(wanted: number): number {
+    const least = SILENT_WINDOW - this.unanswered;
+    if (wanted <= least) return wanted; // the usual case reads no clock
     this.#noticeSilence();
-    if (unanswered < WINDOW && !this.isSilent) return true;
-    if (this.#abandoned === 0 || more > 0) return false;
+    const room = this.isSilent ? least : WINDOW - this.unanswered;
+    if (room > 0) return Math.min(wanted, room);
+    return wanted > 0 && this.#mayProbe() ? 1 : 0;
+  }
+
+  #mayProbe(): boolean {
+    if (this.#abandoned === 0) return false;
     const nowMs = this.#clock.earliest();
     if (nowMs - this.#probedAtMs < PROBE_EVERY_MS) return false;
     this.#probedAtMs = nowMs;

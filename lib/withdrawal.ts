@@ -19,7 +19,7 @@ export interface WithdrawalOptions {
 export class Withdrawal implements Sink {
   readonly isWanted = true;
   /** What stands in the way of the next claim, by the master's index; only an undo looks. */
-  readonly outcomes: (Outcome | undefined)[] = [];
+  readonly outcomes: (Outcome | undefined)[];
   readonly #request: Request;
   readonly #targets: readonly Node[];
   readonly #rounds: readonly Withdrawn[];
@@ -37,6 +37,7 @@ export class Withdrawal implements Sink {
     options: WithdrawalOptions,
   ) {
     this.#request = request;
+    this.outcomes = new Array<Outcome | undefined>(targets.length);
     this.#targets = targets;
     this.#rounds = rounds;
     this.#options = options;

@@ -81,6 +81,7 @@ const LEVELS = [
     'place',
     'stay',
     'fair-wait',
+    'undoing',
     'wish',
     'turnstile',
     'entrance',

@@ -15,7 +15,7 @@ import {
   undo,
 } from '../lib/request.js';
 import { queueing } from '../lib/queue-request.js';
-import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
+import { counterKey, pushChannel, queueKey, turnKey } from '../lib/keys.js';
 import { RESERVE_MS } from '../lib/lua-queue.js';
 import type { Scope } from '../lib/scope.js';
 import { ENTRY } from '../lib/scripts.js';
@@ -29,7 +29,7 @@ const BATCHES = 12;
 const LOCKS = ['a', 'b', 'c', 'd'];
 const MARKER = 'm';
 const ALL = [
-  ...[...LOCKS, ...LOCKS.map((key) => `f${key}`)],
+  ...[...LOCKS, ...LOCKS.map(counterKey)],
   ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), MARKER],
 ];
 /** A turn that is data counts as none where many are released at once, and is not deleted. */
@@ -220,7 +220,6 @@ describe('batch: on a real server', () => {
 function guardedScope(key: string): Scope {
   return {
     ...plainScope(key),
-    counters: [`f${key}`],
     isFenced: true,
     marker: MARKER,
     guardMs: GUARD_MS,
@@ -235,8 +234,7 @@ function drawRequest(draw: Draw, guardMs: number): Request {
   const first = draw.below(LOCKS.length);
   const keys = draw.below(3) === 0 ? [...new Set([draw.pick(LOCKS), draw.pick(LOCKS)])] : [draw.pick(LOCKS)];
   const isFenced = draw.below(3) > 0;
-  const counters = isFenced ? keys.map((key) => `f${key}`) : [];
-  const scope: Scope = { ...under(guardMs, ...keys), counters, isFenced };
+  const scope: Scope = { ...under(guardMs, ...keys), isFenced };
   const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
   const amount = 1 + draw.below(9) + (draw.below(2) === 0 ? 0 : 4e15);

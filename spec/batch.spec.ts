@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../lib/batch.js';
+import { counterKey } from '../lib/keys.js';
 import {
   acceptance,
   extension,
@@ -20,8 +21,7 @@ import { plainScope } from './support/commands.js';
 const MARKER = 'quorate:guard';
 
 function fenced(guardMs: number, ...keys: readonly string[]): Scope {
-  const counters = keys.map((key) => `f:${key}`);
-  return { ...plainScope(...keys), counters, isFenced: true, marker: MARKER, guardMs };
+  return { ...plainScope(...keys), isFenced: true, marker: MARKER, guardMs };
 }
 
 function batchOf(...requests: readonly Request[]): Batch {
@@ -94,7 +94,7 @@ describe('batch: many requests in one call', () => {
     );
     expect(command.args.slice(1, 9)).to.deep.equal([
       ...['6', 'b', 'quorate:queue:{b}', 'quorate:turn:{b}'],
-      ...['a', 'f:a', MARKER, '7000'],
+      ...['a', counterKey('a'), MARKER, '7000'],
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** What is sent to wait for a lock, and how its replies are read. */
 import { expect } from 'chai';
-import { queueKey, turnKey } from '../lib/keys.js';
+import { counterKey, queueKey, turnKey } from '../lib/keys.js';
+import { namedKeys } from '../lib/operation.js';
 import { readPlace } from '../lib/replies.js';
 import { queueing, yielding } from '../lib/queue-request.js';
 import { inspection, plainClaim, release, scriptedClaim, undo } from '../lib/request.js';
@@ -28,11 +29,14 @@ const refused = (remainingMs: number | undefined, more: object = {}): object => 
 });
 
 describe('requests for a place in the queue', () => {
-  it('a scope names queues and turns of its keys, with fencing and without', () => {
+  it('what gives votes back names queues and turns of all its keys, and then their counters', () => {
+    const keys = ['a', '{x}b'];
     for (const isFenced of [true, false]) {
-      const scope = new SettledScope(['a', '{x}b'], { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
-      expect(scope.queues).to.deep.equal(['a', '{x}b'].map(queueKey));
-      expect(scope.turns).to.deep.equal(['a', '{x}b'].map(turnKey));
+      const scope = new SettledScope(keys, { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
+      const counters = isFenced ? keys.map(counterKey) : [];
+      const beside = [...keys.map(queueKey), ...keys.map(turnKey), ...counters];
+      expect(namedKeys(undo(scope, ANN, 7))).to.deep.equal([...keys, ...beside]);
+      expect(namedKeys(undo(scope, ANN, 7), ['before'])).to.deep.equal(['before', ...keys, ...beside]);
     }
   });
 

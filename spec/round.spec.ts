@@ -13,12 +13,9 @@ describe('round: what is unanswered', () => {
       const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
       for (const master of masters) master.knowsScripts = knowsScripts;
       const nodes = masters.map((master, i) => new Node(master, i, time));
-      const round = new Round(
-        nodes,
-        scriptedClaim(plainScope('a', 'b'), 'token', 1_000, 0),
-        time.now(),
-        () => undefined,
-      );
+      const round = new Round(nodes, scriptedClaim(plainScope('a', 'b'), 'token', 1_000, 0), time.now(), {
+        onLateVote: () => undefined,
+      });
       const asked = round.ask(nodes);
       expect(round.isAnswered).to.equal(false);
       await asked;

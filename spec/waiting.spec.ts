@@ -24,9 +24,9 @@ describe('waiting: requests that were not sent yet', () => {
   it('are taken in their order, as far as there is room, behind those that are ready', () => {
     const { waiting, all } = ground('abcde');
     const ready: Entry<Waiter>[] = [];
-    waiting.moveTo(ready, (more) => more < 2);
+    waiting.moveTo(ready, 2);
     expect([namesOf(ready), waiting.size]).to.deep.equal(['ab', 3]);
-    waiting.moveTo(ready, (more) => more < 3);
+    waiting.moveTo(ready, 3);
     expect([namesOf(ready), all(), waiting.size]).to.deep.equal(['abc', 'de', 0]);
   });
 
@@ -34,7 +34,7 @@ describe('waiting: requests that were not sent yet', () => {
     const { waiting, waiters, all } = ground('abcd');
     for (const waiter of waiters.slice(0, 2)) waiter.isWanted = false;
     const ready: Entry<Waiter>[] = [];
-    waiting.moveTo(ready, (more) => more < 1);
+    waiting.moveTo(ready, 1);
     expect([namesOf(ready), all()]).to.deep.equal(['c', 'd']);
   });
 

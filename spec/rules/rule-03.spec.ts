@@ -43,7 +43,9 @@ async function follow(answers: readonly Answer[], order: readonly number[]): Pro
     master.manner = 'lose-request';
     return new Node(master, i, time);
   });
-  const round = new Round(nodes, plainClaim(plainScope('r'), 't', 1_000), time.now(), () => undefined);
+  const round = new Round(nodes, plainClaim(plainScope('r'), 't', 1_000), time.now(), {
+    onLateVote: () => undefined,
+  });
   let isSettled = false;
   void round.ask(nodes).then(() => (isSettled = true));
   const seen: Answer[] = [];

@@ -50,7 +50,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { favoured: ['partition', 'slow link'] },
     patches: [
       {
-        file: 'lib/acquisition.ts',
+        file: 'lib/undoing.ts',
         find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind !== 'unknown'",
       },
@@ -63,7 +63,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { favoured: ['partition', 'slow link'] },
     patches: [
       {
-        file: 'lib/acquisition.ts',
+        file: 'lib/undoing.ts',
         find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
         replace: "(node) => round.outcomes[node.index]?.kind === 'granted'",
       },
@@ -401,12 +401,12 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/acquisition.ts',
-        find: 'return new Promise((resolve) => {',
+        find: 'const conclude = (isFull = true): void => {',
         replace: `if (this.#wait !== undefined) {
       for (const node of nodes) round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       round.fence = 0;
     }
-    return new Promise((resolve) => {`,
+    const conclude = (isFull = true): void => {`,
       },
     ],
   },
@@ -463,14 +463,14 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/acquisition.ts',
-        find: 'return new Promise((resolve) => {',
+        find: 'const conclude = (isFull = true): void => {',
         replace: `for (const claim of this.#wait?.claims ?? []) {
       for (const node of nodes) {
         if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       }
       round.fence = 0;
     }
-    return new Promise((resolve) => {`,
+    const conclude = (isFull = true): void => {`,
       },
     ],
   },

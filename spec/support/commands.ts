@@ -12,7 +12,6 @@ import {
   VOUCH,
   YIELD,
 } from '../../lib/scripts.js';
-import { queueKey, turnKey } from '../../lib/keys.js';
 import { MUTEX, NO_MARKER, type Scope } from '../../lib/scope.js';
 import { entriesOf, isBatch } from '../../lib/testing/entries.js';
 import { scriptOf } from '../../lib/testing/twins.js';
@@ -51,9 +50,6 @@ const KINDS: Readonly<Record<string, CommandKind>> = {
 export function plainScope(...keys: readonly string[]): Scope {
   return {
     keys,
-    counters: [],
-    queues: keys.map(queueKey),
-    turns: keys.map(turnKey),
     isFenced: false,
     kind: MUTEX,
     marker: undefined,
