@@ -10,9 +10,9 @@ import { toInteger, YES } from './replies.js';
 import { BATCH, ENTRY } from './scripts.js';
 import { type Command, scriptDigest } from './transport.js';
 
-/** A master does nothing else while it runs a script: so many entries take it no more than about a millisecond. */
+/** A master does nothing else while it runs a script: so many entries take it about a millisecond. */
 export const MAX_ENTRIES = 128;
-/** So many, where all are extensions that touch one key each: they cost it half as much. */
+/** So many, where all are extensions that touch one key each: a millisecond and a half. */
 export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
 /** Of the keys of all entries, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;

@@ -99,6 +99,13 @@ export const CONTENDERS = {
     about: 'the floor of all ratios: the same commands, returns at the quorum, checks nothing',
     load: () => import('./floor-quorum.js'),
   },
+  'floor-fenced': {
+    ...floor,
+    isQuick: false,
+    label: 'plain ioredis, fenced',
+    about: 'the same with a script that counts each grant: the least that a fenced lock sends',
+    load: () => import('./floor-fenced.js'),
+  },
   'floor-all': {
     ...floor,
     isQuick: false,
