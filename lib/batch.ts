@@ -12,7 +12,7 @@ import { type Command, scriptDigest } from './transport.js';
 
 /** A master does nothing else while it runs a script: so many entries take it about a millisecond. */
 export const MAX_ENTRIES = 128;
-/** So many, where all are extensions that touch one key each: a millisecond and a half. */
+/** So many, where all are extensions that touch one key each: a millisecond or two. */
 export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
 /** Of the keys of all entries, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
