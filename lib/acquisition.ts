@@ -170,6 +170,7 @@ export class Acquisition implements LateVotes {
     return undefined;
   }
 
+  /** Asks all masters at once. */
   #claimNow(request: Request, sentAtMs: number): Promise<Grant | undefined> {
     return new Promise((resolve) => this.#claim(request, sentAtMs, undefined, resolve));
   }
@@ -331,6 +332,7 @@ export class Acquisition implements LateVotes {
     return scriptedClaim(scope, token, ttlMs, floorUs, watch);
   }
 
+  /** Made when there is something to note: most acquisitions meet nobody. */
   get #met(): Others {
     return (this.#others ??= new Others(this.#ground, this.#wish));
   }

@@ -22,9 +22,13 @@ import type { Command } from './transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
+/** What stands in most requests; 0 or false where its kind does not need it. All the same shape: many are made. */
+type Terms = Pick<Asked, 'ttlMs' | 'withCounters' | 'amount'>;
+
 /** What few requests need. */
 type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots'>>;
 
+const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
 const NO_REST: Rest = Object.freeze({});
 const CREATING: Rest = Object.freeze({ mayCreate: true });
 
@@ -41,14 +45,11 @@ export class Request implements Asked {
   readonly slots: string;
   #command: Command | undefined;
 
-  /** What its kind does not need is 0, false or empty. */
   constructor(
     operation: Operation,
     scope: Scope,
     token: string,
-    ttlMs = 0,
-    withCounters = false,
-    amount = 0,
+    { ttlMs, withCounters, amount }: Terms,
     { mayCreate = false, watch, slots = '' }: Rest = NO_REST,
   ) {
     this.operation = operation;
@@ -140,7 +141,7 @@ const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
 export function plainClaim(scope: Scope, token: string, ttlMs: number): Request {
-  return new Request(PLAIN_CLAIM, scope, token, ttlMs);
+  return new Request(PLAIN_CLAIM, scope, token, { ttlMs, withCounters: false, amount: 0 });
 }
 
 /** A claim by script: of several keys, with a fencing token, under a guard, or to learn at once what is in the way. */
@@ -154,21 +155,14 @@ export function scriptedClaim(
   const { isFenced, kind } = scope;
   const amount = isFenced ? floorUs : 0;
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
-  return new Request(
-    operation,
-    scope,
-    token,
-    ttlMs,
-    isFenced,
-    amount,
-    watch === undefined ? NO_REST : { watch },
-  );
+  const terms = { ttlMs, withCounters: isFenced, amount };
+  return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
 }
 
 /** Has a fence accepted by a master that granted with a lower one. Leaves no vote: without one it does nothing. */
 export function acceptance(scope: Scope, token: string, ttlMs: number, fence: number): Request {
   const operation = scope.kind.name === 'mutex' ? ACCEPTING : RW_ACCEPTING;
-  return new Request(operation, scope, token, ttlMs, true, fence);
+  return new Request(operation, scope, token, { ttlMs, withCounters: true, amount: fence });
 }
 
 /**
@@ -178,13 +172,17 @@ export function acceptance(scope: Scope, token: string, ttlMs: number, fence: nu
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
   const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_MEMBER;
-  return new Request(operation, scope, token, 0, seen > 0 && scope.isFenced, seen);
+  return new Request(operation, scope, token, withdrawing(scope, seen));
 }
 
 /** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
 export function release(scope: Scope, token: string, seen: number): Request {
   const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_MEMBER;
-  return new Request(operation, scope, token, 0, seen > 0 && scope.isFenced, seen);
+  return new Request(operation, scope, token, withdrawing(scope, seen));
+}
+
+function withdrawing(scope: Scope, seen: number): Terms {
+  return { ttlMs: 0, withCounters: seen > 0 && scope.isFenced, amount: seen };
 }
 
 export interface ExtensionTerms {
@@ -199,12 +197,13 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
   const withCounters = fence > 0 && (kind.name === 'mutex' || kind.name === 'write');
-  return new Request(operation, scope, token, ttlMs, withCounters, fence, mayCreate ? CREATING : NO_REST);
+  const terms = { ttlMs, withCounters, amount: fence };
+  return new Request(operation, scope, token, terms, mayCreate ? CREATING : NO_REST);
 }
 
 /** Has a holder of permits hold exactly these at a master that gave others. Leaves no vote. @param slots  as `0,3` */
 export function settling(scope: Scope, token: string, slots: string): Request {
-  return new Request(SEM_SETTLING, scope, token, 0, false, 0, { slots });
+  return new Request(SEM_SETTLING, scope, token, NO_TERMS, { slots });
 }
 
 /** Looks at a lock that several may hold, and at the queue of its gate. */
@@ -256,7 +255,7 @@ export function lone(
     rest: () => undefined,
     ...manner,
   };
-  return new Request(operation, scope, token);
+  return new Request(operation, scope, token, NO_TERMS);
 }
 
 /** These keys, and nothing beside them. */

@@ -1,4 +1,5 @@
 /** What requests are about: the keys of one claim or lease, and what all calls of an instance have in common. */
+
 /** The guard period that stands for: no marker is looked at. */
 export const NO_MARKER = -1;
 
