@@ -128,15 +128,15 @@ export class Coordinator {
     else due.push(one);
   }
 
-  /** Renewals that are asked for while `fire` runs go together. */
-  renewTogether(fire: () => void): void {
+  /** Renewals that are asked for while `fire` runs go together. @param onAnswered  a quorum has answered all of them */
+  renewTogether(fire: () => void, onAnswered: () => void): void {
     const due: Renewing[] = [];
     this.#due = due;
     try {
       fire();
     } finally {
       this.#due = undefined;
-      renewTogether(this.#renewalGround, due);
+      renewTogether(this.#renewalGround, due, onAnswered);
     }
   }
 

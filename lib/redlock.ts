@@ -114,7 +114,7 @@ export class Redlock {
       nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
     });
     this.#leaseGround = {
-      wheel: new Wheel(clock, timers, (fire) => this.#coordinator.renewTogether(fire)),
+      wheel: new Wheel(clock, timers, (fire, onDone) => this.#coordinator.renewTogether(fire, onDone)),
       coordinator: this.#coordinator,
       clock,
       timers,

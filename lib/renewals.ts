@@ -77,13 +77,18 @@ export class Renewing implements Withdrawn {
   }
 }
 
-/** Renews those that are due in one turn, in as few calls as they fit in. */
-export function renewTogether(ground: RenewalGround, due: readonly Renewing[]): void {
+/**
+ * Renews those that are due in one turn, in as few calls as they fit in.
+ *
+ * @param onAnswered  called as soon as the last of the calls has what it needs: masters answer in order, so the others have
+ *   it as well. Not called where some have to be renewed by themselves.
+ */
+export function renewTogether(ground: RenewalGround, due: readonly Renewing[], onAnswered: () => void): void {
   let batch = new Batch();
   let members: Renewing[] = [];
-  const send = (): void => {
+  const send = (onSure?: () => void): void => {
     if (members.length < MANY) members.forEach(ground.onUnsure);
-    else new Renewal(ground, batch, members).send();
+    else new Renewal(ground, batch, members, onSure).send();
   };
   for (const one of due) {
     if (!one.grant.isHeld) {
@@ -98,7 +103,7 @@ export function renewTogether(ground: RenewalGround, due: readonly Renewing[]): 
     }
     members.push(one);
   }
-  send();
+  send(onAnswered);
 }
 
 /** As many as go in one call. */
@@ -116,11 +121,19 @@ class Renewal implements Sink {
   #sentAtMs = 0;
   #timer: Timer | undefined;
   #isOver = false;
+  readonly #onSure: (() => void) | undefined;
 
-  constructor(ground: RenewalGround, batch: Batch, members: readonly Renewing[]) {
+  /** @param onSure  called when a quorum has extended all of them */
+  constructor(
+    ground: RenewalGround,
+    batch: Batch,
+    members: readonly Renewing[],
+    onSure: (() => void) | undefined,
+  ) {
     this.#ground = ground;
     this.#batch = batch;
     this.#members = members;
+    this.#onSure = onSure;
   }
 
   send(): void {
@@ -190,7 +203,9 @@ class Renewal implements Sink {
   #proceed(): void {
     this.#awaited--;
     if (this.#isOver) return;
-    if (this.#awaited === 0 || this.#members.every((member) => this.#isSure(member))) this.#conclude();
+    const isSure = this.#members.every((member) => this.#isSure(member));
+    if (isSure || this.#awaited === 0) this.#conclude();
+    if (isSure) this.#onSure?.();
   }
 
   #isSure({ granted }: Renewing): boolean {

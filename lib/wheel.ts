@@ -9,11 +9,17 @@ import type { Clock, Timer, Timers } from './clock.js';
 const FEW = 8;
 /** More than so many in one slot would be too long about it: the next ones fire earlier. */
 const FULL = 2_048;
-/** More than so many in one turn would hold the event loop up: where there is the time, the next ones follow so much later. */
+/**
+ * More than so many in one turn would hold the event loop up. Where there is the time, the next ones follow as soon as what
+ * those sent is done, while caches are warm and a master is not given more than it takes; so much later at the latest.
+ */
 const CHUNK = 256;
 const PACE_MS = 8;
 /** A slot that is as wide as this has the time: its last chunk is late by half of it at most. */
 const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
+
+/** Runs `fire`, and has what several ask for meanwhile done together; calls back when that is done, if it can tell. */
+export type Together = (fire: () => void, onDone: () => void) => void;
 
 /** What is in the wheel at most once at a time. */
 export class Due {
@@ -41,6 +47,8 @@ class Slot {
   timer: Timer | undefined;
   first: Due | undefined;
   count = 0;
+  /** In so many turns some of them have fired. */
+  turns = 0;
 
   constructor(atMs: number, isPaced: boolean) {
     this.atMs = atMs;
@@ -72,11 +80,10 @@ export class Wheel {
   /** By their instants; those that are paced, and the others. */
   readonly #paced = new Map<number, Slot>();
   readonly #prompt = new Map<number, Slot>();
-  readonly #together: (fire: () => void) => void;
+  readonly #together: Together;
   #size = 0;
 
-  /** @param together  has what several ask for that fire in one turn done together */
-  constructor(clock: Clock, timers: Timers, together = (fire: () => void): void => fire()) {
+  constructor(clock: Clock, timers: Timers, together: Together = (fire) => fire()) {
     this.#clock = clock;
     this.#timers = timers;
     this.#together = together;
@@ -144,9 +151,15 @@ export class Wheel {
   #fire(slot: Slot): void {
     this.#forget(slot);
     slot.timer = undefined;
+    const turn = ++slot.turns;
     const count = slot.isPaced ? Math.min(slot.count, CHUNK) : slot.count;
+    const goOn = (): void => {
+      if (slot.turns !== turn || slot.timer === undefined) return; // it has gone on, is about to, or nothing is left
+      slot.timer.cancel();
+      this.#fire(slot);
+    };
     if (count === 1) this.#run(slot, count);
-    else this.#together(() => this.#run(slot, count));
+    else this.#together(() => this.#run(slot, count), goOn);
     if (slot.count > 0) slot.timer = this.#timers.background(PACE_MS, () => this.#fire(slot));
   }
 

@@ -58,10 +58,11 @@ const holdAll = (masters: readonly FakeMaster[], leases: readonly Lease[]): bool
     leases.every(({ resources: [name = ''], token }) => master.value(name) === token),
   );
 
-/** Until a call of many is on its way to each of these. */
-async function untilAsked(time: FakeTime, masters: readonly FakeMaster[]): Promise<void> {
+/** Until a call of many is on its way to each of these. @returns when that is */
+async function untilAsked(time: FakeTime, masters: readonly FakeMaster[]): Promise<number> {
   await time.advance(EARLIEST_MS);
   while (masters.some((master) => extensions(master) < 100)) await time.advance(1);
+  return time.now();
 }
 
 describe('renewals of many leases', () => {
@@ -78,6 +79,28 @@ describe('renewals of many leases', () => {
       expect(statuses(leases)).to.deep.equal(['held']);
       expect(holdAll(masters, leases)).to.equal(true);
       for (const own of calls) expect(own.every(isBatch)).to.equal(true);
+    });
+
+    it(`N=${nodes}: a call follows as soon as a quorum has answered the one before, or after 8 ms`, async () => {
+      for (const [answering, apartMs] of [
+        [nodes, 2],
+        [quorumOf(nodes), 2],
+        [quorumOf(nodes) - 1, 8],
+      ] as const) {
+        const { masters, time } = await keep(nodes);
+        for (const [i, master] of masters.entries()) {
+          if (i < answering) master.latencyMs = 2;
+          else master.manner = 'freeze';
+        }
+        const fromMs = await untilAsked(time, masters);
+        const asked = [];
+        for (const inMs of [0, apartMs - 1, apartMs, 2 * apartMs - 1, 2 * apartMs]) {
+          await time.advance(fromMs + inMs - time.now());
+          asked.push(masters.map(extensions));
+        }
+        const each = [256, 256, 512, 512, 592]; // and the first eight at their own instant
+        expect(asked).to.deep.equal(each.map((count) => masters.map(() => count)));
+      }
     });
 
     it(`N=${nodes}: none before its time, none after it`, async () => {
@@ -340,6 +363,8 @@ describe('renewals: one call', () => {
     /** How each of them ended. */
     readonly ends: string[];
     send(): void;
+    /** How often it was told that a quorum has extended them all. */
+    answered(): number;
   }
 
   /** Four leases, held by three masters. */
@@ -367,7 +392,17 @@ describe('renewals: one call', () => {
       onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
       onUnsure: (one) => void (ends[due.indexOf(one)] = 'unsure'),
     };
-    return { time, masters, nodes, grants, owed, ends, send: () => renewTogether(ground, due) };
+    let answered = 0;
+    return {
+      time,
+      masters,
+      nodes,
+      grants,
+      owed,
+      ends,
+      send: () => renewTogether(ground, due, () => void answered++),
+      answered: () => answered,
+    };
   }
 
   it('is followed by what takes a lease back, once on each connection, while it is unanswered', async () => {
@@ -384,6 +419,28 @@ describe('renewals: one call', () => {
     expect(nodes.map((node) => sent?.follow(node))).to.deep.equal([false, false, false]);
     const other = grants[1]?.open[0];
     expect(nodes.map((node) => other?.owes(node))).to.deep.equal([true, true, false]);
+  });
+
+  it('tells once that a quorum has extended all of them', async () => {
+    const { answered, ends, masters, send, time } = scene();
+    const [slow] = masters;
+    if (slow !== undefined) slow.manner = 'freeze';
+    send();
+    expect(answered()).to.equal(0);
+    await settle();
+    expect([...new Set(ends)]).to.deep.equal([`extended from ${time.now()}`]);
+    expect(answered()).to.equal(1);
+    slow?.thaw();
+    await settle();
+    expect(answered()).to.equal(1);
+  });
+
+  it('does not tell that where one of them has to go by itself', async () => {
+    const { answered, ends, masters, send } = scene();
+    for (const master of masters.slice(1)) master.set('a', 'somebody', 1_000);
+    send();
+    await settle();
+    expect([ends[0], answered()]).to.deep.equal(['unsure', 0]);
   });
 
   it('is open for its leases until all masters have answered, and no longer', async () => {

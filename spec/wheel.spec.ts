@@ -75,6 +75,48 @@ describe('wheel: timers that may be a little early, together', () => {
     expect(fired.length).to.equal(sofar);
   });
 
+  describe('where there is the time, and it is told when what fired together is done', () => {
+    /** 1,000 at the same instant; `onDone` gets what is to be called. @returns when how many fired, in ms after the first */
+    async function chunks(onDone: (time: FakeTime, done: () => void) => void): Promise<readonly string[]> {
+      const time = new FakeTime();
+      const turns = new Map<number, number>();
+      const startMs = time.now();
+      const wheel = new Wheel(time, time, (fire, done) => {
+        fire();
+        onDone(time, done);
+      });
+      for (let i = 0; i < 8; i++) wheel.add(new Due(() => undefined), startMs + 90_000, 0); // a few more are many
+      for (let i = 0; i < 1_000; i++) {
+        const due = new Due(() => turns.set(time.now(), (turns.get(time.now()) ?? 0) + 1));
+        wheel.add(due, startMs + 9_000, 500);
+      }
+      await time.advance(10_000);
+      expect([wheel.size, time.pending]).to.deep.equal([8, 1]);
+      const [firstMs = 0] = turns.keys();
+      return [...turns].map(([atMs, count]) => `${atMs - firstMs}: ${count}`);
+    }
+
+    it('the next ones follow at once', async () => {
+      const fired = await chunks((time, done) => void time.wait(3, done));
+      expect(fired).to.deep.equal(['0: 256', '3: 256', '6: 256', '9: 232']);
+    });
+
+    it('it is told once for each; told again, nothing follows sooner', async () => {
+      const fired = await chunks((time, done) => [3, 4, 5, 7, 50].map((ms) => time.wait(ms, done)));
+      expect(fired).to.deep.equal(['0: 256', '3: 256', '6: 256', '9: 232']);
+    });
+
+    it('they wait no longer than they would otherwise', async () => {
+      const fired = await chunks((time, done) => void time.wait(9, done));
+      expect(fired).to.deep.equal(['0: 256', '8: 256', '16: 256', '24: 232']);
+    });
+
+    it('what is told in the same turn changes nothing: one turn would do all of them', async () => {
+      const fired = await chunks((_, done) => done());
+      expect(fired).to.deep.equal(['0: 256', '8: 256', '16: 256', '24: 232']);
+    });
+  });
+
   it('those that fire in one turn fire together; one by itself does not', async () => {
     const time = new FakeTime();
     const said: string[] = [];
