@@ -11,25 +11,27 @@
  * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
  * master that it was sent to before the next one starts.
  */
+import { Candidate, PATIENCE } from './admission.js';
 import { Agreement } from './agreement.js';
 import type { Cancellation } from './cancellation.js';
 import type { Timer } from './clock.js';
-import type { RedlockError } from './errors.js';
-import { type CallContext, cancelledError, failureOf, isHopeless, roundError } from './failure.js';
+import { isPlain, scriptedClaimOf } from './claiming.js';
+import { type CallContext, cancelledError, isHopeless } from './failure.js';
 import { type Entrance, entranceFor } from './entrance.js';
 import { FairWait } from './fair-wait.js';
 import { Grant } from './grant.js';
+import { askHomeFirst } from './home.js';
 import type { Node } from './node.js';
-import { countOutcomes, quorumOf, verdict } from './quorum.js';
-import { plainClaim, type Request, scriptedClaim } from './request.js';
-import { Others } from './others.js';
+import { quorumOf } from './quorum.js';
+import { plainClaim, type Request } from './request.js';
+import { canQueue, Others, shallQueue } from './others.js';
 import { Retry } from './retry.js';
 import { type LateVotes, Round } from './round.js';
-import { NO_MARKER, withSlots } from './scope.js';
+import { withSlots } from './scope.js';
 import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
 import { Turnstile } from './turnstile.js';
-import { revise, undoingOf } from './undoing.js';
+import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from './validity.js';
 import { Withdrawal } from './withdrawal.js';
 import type { Ground, Wish } from './wish.js';
@@ -53,7 +55,9 @@ export class Acquisition implements LateVotes {
   /** How it waits for a lock that several may hold. */
   readonly #entrance: Entrance;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Round | Withdrawal | FairWait | Turnstile | undefined;
+  #awaited: Candidate | Round | Withdrawal | FairWait | Turnstile | undefined;
+  /** The attempt under way takes up room among those of the instance. */
+  #isInside = false;
 
   constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
     this.#ground = ground;
@@ -93,10 +97,10 @@ export class Acquisition implements LateVotes {
         if (grant !== undefined) return grant;
         this.#throwIfCancelled();
         const last = this.#isUnasked ? undefined : this.#others?.lastFull;
-        if (last !== undefined && isHopeless(last.failure, last)) throw this.#error();
+        if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (this.#isUnasked) this.#retry.begin('last');
         else if (this.#entrance.isInLine || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
-        else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#error();
+        else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
         isInLine = this.#shallQueue();
         attempt = isInLine ? this.#attemptInTurn() : new Promise((resolve) => this.#attempt(resolve));
@@ -106,15 +110,36 @@ export class Acquisition implements LateVotes {
     }
   }
 
-  /** Asks for votes without standing in line. */
+  /** Asks for votes without standing in line, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
-    const { clock, random } = this.#ground;
+    const { admission, clock } = this.#ground;
     this.#wait = undefined;
     this.#isUnasked = false;
-    const sentAtMs = this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest();
+    if (!admission.admits()) return this.#waitForRoom(onEnd);
+    this.#attemptNow(this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest(), onEnd);
+  }
+
+  /** Up to the end of the wait. An attempt that is the only one goes on for longer, while others get their answers. */
+  #waitForRoom(onEnd: OnAttemptEnd): void {
+    const { admission, clock, timers } = this.#ground;
+    const { nodeTimeoutMs, waitMs } = this.#wish;
+    const wait =
+      waitMs === 0 ? { waitMs: nodeTimeoutMs, times: PATIENCE } : { waitMs: this.#retry.leftMs, times: 1 };
+    this.#awaited = new Candidate(admission, { timers, ...wait }, (isLetIn) => {
+      this.#finish();
+      if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
+      this.#met.notAsked();
+      this.#retry.isLast = true;
+      onEnd(Promise.resolve(undefined));
+    });
+    this.#cancellation.onCancel = this.#endWait;
+  }
+
+  #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
+    this.#isInside = true;
     // not where masters watch for it: one alone keeps nobody out
     const home = this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others?.home;
-    this.#claim(this.#request(random.token(), sentAtMs), sentAtMs, home, onEnd);
+    this.#claim(this.#request(this.#ground.random.token(), sentAtMs), sentAtMs, home, onEnd);
   }
 
   #attemptInTurn(): Promise<Grant | undefined> {
@@ -188,15 +213,15 @@ export class Acquisition implements LateVotes {
       onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
     };
     if (home === undefined) round.askThen(nodes, conclude);
-    else void this.#askHomeFirst(round, home).then(conclude);
+    else void askHomeFirst(nodes, round, home).then(conclude);
   }
 
   #drawTicket(): number {
     return (this.#ticket ||= this.#ground.subscriptions.ticket());
   }
 
-  #finish(timer: Timer): void {
-    timer.cancel();
+  #finish(timer?: Timer): void {
+    timer?.cancel();
     this.#awaited = undefined;
     this.#cancellation.onCancel = undefined;
   }
@@ -206,7 +231,7 @@ export class Acquisition implements LateVotes {
     const awaited = this.#awaited;
     this.#awaited = undefined;
     if (awaited === undefined) return;
-    if (awaited instanceof Withdrawal) awaited.end();
+    if (awaited instanceof Withdrawal || awaited instanceof Candidate) awaited.end();
     else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
     else if (this.#cancellation.cancelled !== undefined)
       awaited.end(new Error('the caller stopped waiting'), false);
@@ -217,17 +242,6 @@ export class Acquisition implements LateVotes {
   onLateVote(node: Node, round: Round): void {
     if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
     else settleRest([node], round, this.#wish.scope);
-  }
-
-  /** Asks the others only if the home master grants. @returns whether all were asked */
-  async #askHomeFirst(round: Round, home: Node): Promise<boolean> {
-    await round.ask([home]);
-    if (round.outcomes[home.index]?.kind === 'granted') {
-      await round.ask(this.#ground.nodes.filter((node) => node !== home));
-      return true;
-    }
-    round.end(new Error('not asked'), false);
-    return false;
   }
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
@@ -255,13 +269,23 @@ export class Acquisition implements LateVotes {
       this.#wait.stop();
     }
     this.#finish(timer);
+    this.#makeRoom((nowMs - round.sentAtMs) / this.#wish.nodeTimeoutMs);
     return grant;
   }
 
   async #fail(round: Round, isFull: boolean, timer: Timer): Promise<undefined> {
+    const isTimeout = this.#awaited === undefined && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
     this.#wait?.stop();
     this.#finish(timer);
+    this.#makeRoom(isTimeout ? 1 : 0);
+  }
+
+  /** The attempt is over. @param share  of its time that it took */
+  #makeRoom(share: number): void {
+    if (!this.#isInside) return; // it was this one's turn: nobody waits for that
+    this.#isInside = false;
+    this.#ground.admission.leave(share);
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
@@ -275,14 +299,7 @@ export class Acquisition implements LateVotes {
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
       this.#awaited = withdrawal;
-      const wasHeld = round.decision === 'held';
-      await looked;
-      revise(nodes, round, withdrawal);
-      if (wasHeld && round.decision !== 'held') {
-        // no claimants after all: whether it is misuse is for all masters to say
-        await withdrawal.all();
-        revise(nodes, round, withdrawal);
-      }
+      await lookAgain(nodes, round, withdrawal, looked);
     }
     withdrawal.end();
     this.#met.learn(round, isFull);
@@ -294,7 +311,6 @@ export class Acquisition implements LateVotes {
    * one node timeout for it.
    */
   async #leave(wait: FairWait, isLast: boolean): Promise<void> {
-    const { nodes, timers } = this.#ground;
     const withdrawal = wait.leave((node) => this.#owe(node, wait.token));
     const looked = withdrawal.send();
     const looksAgain = isLast && this.#cancellation.cancelled === undefined;
@@ -302,14 +318,13 @@ export class Acquisition implements LateVotes {
       this.#retry.isLast = true;
       this.#awaited = withdrawal;
       this.#cancellation.onCancel = this.#endWait;
-      const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      const timer = this.#ground.timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
       await looked;
       this.#finish(timer);
     }
     withdrawal.end();
     if (this.#isUnasked) return;
-    const outcomes = wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined);
-    this.#met.lastFull = { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))) };
+    this.#met.looked(wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined));
   }
 
   /**
@@ -318,18 +333,13 @@ export class Acquisition implements LateVotes {
    */
   #request(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#wish;
-    const { keys, isFenced, guardMs, kind } = scope;
-    const isPlain = keys.length === 1 && !isFenced && guardMs === NO_MARKER && kind.name === 'mutex';
-    if (isPlain && this.#retry.attempts === 1) return plainClaim(scope, token, ttlMs);
-    return this.#scripted(token, sentAtMs);
+    const isFirst = this.#retry.attempts === 1;
+    return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token, sentAtMs);
   }
 
   #scripted(token: string, sentAtMs: number): Request {
-    const { scope, ttlMs } = this.#wish;
-    const floorUs = scope.isFenced ? this.#ground.floor.at(sentAtMs) : 0;
-    const watch =
-      scope.kind.name === 'mutex' ? undefined : this.#entrance.watch(this.#retry.isLast || this.#canQueue);
-    return scriptedClaim(scope, token, ttlMs, floorUs, watch);
+    const watch = this.#entrance.watch(() => this.#retry.isLast || canQueue(this.#ground, this.#wish));
+    return scriptedClaimOf(this.#ground, this.#wish, token, sentAtMs, watch);
   }
 
   /** Made when there is something to note: most acquisitions meet nobody. */
@@ -337,18 +347,8 @@ export class Acquisition implements LateVotes {
     return (this.#others ??= new Others(this.#ground, this.#wish));
   }
 
-  /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
   #shallQueue(): boolean {
-    const { contention, nodes, subscriptions } = this.#ground;
-    if (this.#entrance.isInLine) return true;
-    if (!this.#wish.isFair || this.#others?.isStranger === true || this.#retry.isLast) return false;
-    if (this.#others?.isContended === true) return this.#canQueue;
-    if (this.#retry.attempts > 1 || !contention.isRecent(this.#wish.scope.keys[0] ?? '')) return false;
-    return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
-  }
-
-  get #canQueue(): boolean {
-    return this.#wish.isFair && this.#ground.subscriptions.canReach(quorumOf(this.#ground.nodes.length));
+    return this.#entrance.isInLine || shallQueue(this.#ground, this.#wish, this.#retry, this.#others);
   }
 
   /** A master that is away may keep a place for longer than a vote. */
@@ -366,17 +366,10 @@ export class Acquisition implements LateVotes {
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context(), this.#others?.lastFull, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context, this.#others?.lastFull, this.#ground.nodes);
   }
 
-  #error(): RedlockError {
-    const last = this.#others?.lastFull;
-    if (last === undefined) throw new Error('an acquisition begins with a full fan-out');
-    return roundError(last.failure, last, this.#ground.nodes, this.#context());
-  }
-
-  #context(): CallContext {
-    const { attempts, elapsedMs } = this.#retry;
-    return { resources: this.#wish.resources, attempts, elapsedMs };
+  get #context(): CallContext {
+    return this.#retry.context(this.#wish.resources);
   }
 }

@@ -6,6 +6,7 @@
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
 import { Acquisition } from './acquisition.js';
+import { Admission, Candidate } from './admission.js';
 import { Turn } from './batch.js';
 import type { Cancellation } from './cancellation.js';
 import { Contention } from './contention.js';
@@ -61,6 +62,8 @@ export class Coordinator {
   readonly quorum: number;
   readonly #ground: Ground;
   readonly #renewalGround: RenewalGround;
+  /** How many extensions are under way that go alone: they wait for no acquisition. */
+  readonly #extensions = new Admission();
   /** Renewals that are asked for in this turn, where they go together. */
   #due: Renewing[] | undefined;
 
@@ -78,6 +81,7 @@ export class Coordinator {
       floor: new Floor(),
       subscriptions: new Subscriptions(this.nodes, clock, timers),
       contention: new Contention(clock),
+      admission: new Admission(),
       driftFactor,
     };
     this.#renewalGround = {
@@ -140,15 +144,30 @@ export class Coordinator {
     }
   }
 
-  #extendAlone({ grant, request, nodeTimeoutMs, onEnd }: Renewing): void {
+  /** Where many are under way it waits for room, but not for too long: the time is its validity's. */
+  #extendAlone(one: Renewing): void {
+    const { clock, timers } = this.#ground;
+    if (this.#extensions.admits()) return this.#extendNow(one, true);
+    const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
+    const wait = { timers, waitMs, times: 1 };
+    void new Candidate(this.#extensions, wait, (isLetIn) => this.#extendNow(one, isLetIn));
+  }
+
+  #extendNow({ grant, request, nodeTimeoutMs, onEnd }: Renewing, isInside: boolean): void {
+    if (!grant.isHeld) {
+      if (isInside) this.#extensions.leave(0);
+      return onEnd(ENDED); // it ended while this waited
+    }
     const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
+    const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
     const round = this.#extensionRound(grant, request);
-    this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {
+    this.#vote(round, deadlineMs, () => {
       this.#note(grant, round);
       const isGranted = round.decision === 'granted';
       const nowMs = this.#ground.clock.inTurn();
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
       else onEnd({ kind: 'failed', round, isLate: isGranted });
+      if (isInside) this.#extensions.leave((nowMs - round.sentAtMs) / deadlineMs);
     });
   }
 
@@ -177,8 +196,7 @@ export class Coordinator {
       }
       this.#note(grant, round);
       grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
-      const { attempts, elapsedMs } = retry;
-      const context = { resources: wish.resources, attempts, elapsedMs };
+      const context = retry.context(wish.resources);
       if (cancellation.cancelled !== undefined) {
         throw cancelledError(cancellation.cancelled, context, round, this.nodes);
       }

@@ -17,7 +17,7 @@ export interface Entrance {
   /** Stands in line, if it does not yet. */
   queue(ticket: () => number, untilMs: number): Turnstile;
   /** How the next claim makes itself the one who is next. @param isOnce  it does not try again, or queues */
-  watch(isOnce: boolean): Watch | undefined;
+  watch(isOnce: () => boolean): Watch | undefined;
   /** The votes for its claim are counted. */
   claimed(round: Round): void;
   /** Its claim came to nothing. */
@@ -77,9 +77,9 @@ class SharedEntrance implements Entrance {
    * Who stands in line is watched for when it is the head. Others are only for what they would never get otherwise, with
    * many coming and going: to write, and several permits at once.
    */
-  watch(isOnce: boolean): Watch | undefined {
+  watch(isOnce: () => boolean): Watch | undefined {
     if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
-    if (isOnce || !isGreedy(this.#wish.scope.kind)) return undefined;
+    if (!isGreedy(this.#wish.scope.kind) || isOnce()) return undefined;
     return { watcher: this.#watched?.watcher ?? this.#ground.random.token(), rank: 1 };
   }
 

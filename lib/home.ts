@@ -2,6 +2,7 @@
  * The *home* master of a resource: where contenders meet that do not wait in line, the same for all clients.
  */
 import type { Node } from './node.js';
+import type { Round } from './round.js';
 
 /**
  * The first that is healthy, in an order that goes by the resource; undefined where there is nothing to choose.
@@ -13,6 +14,17 @@ export function homeOf(nodesByName: readonly Node[], key: string): Node | undefi
   const first = hash(key) % nodesByName.length;
   const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
   return order.find((node) => node.isHealthy);
+}
+
+/** Asks the others only if the home master grants. @returns whether all were asked */
+export async function askHomeFirst(nodes: readonly Node[], round: Round, home: Node): Promise<boolean> {
+  await round.ask([home]);
+  if (round.outcomes[home.index]?.kind === 'granted') {
+    await round.ask(nodes.filter((node) => node !== home));
+    return true;
+  }
+  round.end(new Error('not asked'), false);
+  return false;
 }
 
 /** FNV-1a: spreads resources over the masters, the same in every client. */

@@ -26,6 +26,8 @@ export interface Sink {
   readonly isWanted: boolean;
   /** Whether what leaves a vote is sent again, whole, after a NOSCRIPT. @default isWanted */
   readonly mayResend?: boolean;
+  /** False once its time is up and it shall be sent all the same: a silent master is not, and it fails. @default true */
+  readonly isInTime?: boolean;
   onSent(node: Node): void;
   onReply(node: Node, reply: unknown): void;
   /**
@@ -47,6 +49,8 @@ export interface Withdrawn {
   /** Nobody wants it any more: what of it was not sent is dropped. */
   drop(): void;
 }
+
+const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 
 export class Node {
   readonly index: number;
@@ -199,9 +203,10 @@ export class Node {
     });
   }
 
-  /** An attempt gave up waiting for an answer. */
+  /** An attempt gave up waiting for an answer. Whose time is up goes on waiting only where there will be room soon. */
   markSilent(): void {
     this.#window.isSilent = true;
+    for (const { sink } of this.#waiting.removeOverdue()) sink.onFailure(this, SILENT);
   }
 
   /**
@@ -243,6 +248,7 @@ export class Node {
     this.#following = [];
     this.#waiting.moveTo(entries, this.#window.roomFor(entries.length + this.#waiting.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
+    if (this.#window.isSilent) this.markSilent(); // noticed just now, perhaps
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }

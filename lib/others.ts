@@ -1,7 +1,10 @@
 /** What the attempts of one acquisition told of those that were in the way. */
-import { type Answers, failureOf, type RoundFailure } from './failure.js';
+import type { RedlockError } from './errors.js';
+import { type Answers, type CallContext, failureOf, roundError, type RoundFailure } from './failure.js';
 import { homeOf } from './home.js';
 import type { Node } from './node.js';
+import { countOutcomes, type Outcome, quorumOf, verdict } from './quorum.js';
+import type { Retry } from './retry.js';
 import type { Round } from './round.js';
 import type { Ground, Wish } from './wish.js';
 
@@ -9,6 +12,20 @@ import type { Ground, Wish } from './wish.js';
 const STRANGER_POLL_MS = 250;
 /** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
+
+/** Waiting in line is wished for, and it can be. */
+export function canQueue({ nodes, subscriptions }: Ground, { isFair }: Wish): boolean {
+  return isFair && subscriptions.canReach(quorumOf(nodes.length));
+}
+
+/** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
+export function shallQueue(ground: Ground, wish: Wish, retry: Retry, others: Others | undefined): boolean {
+  const { contention, nodes, subscriptions } = ground;
+  if (!wish.isFair || others?.isStranger === true || retry.isLast) return false;
+  if (others?.isContended === true) return canQueue(ground, wish);
+  if (retry.attempts > 1 || !contention.isRecent(wish.scope.keys[0] ?? '')) return false;
+  return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
+}
 
 export class Others {
   /** The last attempt met other claimants. */
@@ -44,6 +61,25 @@ export class Others {
   leftLine(standing: Answers & { readonly failure: RoundFailure }): void {
     this.lastFull ??= standing;
     this.isContended = false;
+  }
+
+  /** The masters told so much without a claim. */
+  looked(outcomes: readonly Outcome[]): void {
+    const counts = countOutcomes(outcomes, this.#ground.nodes.length);
+    this.lastFull = { outcomes, failure: failureOf(verdict(counts)) };
+  }
+
+  /** The time was up before there was room to ask them. */
+  notAsked(): void {
+    const { admission, nodes } = this.#ground;
+    const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
+    this.looked(nodes.map(() => ({ kind: 'unknown', cause, isMisconfigured: false })));
+  }
+
+  /** What the last full fan-out failed by. */
+  error(context: CallContext): RedlockError {
+    if (this.lastFull === undefined) throw new Error('an acquisition begins with a full fan-out');
+    return roundError(this.lastFull.failure, this.lastFull, this.#ground.nodes, context);
   }
 
   learn({ decision, outcomes }: Round, isFull: boolean): void {

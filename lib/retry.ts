@@ -3,6 +3,7 @@
  */
 import type { Cancellation } from './cancellation.js';
 import type { Clock, Timers } from './clock.js';
+import type { CallContext } from './failure.js';
 import type { Random } from './random.js';
 
 /** How long a call goes on, and how its waits grow; milliseconds. */
@@ -44,6 +45,12 @@ export class Retry {
 
   get elapsedMs(): number {
     return Math.round(this.#ground.clock.now() - this.startedAtMs);
+  }
+
+  /** How it went so far, as errors tell it. */
+  context(resources: readonly string[]): CallContext {
+    const { attempts, elapsedMs } = this;
+    return { resources, attempts, elapsedMs };
   }
 
   /** An attempt follows at once. */

@@ -34,8 +34,23 @@ export function undoingOf(
   });
 }
 
-/** The undo looked once more at what is in the way. */
-export function revise(nodes: readonly Node[], round: Round, { outcomes }: Withdrawal): void {
+/** The undo of an attempt looks once more at what is in the way. @param looked  those that refused have answered it */
+export async function lookAgain(
+  nodes: readonly Node[],
+  round: Round,
+  withdrawal: Withdrawal,
+  looked: Promise<void>,
+): Promise<void> {
+  const wasHeld = round.decision === 'held';
+  await looked;
+  revise(nodes, round, withdrawal);
+  if (!wasHeld || round.decision === 'held') return;
+  // no claimants after all: whether it is misuse is for all masters to say
+  await withdrawal.all();
+  revise(nodes, round, withdrawal);
+}
+
+function revise(nodes: readonly Node[], round: Round, { outcomes }: Withdrawal): void {
   for (const node of nodes) {
     const seen = outcomes[node.index];
     if (seen !== undefined) round.revise(node, seen);

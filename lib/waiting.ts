@@ -13,7 +13,7 @@ export interface Entry<Sink> {
   readonly sink: Sink;
 }
 
-export class Waiting<Sink extends { readonly isWanted: boolean }> {
+export class Waiting<Sink extends { readonly isWanted: boolean; readonly isInTime?: boolean }> {
   #entries: Entry<Sink>[] = [];
 
   get size(): number {
@@ -44,6 +44,13 @@ export class Waiting<Sink extends { readonly isWanted: boolean }> {
       if (entry.sink.isWanted) ready.push(entry);
     }
     this.#entries = this.#entries.slice(taken);
+  }
+
+  /** Takes out those whose time is up. */
+  removeOverdue(): readonly Entry<Sink>[] {
+    const overdue = this.#entries.filter(({ sink }) => sink.isInTime === false);
+    if (overdue.length > 0) this.#entries = this.#entries.filter(({ sink }) => sink.isInTime !== false);
+    return overdue;
   }
 
   /** Takes all out. */

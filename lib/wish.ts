@@ -1,4 +1,5 @@
 /** What an acquisition is asked for, and what all of an instance share. */
+import type { Admission } from './admission.js';
 import type { Clock, Timers } from './clock.js';
 import type { Contention } from './contention.js';
 import type { Floor } from './floor.js';
@@ -21,6 +22,7 @@ export interface Ground {
   readonly floor: Floor;
   readonly subscriptions: Subscriptions;
   readonly contention: Contention;
+  readonly admission: Admission;
   readonly driftFactor: number;
 }
 

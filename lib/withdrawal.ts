@@ -68,11 +68,18 @@ export class Withdrawal implements Sink {
     });
   }
 
-  /** Time is up. What was not even sent is left to the background. */
+  /**
+   * Time is up. What a silent master was not even sent is left to the background. One that answers is sent it as soon as
+   * there is room: where many take back at a time, the background's few at a time would be far slower.
+   */
   end(): void {
     this.#isEnded = true;
-    for (const node of this.#targets) if (node.forget(this)) this.onFailure(node);
+    for (const node of this.#targets) if (!node.isHealthy && node.forget(this)) this.onFailure(node);
     this.#settle();
+  }
+
+  get isInTime(): boolean {
+    return !this.#isEnded;
   }
 
   onSent(): void {}

@@ -227,8 +227,8 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator.ts',
-        find: 'this.#vote(round, Math.min(nodeTimeoutMs, Math.max(leftMs, 0)), () => {',
-        replace: 'void leftMs; this.#vote(round, nodeTimeoutMs, () => {',
+        find: 'const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));',
+        replace: 'const deadlineMs = nodeTimeoutMs + 0 * leftMs;',
       },
     ],
   },

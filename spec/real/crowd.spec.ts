@@ -1,0 +1,60 @@
+/** More at once than masters can answer in one node timeout: all masters are well, so all of it has to come about. */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { Lease } from '../../lib/lease.js';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { locksOn } from '../support/commands.js';
+import { byHand, eventually } from '../support/real.js';
+
+const MANY = 10_000;
+const SOME = 2_000;
+
+for (const nodes of [1, 3]) {
+  describe(`a crowd, N=${nodes}`, function () {
+    this.timeout(60_000);
+    let masters: Masters;
+    let clients: readonly Redis[];
+    let redlock: Redlock;
+    before(async () => {
+      masters = await startMasters(nodes);
+      clients = masters.list.map(({ port }) => byHand(port));
+      redlock = new Redlock(clients, { ttlMs: 600_000, waitMs: 50_000 });
+      await redlock.ready();
+    });
+    after(async () => {
+      for (const client of clients) client.disconnect();
+      await masters.stop();
+    });
+
+    const areFree = async (): Promise<void> => {
+      for (const client of clients) await eventually(async () => (await locksOn(client)).length === 0);
+    };
+    const all = async <T>(count: number, work: (i: number) => Promise<T>): Promise<readonly T[]> =>
+      Promise.all(Array.from({ length: count }, async (_, i) => work(i)));
+    const giveBack = async (leases: readonly Lease[]): Promise<void> => {
+      await Promise.all(leases.map((lease) => lease.release()));
+      await areFree();
+    };
+
+    it(`${MANY} locks at once: each is acquired and released`, async () => {
+      const leases = await all(MANY, (i) => redlock.acquire(`many:${i}`));
+      expect(new Set(leases.map(({ status }) => status))).to.deep.equal(new Set(['held']));
+      await giveBack(leases);
+    });
+
+    it(`${SOME} by tryAcquire, which makes one attempt; and extended`, async () => {
+      const tried = await all(SOME, (i) => redlock.tryAcquire(`some:${i}`, { nodeTimeoutMs: 5_000 }));
+      const leases = tried.filter((lease) => lease !== null);
+      expect(leases.length).to.equal(SOME);
+      await Promise.all(leases.map((lease) => lease.extend()));
+      await giveBack(leases);
+    });
+
+    it(`${SOME} to read and as many permits, whose requests go alone`, async () => {
+      const reading = await all(SOME, (i) => redlock.readWriteLock(`book:${i}`).read.acquire());
+      const permitted = await all(SOME, (i) => redlock.semaphore(`seat:${i}`, 2).acquire());
+      await giveBack([...reading, ...permitted]);
+    });
+  });
+}
