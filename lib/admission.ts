@@ -86,7 +86,7 @@ export class Admission {
   #candidates: Candidate[] = [];
   /** So many of those inside came in under a bound that was too high. */
   #surplus = 0;
-
+  #isLettingIn = false;
   /** How many came to an end before their time was up. */
   answered = 0;
 
@@ -121,6 +121,8 @@ export class Admission {
   }
 
   #letIn(): void {
+    if (this.#isLettingIn) return; // one that was let in has left at once
+    this.#isLettingIn = true;
     while (this.#inside < this.#limit) {
       const candidate = this.#candidates[this.#first];
       if (candidate === undefined) break;
@@ -129,6 +131,7 @@ export class Admission {
       this.#inside++;
       candidate.letIn();
     }
+    this.#isLettingIn = false;
     if (this.#first < MOST_LIMIT && this.#first < this.#candidates.length) return;
     this.#candidates = this.#candidates.slice(this.#first);
     this.#first = 0;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Admission, Candidate, FIRST_LIMIT, LEAST_LIMIT, MOST_LIMIT } from '../lib/admission.js';
+import { SystemTimers } from '../lib/clock.js';
 import { FakeTime } from './support/fake-time.js';
 
 /** Lets in as many as it admits. */
@@ -117,6 +118,21 @@ describe('admission: how many attempts are under way at a time', () => {
     for (let i = 0; i < 2_000 && said.length < 1_000; i++) admission.leave(1);
     while (admission.inside > 0) admission.leave(1);
     expect(fill(admission)).to.equal(LEAST_LIMIT);
+  });
+
+  it('many that leave as soon as they are let in, one after another', () => {
+    const admission = new Admission();
+    fill(admission);
+    const wait = { timers: new SystemTimers(), waitMs: 1_000, times: 1 };
+    let count = 0;
+    for (let i = 0; i < 50_000; i++) {
+      void new Candidate(admission, wait, () => {
+        count++;
+        admission.leave(0.6);
+      });
+    }
+    admission.leave(0.6);
+    expect([count, admission.inside]).to.deep.equal([50_000, FIRST_LIMIT - 1]);
   });
 
   it('forgets those whose wait has ended', () => {
