@@ -125,7 +125,7 @@ export class Acquisition implements LateVotes {
     const { nodeTimeoutMs, waitMs } = this.#wish;
     const wait =
       waitMs === 0 ? { waitMs: nodeTimeoutMs, times: PATIENCE } : { waitMs: this.#retry.leftMs, times: 1 };
-    this.#awaited = new Candidate(admission, { timers, ...wait }, (isLetIn) => {
+    this.#awaited = admission.wait({ timers, ...wait }, (isLetIn) => {
       this.#finish();
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
       this.#met.notAsked();

@@ -42,7 +42,6 @@ export class Candidate {
     this.#timesLeft = wait.times;
     this.#onEnd = onEnd;
     this.#arm(false);
-    admission.wait(this);
   }
 
   get isWaiting(): boolean {
@@ -54,7 +53,9 @@ export class Candidate {
   }
 
   end(): void {
+    if (!this.#isWaiting) return;
     this.#conclude(false);
+    this.#admission.forget();
   }
 
   /** @param wasStill  nobody got an answer in the time before: once may be a stall of this process */
@@ -81,8 +82,9 @@ export class Candidate {
 export class Admission {
   #limit = FIRST_LIMIT;
   #inside = 0;
-  /** From this place on they wait; some have ended. */
+  /** From this place on they wait; so many of them do not any more. No more are kept than wait. */
   #first = 0;
+  #ended = 0;
   #candidates: Candidate[] = [];
   /** So many of those inside came in under a bound that was too high. */
   #surplus = 0;
@@ -95,6 +97,11 @@ export class Admission {
     return this.#inside;
   }
 
+  /** How many are kept here: those that wait, and no more that do not any more. */
+  get size(): number {
+    return this.#candidates.length - this.#first;
+  }
+
   /** Is there room for one more? Then it has come in, and has to `leave`. */
   admits(): boolean {
     if (this.#inside >= this.#limit) return false;
@@ -102,9 +109,17 @@ export class Admission {
     return true;
   }
 
-  /** Lets it in when there is room, behind all that wait: what a candidate does itself. */
-  wait(candidate: Candidate): void {
+  /** Lets it in when there is room, behind all that wait. @param onEnd  as a candidate's */
+  wait(wait: RoomWait, onEnd: (isLetIn: boolean) => void): Candidate {
+    const candidate = new Candidate(this, wait, onEnd);
     this.#candidates.push(candidate);
+    return candidate;
+  }
+
+  /** @internal One of those that wait has ended. */
+  forget(): void {
+    this.#ended++;
+    this.#trim();
   }
 
   /** An attempt is over. @param share  of its time that it took, up to its grant; 1 where it ran out of it */
@@ -117,7 +132,7 @@ export class Admission {
       this.#surplus = this.#inside;
     } else if (share < WELL_IN_TIME && this.#first < this.#candidates.length)
       this.#limit = Math.min(MOST_LIMIT, this.#limit + 1);
-    this.#letIn();
+    if (this.#candidates.length > 0) this.#letIn();
   }
 
   #letIn(): void {
@@ -127,13 +142,21 @@ export class Admission {
       const candidate = this.#candidates[this.#first];
       if (candidate === undefined) break;
       this.#first++;
-      if (!candidate.isWaiting) continue;
+      if (!candidate.isWaiting) {
+        this.#ended--;
+        continue;
+      }
       this.#inside++;
       candidate.letIn();
     }
     this.#isLettingIn = false;
-    if (this.#first < MOST_LIMIT && this.#first < this.#candidates.length) return;
-    this.#candidates = this.#candidates.slice(this.#first);
+    this.#trim();
+  }
+
+  #trim(): void {
+    if (this.size > 0 && this.#first < MOST_LIMIT && 2 * this.#ended <= this.size) return;
+    this.#candidates = this.#candidates.slice(this.#first).filter(({ isWaiting }) => isWaiting);
     this.#first = 0;
+    this.#ended = 0;
   }
 }

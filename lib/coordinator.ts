@@ -6,7 +6,7 @@
  * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
  */
 import { Acquisition } from './acquisition.js';
-import { Admission, Candidate } from './admission.js';
+import { Admission } from './admission.js';
 import { Turn } from './batch.js';
 import type { Cancellation } from './cancellation.js';
 import { Contention } from './contention.js';
@@ -150,7 +150,7 @@ export class Coordinator {
     if (this.#extensions.admits()) return this.#extendNow(one, true);
     const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
     const wait = { timers, waitMs, times: 1 };
-    void new Candidate(this.#extensions, wait, (isLetIn) => this.#extendNow(one, isLetIn));
+    this.#extensions.wait(wait, (isLetIn) => this.#extendNow(one, isLetIn));
   }
 
   #extendNow({ grant, request, nodeTimeoutMs, onEnd }: Renewing, isInside: boolean): void {

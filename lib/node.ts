@@ -5,8 +5,9 @@
  * (the code that runs now, and all that it resolved), and goes as one call with all that became ready meanwhile.
  *
  * Bounds. At most `WINDOW` requests are unanswered at a time, `SILENT_WINDOW` once an attempt gave up waiting for this
- * master; what comes after waits here, in memory of ours, and is dropped unsent when its attempt ends. Undos of claims
- * that are still unanswered go past the window, one for each: they must follow the claim on the same connection.
+ * master; what comes after waits here, in memory of ours, and is dropped unsent when its attempt ends. What takes
+ * something back goes on waiting, as long as the master is not silent. Undos of claims that are still unanswered go past
+ * the window, one for each: they must follow the claim on the same connection.
  *
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
@@ -248,7 +249,7 @@ export class Node {
     this.#following = [];
     this.#waiting.moveTo(entries, this.#window.roomFor(entries.length + this.#waiting.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
-    if (this.#window.isSilent) this.markSilent(); // noticed just now, perhaps
+    if (this.#window.isSilent) this.markSilent(); // what is overdue does not wait for that, and it may be news
     if (this.#waiting.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }

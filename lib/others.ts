@@ -69,8 +69,9 @@ export class Others {
     this.lastFull = { outcomes, failure: failureOf(verdict(counts)) };
   }
 
-  /** The time was up before there was room to ask them. */
+  /** The time was up before there was room to ask them (again: then what they told before stands). */
   notAsked(): void {
+    if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#ground;
     const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
     this.looked(nodes.map(() => ({ kind: 'unknown', cause, isMisconfigured: false })));

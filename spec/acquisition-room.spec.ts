@@ -146,6 +146,21 @@ describe('many acquisitions at once', () => {
     await Promise.all([...calls, time.advance(1_000)]);
   });
 
+  it('who was refused before tells that, and not that there was no room to ask again', async () => {
+    const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000, fair: false });
+    await other('holder').redlock.acquire('busy');
+    const call = rejection(redlock.acquire('busy', { waitMs: 600 }));
+    await settle();
+    for (const master of masters) master.manner = 'freeze';
+    const calls = many(2_000).map((name) => rejection(redlock.tryAcquire(name, { nodeTimeoutMs: 1_000 })));
+    await time.advance(600);
+    const { attempts, code, tally } = await call;
+    expect([attempts, code]).to.deep.equal([2, 'LOCK_TAKEN']);
+    expect(tally.map(({ outcome }) => outcome)).to.deep.equal(['refused', 'refused', 'refused']);
+    await time.advance(10_000);
+    await Promise.all(calls);
+  });
+
   it('who gives up waits no longer, and is not sent', async () => {
     const bench = await crowded(3);
     const controller = new AbortController();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Admission, Candidate, FIRST_LIMIT, LEAST_LIMIT, MOST_LIMIT } from '../lib/admission.js';
+import { Admission, FIRST_LIMIT, LEAST_LIMIT, MOST_LIMIT } from '../lib/admission.js';
 import { SystemTimers } from '../lib/clock.js';
 import { FakeTime } from './support/fake-time.js';
 
@@ -15,9 +15,8 @@ function crowd(admission: Admission, count: number, { waitMs = 60_000, times = 1
   const time = new FakeTime();
   const said: string[] = [];
   const wait = { timers: time, waitMs, times };
-  const candidates = Array.from(
-    { length: count },
-    (_, i) => new Candidate(admission, wait, (isLetIn) => said.push(`${i} ${isLetIn ? 'in' : 'out'}`)),
+  const candidates = Array.from({ length: count }, (_, i) =>
+    admission.wait(wait, (isLetIn) => said.push(`${i} ${isLetIn ? 'in' : 'out'}`)),
   );
   return { time, said, candidates };
 }
@@ -126,13 +125,27 @@ describe('admission: how many attempts are under way at a time', () => {
     const wait = { timers: new SystemTimers(), waitMs: 1_000, times: 1 };
     let count = 0;
     for (let i = 0; i < 50_000; i++) {
-      void new Candidate(admission, wait, () => {
+      admission.wait(wait, () => {
         count++;
         admission.leave(0.6);
       });
     }
     admission.leave(0.6);
     expect([count, admission.inside]).to.deep.equal([50_000, FIRST_LIMIT - 1]);
+  });
+
+  it('keeps no more whose wait has ended than wait, also while nobody leaves', () => {
+    const admission = new Admission();
+    fill(admission);
+    const { said, candidates } = crowd(admission, 3_000);
+    for (const candidate of candidates.filter((_, i) => i % 100 !== 0)) {
+      candidate.end();
+      expect(admission.size).to.be.at.most(2 * (3_000 - said.length) + 1);
+    }
+    expect(said.length).to.equal(2_970);
+    for (let i = 0; i < 30; i++) admission.leave(0.6);
+    expect(said.slice(-2)).to.deep.equal(['2800 in', '2900 in']);
+    expect(admission.size).to.equal(0);
   });
 
   it('forgets those whose wait has ended', () => {
