@@ -119,12 +119,14 @@ export class Acquisition implements LateVotes {
     this.#attemptNow(this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest(), onEnd);
   }
 
-  /** Up to the end of the wait. An attempt that is the only one goes on for longer, while others get their answers. */
+  /** Up to the end of the wait. Where that is brief it goes on for longer, while others get their answers. */
   #waitForRoom(onEnd: OnAttemptEnd): void {
     const { admission, clock, timers } = this.#ground;
     const { nodeTimeoutMs, waitMs } = this.#wish;
-    const wait =
-      waitMs === 0 ? { waitMs: nodeTimeoutMs, times: PATIENCE } : { waitMs: this.#retry.leftMs, times: 1 };
+    const isBrief = waitMs < nodeTimeoutMs;
+    const wait = isBrief
+      ? { waitMs: nodeTimeoutMs, times: PATIENCE }
+      : { waitMs: this.#retry.leftMs, times: 1 };
     this.#awaited = admission.wait({ timers, ...wait }, (isLetIn) => {
       this.#finish();
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);

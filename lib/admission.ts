@@ -16,7 +16,7 @@ export const MOST_LIMIT = WINDOW;
 /** Granted well in time: within this share of it. */
 const WELL_IN_TIME = 1 / 2;
 
-/** Who would wait for nothing but room goes on for so many node timeouts at most. */
+/** Whose wait is shorter than a node timeout goes on waiting for room for so many of these at most. */
 export const PATIENCE = 10;
 
 /** How long somebody waits for room: up to so many times so long, while others get their answers. */
