@@ -288,29 +288,15 @@ end
 `;
 
 /**
- * Releases of one resource each, from place `first` of KEYS and `a` of ARGV on, as far as nobody waits there: two commands
- * for all of them. Returns how many votes each deleted, and nothing for those that `release` has to do. (A turn that is no
+ * Releases of one resource each, from place `first` of KEYS and `a` of ARGV on, as far as nobody waits there: one look at
+ * all of them. Returns how many votes each deleted, and nothing for those that `release` has to do. (A turn that is no
  * text counts as none.)
  */
 export const RELEASING_MANY = `local function releaseMany(first, a, count)
-  local found = redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1))
-  if found.err then return {} end
-  local deleted, own = {}, {}
-  for i = 1, count do
+  local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1))
+  for i = 1, found.err and 0 or count do
     if not found[3 * i] then
-      deleted[i] = 0
-      if found[3 * i - 2] == ARGV[a + i - 1] then
-        deleted[i] = 1
-        own[#own + 1] = KEYS[first + 3 * i - 3]
-      end
-    end
-  end
-  if own[1] and redis.call('DEL', unpack(own)) < #own then
-    local isGone = {}
-    for i = 1, count do
-      local key = KEYS[first + 3 * i - 3]
-      if isGone[key] then deleted[i] = deleted[i] and 0 end
-      isGone[key] = isGone[key] or deleted[i] == 1
+      deleted[i] = found[3 * i - 2] == ARGV[a + i - 1] and redis.call('DEL', KEYS[first + 3 * i - 3]) or 0
     end
   end
   return deleted
@@ -361,11 +347,10 @@ end
  */
 export const EXTENDING_MANY = `local function extendMany(first, a, count, ttl)
   local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1))
-  for i = 1, found.err and 0 or count do
+  for i = 1, count do
     if found[i] ~= ARGV[a + i - 1] then break end
-    local key = KEYS[first + i - 1]
-    local ms = redis.call('PTTL', key)
-    if ms ~= -1 and ms < tonumber(ttl) then redis.call('PEXPIRE', key, ttl) end
+    local ms = redis.call('PTTL', KEYS[first + i - 1])
+    if ms ~= -1 and ms < tonumber(ttl) then redis.call('PEXPIRE', KEYS[first + i - 1], ttl) end
     done[i] = 1
   end
   return done

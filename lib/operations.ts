@@ -1,5 +1,5 @@
 /** What is asked of masters about exclusive locks: alone, or in a batch with others. */
-import { counterTtlMs, queueKey, turnKey } from './keys.js';
+import { counterKey, counterTtlMs, queueKey, turnKey } from './keys.js';
 import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
 import { ACCEPT, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './scripts.js';
@@ -34,13 +34,23 @@ export const PLAIN_CLAIM: Operation = {
   }),
 };
 
+const CLAIM_DIGEST = scriptDigest(CLAIM.source);
+
 export const SCRIPTED_CLAIM: Operation = {
   ...CLAIMING,
   script: CLAIM,
   read: (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
   alone: (request) => {
-    const { scope, token } = request;
-    return command(CLAIM, allKeys(request), token, [...CLAIMING.head(request), String(scope.guardMs)]);
+    const { amount, scope, token, ttlMs, withCounters } = request;
+    const { guardMs, keys, marker } = scope;
+    const [key = ''] = keys;
+    // the usual one, written out: every lease begins here
+    if (withCounters && keys.length === 1 && marker !== undefined) {
+      const args = [CLAIM_DIGEST, '3', key, counterKey(key), marker, token];
+      args.push(String(ttlMs), String(counterTtlMs(ttlMs)), String(amount), String(guardMs));
+      return { name: 'evalsha', args };
+    }
+    return command(CLAIM, allKeys(request), token, [...CLAIMING.head(request), String(guardMs)]);
   },
 };
 

@@ -16,6 +16,8 @@ export interface Random {
 const CLIENT_BYTES = 6;
 const SECRET_BYTES = 18;
 const TOKENS_PER_REFILL = 128;
+/** When no more are left, others are drawn, while who took the last one waits for its masters. */
+const FEW_TOKENS = 16;
 
 /** How many letters of base64url stand before the colon, and behind it. */
 export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_BYTES * 4) / 3 } as const;
@@ -55,15 +57,20 @@ export class SystemRandom implements Random {
   readonly #tokens: string[] = [];
 
   token(): string {
-    return this.#tokens.pop() ?? this.#refill();
+    if (this.#tokens.length === FEW_TOKENS) setImmediate(this.#refillInTime);
+    if (this.#tokens.length === 0) this.#refill();
+    return this.#tokens.pop() ?? '';
   }
 
   fraction(): number {
     return Math.random();
   }
 
-  /** @returns one of them */
-  #refill(): string {
+  readonly #refillInTime = (): void => {
+    if (this.#tokens.length <= FEW_TOKENS) this.#refill();
+  };
+
+  #refill(): void {
     const letters = randomFillSync(Buffer.alloc(SECRET_BYTES * TOKENS_PER_REFILL)).toString('base64url');
     let text = '';
     for (let i = 0; i < letters.length; i += TOKEN_LETTERS.secret) {
@@ -72,9 +79,8 @@ export class SystemRandom implements Random {
     // each is copied out: a part of a string would keep the whole of it for as long as a lease is held
     const bytes = Buffer.from(text, 'latin1');
     const length = this.#prefix.length + TOKEN_LETTERS.secret;
-    for (let i = length; i < bytes.length; i += length) {
+    for (let i = 0; i < bytes.length; i += length) {
       this.#tokens.push(bytes.toString('latin1', i, i + length));
     }
-    return bytes.toString('latin1', 0, length);
   }
 }

@@ -4,9 +4,9 @@
  *
  * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then,
  * with fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
- * `KEYS[i]`, as hosted Redis demands; all of a call's keys lie in one slot where a node is a cluster. A key of another
- * type never makes a script fail half-way: types are looked at before the first write, and deletions come first: what
- * follows them may fail without keeping the lock.
+ * `KEYS[i]`, as hosted Redis demands (one look at many takes a part of `KEYS`); all of a call's keys lie in one slot where
+ * a node is a cluster. A key of another type never makes a script fail half-way: types are looked at before the first
+ * write, and deletions come first: what follows them may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already

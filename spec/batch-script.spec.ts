@@ -195,6 +195,23 @@ describe('batch: on a real server', () => {
     expect(await redis.dbsize()).to.equal(0);
   });
 
+  it('where one look at many is not allowed, each release and each extension is done by itself', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: false };
+    for (const key of ['a', 'b', 'c', 'd']) await redis.set(key, `t${key}`, 'PX', 30_000);
+    await redis.call('ACL', 'SETUSER', 'default', '-mget');
+    try {
+      const released = ['a', 'b'].map((key) => release(plainScope(key), `t${key}`, 0));
+      const extended = ['c', 'd'].map((key) => extension(plainScope(key), `t${key}`, terms));
+      expect(await asOne([...released, ...extended])).to.deep.equal([1, 1, 1, 1]);
+    } finally {
+      await redis.call('ACL', 'SETUSER', 'default', '+mget');
+    }
+    expect(await redis.exists('a', 'b')).to.equal(0);
+    for (const key of ['c', 'd']) expect(await redis.pttl(key)).to.be.above(30_000);
+  });
+
   it('a guard that cannot be read says so in each entry that votes, and in no other', async () => {
     await server.redis.select(1);
     await server.redis.set(MARKER, 'something else');

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { counterKey, pushChannel, queueKey, RESERVED, turnKey } from '../lib/keys.js';
 import { publicPart, SystemRandom } from '../lib/random.js';
+import { SCRIPTS } from '../lib/scripts.js';
 import { hashTag } from '../lib/slots.js';
 
 const KINDS = { fence: counterKey, queue: queueKey, turn: turnKey } as const;
@@ -35,4 +36,20 @@ describe('keys: the names of what stands beside a lock', () => {
     expect(pushChannel(token)).to.equal(`quorate:push:${publicPart(token)}`);
     expect(pushChannel(token)).to.have.lengthOf('quorate:push:'.length + 8);
   });
+});
+
+// a server that looks through scripts, as hosted ones do, refuses what it cannot see to be a declared key
+describe('keys in scripts: declared, and used in place', () => {
+  /** By what a script calls: its first argument. */
+  const CALL = /redis\.p?call\((?:'(?!TIME|INFO|PUBLISH)\w+'|fence == 1 and 'DEL' or 'DECR'), ([^,)]+)/g;
+
+  for (const { name, source } of SCRIPTS) {
+    it(`${name}: no key has another name, and none comes from elsewhere`, () => {
+      expect(source).to.not.match(/=\s*KEYS\b/);
+      const firsts = [...source.matchAll(CALL)].map(([, first = '']) => first);
+      expect(firsts.filter((first) => !/^KEYS\[[^\]]+\]$|^unpack\(KEYS$/.test(first))).to.deep.equal([]);
+      const calls = source.match(/redis\.p?call\((?!'(?:TIME|INFO|PUBLISH)')/g) ?? [];
+      expect(firsts).to.have.lengthOf(calls.length);
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { setImmediate } from 'node:timers/promises';
 import { isOurs, publicPart, SystemRandom } from '../lib/random.js';
 
 describe('SystemRandom', () => {
@@ -11,6 +12,17 @@ describe('SystemRandom', () => {
     const random = new SystemRandom();
     const tokens = Array.from({ length: 10_000 }, () => random.token());
     expect(new Set(tokens).size).to.equal(tokens.length);
+  });
+
+  it('no token twice, over turns of the event loop in which few or many are drawn', async () => {
+    const random = new SystemRandom();
+    const tokens: string[] = [];
+    for (let turn = 0; turn < 500; turn++) {
+      for (let i = turn % 50; i >= 0; i--) tokens.push(random.token());
+      await setImmediate();
+    }
+    expect(new Set(tokens).size).to.equal(tokens.length);
+    for (const token of tokens) expect(token).to.match(/^[\w-]{8}:[\w-]{24}$/);
   });
 
   it('a token that was given out does not change with the next', () => {

@@ -1,4 +1,4 @@
 /** The floor with a fencing token: the least that a fenced lock sends, checked by nobody. */
-import { floorOf, quorumOf } from './floor.js';
+import { FENCED, floorOf, quorumOf } from './floor.js';
 
-export const contender = floorOf(quorumOf, {}, true);
+export const contender = floorOf(quorumOf, FENCED);

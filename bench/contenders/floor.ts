@@ -6,7 +6,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { counterKey } from '../../lib/keys.js';
+import { counterKey, markerKey, queueKey, turnKey } from '../../lib/keys.js';
 import { quorumOf } from '../../lib/quorum.js';
 import { type ClientOptions, ClientSession, openClients } from './clients.js';
 import { type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
@@ -16,14 +16,20 @@ interface FloorHeld {
   readonly token: string;
 }
 
-/**
- * @param votesOf how many of N answers a step waits for
- * @param isFenced  a script counts each grant
- */
+/** What is sent to each master: made once for all of them. */
+type Send = (client: Redis) => Promise<unknown>;
+
+/** What a floor sends. A script that a master does not know is loaded when the connection is made. */
+export interface Sends {
+  readonly claim: (resource: string, token: string) => Send;
+  readonly release: (resource: string, token: string) => Send;
+}
+
+/** @param votesOf how many of N answers a step waits for */
 export function floorOf(
   votesOf: (nodes: number) => number,
+  sends: Sends = PLAIN,
   options: ClientOptions = {},
-  isFenced = false,
 ): Contender<FloorHeld> {
   return {
     kinds: [PLAIN_HOLD],
@@ -32,18 +38,34 @@ export function floorOf(
       // a master that comes back without its data has lost its scripts too
       for (const client of clients) client.on('ready', () => void loadScripts(client).catch(() => undefined));
       await Promise.all(clients.map(loadScripts));
-      const votes = votesOf(urls.length);
-      return isFenced ? new FencedSession(clients, votes) : new FloorSession(clients, votes);
+      return new FloorSession(clients, votesOf(urls.length), sends);
     },
   };
 }
 
 export { quorumOf };
 
+export const claimPlainly: Sends['claim'] = (resource, token) => (client) =>
+  client.set(resource, token, 'PX', TTL_MS, 'NX');
+
 /** Compare and delete, as short as it can be. */
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
-const DIGEST = digestOf(RELEASE);
+const RELEASE_DIGEST = digestOf(RELEASE);
+const releasePlainly: Sends['release'] = (resource, token) => (client) =>
+  client.evalsha(RELEASE_DIGEST, 1, resource, token);
+
+const PLAIN: Sends = { claim: claimPlainly, release: releasePlainly };
+
+/** The same, and tells by what it returns whether anybody waits in line: to whom the lock would have to be handed over. */
+const LOOKING_RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1], KEYS[3]) end
+return 0`;
+const LOOKING_RELEASE_DIGEST = digestOf(LOOKING_RELEASE);
+export const releaseLooking: Sends['release'] = (resource, token) => {
+  const queue = queueKey(resource);
+  const turn = turnKey(resource);
+  return (client) => client.evalsha(LOOKING_RELEASE_DIGEST, 3, resource, queue, turn, token);
+};
 
 /** As short as it can be: claim, count, and let the counter outlive its last use. */
 const FENCED_CLAIM = `if redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then
@@ -52,23 +74,45 @@ const FENCED_CLAIM = `if redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX'
   return fence
 end
 return 0`;
-const FENCED_DIGEST = digestOf(FENCED_CLAIM);
+const FENCED_CLAIM_DIGEST = digestOf(FENCED_CLAIM);
 const COUNTER_TTL_MS = 3_600_000;
+const claimFenced: Sends['claim'] = (resource, token) => {
+  const counter = counterKey(resource);
+  return (client) => client.evalsha(FENCED_CLAIM_DIGEST, 2, resource, counter, token, TTL_MS, COUNTER_TTL_MS);
+};
+
+/** With a fencing token, and nobody waits in line. */
+export const FENCED: Sends = { claim: claimFenced, release: releasePlainly };
+
+/** The same, where no marker of a restart guard says that the master may have forgotten votes. */
+const WHOLE_CLAIM = `if redis.call('GET', KEYS[3]) then return 0 end
+${FENCED_CLAIM}`;
+const WHOLE_CLAIM_DIGEST = digestOf(WHOLE_CLAIM);
+const MARKER = markerKey('');
+export const claimWhole: Sends['claim'] = (resource, token) => {
+  const counter = counterKey(resource);
+  return (client) =>
+    client.evalsha(WHOLE_CLAIM_DIGEST, 3, resource, counter, MARKER, token, TTL_MS, COUNTER_TTL_MS);
+};
+
+const SCRIPTS = [RELEASE, LOOKING_RELEASE, FENCED_CLAIM, WHOLE_CLAIM];
 
 function digestOf(script: string): string {
   return createHash('sha1').update(script).digest('hex');
 }
 
 function loadScripts(client: Redis): Promise<unknown> {
-  return Promise.all([client.script('LOAD', RELEASE), client.script('LOAD', FENCED_CLAIM)]);
+  return Promise.all(SCRIPTS.map((script) => client.script('LOAD', script)));
 }
 
 class FloorSession extends ClientSession implements Session<FloorHeld> {
+  readonly #sends: Sends;
   readonly #votes: number;
   readonly #spare: number;
 
-  constructor(clients: readonly Redis[], votes: number) {
+  constructor(clients: readonly Redis[], votes: number, sends: Sends) {
     super(clients);
+    this.#sends = sends;
     this.#votes = votes;
     this.#spare = clients.length - votes;
   }
@@ -85,12 +129,9 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
         if (reply !== 'OK' && !isFence(reply)) onFailure();
         else if (++granted === this.#votes) resolve({ resource, token });
       };
-      for (const client of this.clients) this.claim(client, resource, token).then(onReply, onFailure);
+      const claim = this.#sends.claim(resource, token);
+      for (const client of this.clients) claim(client).then(onReply, onFailure);
     });
-  }
-
-  protected claim(client: Redis, resource: string, token: string): Promise<unknown> {
-    return client.set(resource, token, 'PX', TTL_MS, 'NX');
   }
 
   release({ resource, token }: FloorHeld): Promise<void> {
@@ -103,16 +144,9 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
       const onReply = (): void => {
         if (++confirmed === this.#votes) resolve();
       };
-      for (const client of this.clients) {
-        client.evalsha(DIGEST, 1, resource, token).then(onReply, onFailure);
-      }
+      const giveBack = this.#sends.release(resource, token);
+      for (const client of this.clients) giveBack(client).then(onReply, onFailure);
     });
-  }
-}
-
-class FencedSession extends FloorSession {
-  protected override claim(client: Redis, resource: string, token: string): Promise<unknown> {
-    return client.evalsha(FENCED_DIGEST, 2, resource, counterKey(resource), token, TTL_MS, COUNTER_TTL_MS);
   }
 }
 
