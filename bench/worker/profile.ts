@@ -5,6 +5,7 @@ import { type Profiler, Session as Inspector } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startMasters } from '../../scripts/masters.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
+import { stepsOf } from './steps.js';
 import { Stopwatch } from './stopwatch.js';
 
 const MEASURED_MS = 8_000;
@@ -24,8 +25,8 @@ inspector.connect();
 await inspector.post('Profiler.enable');
 await inspector.post('Profiler.setSamplingInterval', { interval: 200 });
 
-const count = load === 'renewal' ? await renewing() : await pairs(Number(load));
-console.log(count);
+if (load === 'steps') console.log(await stepsOf(session, WARM_MS, MEASURED_MS));
+else console.log(load === 'renewal' ? await renewing() : await pairs(Number(load)));
 
 async function pairs(inFlight: number): Promise<string> {
   const stopwatch = new Stopwatch(session, 'profile');
