@@ -343,7 +343,8 @@ end
 
 /**
  * Extensions of one resource each, without counters, from place `first` of KEYS and `a` of ARGV on, up to the first whose
- * key does not hold its token: one look at all of them. Returns 1 for each that is done; `extend` has to do the others.
+ * key does not hold its token: one look at all of them (an error is a look that holds none). Returns 1 for each that is
+ * done; `extend` has to do the others.
  */
 export const EXTENDING_MANY = `local function extendMany(first, a, count, ttl)
   local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1))

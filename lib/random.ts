@@ -58,8 +58,7 @@ export class SystemRandom implements Random {
 
   token(): string {
     if (this.#tokens.length === FEW_TOKENS) setImmediate(this.#refillInTime);
-    if (this.#tokens.length === 0) this.#refill();
-    return this.#tokens.pop() ?? '';
+    return this.#tokens.pop() ?? this.#refill();
   }
 
   fraction(): number {
@@ -67,10 +66,11 @@ export class SystemRandom implements Random {
   }
 
   readonly #refillInTime = (): void => {
-    if (this.#tokens.length <= FEW_TOKENS) this.#refill();
+    if (this.#tokens.length <= FEW_TOKENS) this.#tokens.push(this.#refill());
   };
 
-  #refill(): void {
+  /** @returns one of them; the others are kept */
+  #refill(): string {
     const letters = randomFillSync(Buffer.alloc(SECRET_BYTES * TOKENS_PER_REFILL)).toString('base64url');
     let text = '';
     for (let i = 0; i < letters.length; i += TOKEN_LETTERS.secret) {
@@ -79,8 +79,9 @@ export class SystemRandom implements Random {
     // each is copied out: a part of a string would keep the whole of it for as long as a lease is held
     const bytes = Buffer.from(text, 'latin1');
     const length = this.#prefix.length + TOKEN_LETTERS.secret;
-    for (let i = 0; i < bytes.length; i += length) {
+    for (let i = length; i < bytes.length; i += length) {
       this.#tokens.push(bytes.toString('latin1', i, i + length));
     }
+    return bytes.toString('latin1', 0, length);
   }
 }

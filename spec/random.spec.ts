@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { setImmediate } from 'node:timers/promises';
+import sinon from 'sinon';
 import { isOurs, publicPart, SystemRandom } from '../lib/random.js';
 
 describe('SystemRandom', () => {
@@ -23,6 +24,26 @@ describe('SystemRandom', () => {
     }
     expect(new Set(tokens).size).to.equal(tokens.length);
     for (const token of tokens) expect(token).to.match(/^[\w-]{8}:[\w-]{24}$/);
+  });
+
+  it('who draws a few in each turn never waits for new ones, and many at once leave no more than one refill', async () => {
+    const random = new SystemRandom();
+    random.token();
+    const refills = sinon.spy(Buffer, 'alloc');
+    try {
+      for (let turn = 0; turn < 200; turn++) {
+        await setImmediate();
+        const before = refills.callCount;
+        for (let i = 0; i < 10; i++) random.token();
+        expect(refills.callCount, `turn ${turn}`).to.equal(before);
+      }
+      for (let i = 0; i < 10_000; i++) random.token();
+      const before = refills.callCount;
+      await setImmediate();
+      expect(refills.callCount - before).to.be.at.most(1);
+    } finally {
+      refills.restore();
+    }
   });
 
   it('a token that was given out does not change with the next', () => {
