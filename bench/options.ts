@@ -20,7 +20,7 @@ const list = (names: readonly string[]): string => names.join(', ');
 
 export const USAGE = `npm run bench -- [--quick | --smoke] [options]
 
-  --quick              about a minute: fewer rounds, and not all contenders
+  --quick              a minute and a half: fewer and shorter rounds, and not all contenders
   --smoke              proves that everything runs; its figures mean nothing
   --only A,B           only these scenarios: ${list(SCENARIOS)}
   --contenders A,B     only these: ${list(NAMES)}
