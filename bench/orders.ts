@@ -32,6 +32,8 @@ export interface RunAsked {
   readonly leadInMs: number;
   readonly durationMs: number;
   readonly inFlight: number;
+  /** Where masters are faulty: how long a step of a contender without a time limit of its own may take. */
+  readonly stepLimitMs?: number;
 }
 
 export interface RenewalAsked {

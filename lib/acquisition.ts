@@ -15,7 +15,7 @@ import { Candidate, PATIENCE } from './admission.js';
 import { Agreement } from './agreement.js';
 import type { Cancellation } from './cancellation.js';
 import type { Timer } from './clock.js';
-import { isPlain, scriptedClaimOf } from './claiming.js';
+import { claimInTurn, isPlain, scriptedClaimOf } from './claiming.js';
 import { type CallContext, cancelledError, isHopeless } from './failure.js';
 import { type Entrance, entranceFor } from './entrance.js';
 import { FairWait } from './fair-wait.js';
@@ -28,6 +28,7 @@ import { canQueue, Others, shallQueue } from './others.js';
 import { Retry } from './retry.js';
 import { type LateVotes, Round } from './round.js';
 import { withSlots } from './scope.js';
+import { NOT_AWAITED, Silence } from './server-errors.js';
 import { settleRest } from './settlement.js';
 import { LONGEST_LIFE_MS } from './stay.js';
 import { Turnstile } from './turnstile.js';
@@ -99,7 +100,7 @@ export class Acquisition implements LateVotes {
         const last = this.#isUnasked ? undefined : this.#others?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (this.#isUnasked) this.#retry.begin('last');
-        else if (this.#entrance.isInLine || (!isInLine && this.#shallQueue())) this.#retry.begin('next');
+        else if (this.#goesInLine(isInLine)) this.#retry.begin('next');
         else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
         isInLine = this.#shallQueue();
@@ -188,7 +189,7 @@ export class Acquisition implements LateVotes {
     if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
-      return this.#claimNow(this.#scripted(terms.token, sentAtMs), sentAtMs);
+      return this.#claimNow(claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs), sentAtMs);
     }
     this.#met.isStranger = end === 'stranger';
     this.#met.isContended = this.#met.isStranger;
@@ -235,9 +236,8 @@ export class Acquisition implements LateVotes {
     if (awaited === undefined) return;
     if (awaited instanceof Withdrawal || awaited instanceof Candidate) awaited.end();
     else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
-    else if (this.#cancellation.cancelled !== undefined)
-      awaited.end(new Error('the caller stopped waiting'), false);
-    else awaited.end(new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`), true);
+    else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
+    else awaited.end(new Silence(this.#wish.nodeTimeoutMs), true);
   };
 
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
@@ -351,6 +351,12 @@ export class Acquisition implements LateVotes {
 
   #shallQueue(): boolean {
     return this.#entrance.isInLine || shallQueue(this.#ground, this.#wish, this.#retry, this.#others);
+  }
+
+  /** The next attempt waits in line, and at once. @param wasInLine  as this one did */
+  #goesInLine(wasInLine: boolean): boolean {
+    if (this.#retry.leftMs <= 0) return false;
+    return this.#entrance.isInLine || (!wasInLine && this.#shallQueue());
   }
 
   /** A master that is away may keep a place for longer than a vote. */

@@ -82,7 +82,7 @@ export class Candidate {
 export class Admission {
   #limit = FIRST_LIMIT;
   #inside = 0;
-  /** From this place on they wait; so many of them do not any more. No more are kept than wait. */
+  /** From this place on they wait; so many of them at most do not any more. No more are kept than wait. */
   #first = 0;
   #ended = 0;
   #candidates: Candidate[] = [];
@@ -142,10 +142,7 @@ export class Admission {
       const candidate = this.#candidates[this.#first];
       if (candidate === undefined) break;
       this.#first++;
-      if (!candidate.isWaiting) {
-        this.#ended--;
-        continue;
-      }
+      if (!candidate.isWaiting) continue;
       this.#inside++;
       candidate.letIn();
     }

@@ -1,12 +1,22 @@
 /** What an attempt asks the masters for. */
 import type { Watch } from './operation.js';
-import { type Request, scriptedClaim } from './request.js';
+import { claimInLine, type Request, scriptedClaim } from './request.js';
 import { NO_MARKER, type Scope } from './scope.js';
 import type { Ground, Wish } from './wish.js';
 
 /** Nothing but the key is asked for, and nothing but yes or no answered: `SET key token NX PX ttl` says it all. */
 export function isPlain({ guardMs, isFenced, keys, kind }: Scope): boolean {
   return keys.length === 1 && !isFenced && guardMs === NO_MARKER && kind.name === 'mutex';
+}
+
+/** Of one whose turn it is in line. @param sentAtMs  as below */
+export function claimInTurn(
+  { floor }: Ground,
+  { scope, ttlMs }: Wish,
+  token: string,
+  sentAtMs: number,
+): Request {
+  return claimInLine(scope, token, ttlMs, scope.isFenced ? floor.at(sentAtMs) : 0);
 }
 
 /** @param sentAtMs  counters begin no lower than the time of that instant */

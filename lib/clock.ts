@@ -165,21 +165,52 @@ export class SystemClock implements Clock {
   }
 }
 
+/** What `setTimeout` gives. */
+export interface LoopTimer {
+  /** It does not keep the process alive. */
+  unref(): unknown;
+}
+
+/**
+ * What timers are made of: the event loop of a process. The simulation has one of its own, so that what stands below runs
+ * in it as it does here.
+ */
+export interface EventLoop {
+  /** The monotonic clock, in ms. */
+  now(): number;
+  /** Takes whole milliseconds from 1 to 2^31 - 1. */
+  setTimeout(callback: () => void, delayMs: number): LoopTimer;
+  clearTimeout(timer: LoopTimer | undefined): void;
+  /** Calls back after the I/O that has come in was handled. */
+  setImmediate(callback: () => void): void;
+}
+
+/** The one of this process. Its functions are looked up at each call: a test may fake them. */
+const NODE_LOOP: EventLoop = {
+  now: () => performance.now(),
+  setTimeout: (callback, delayMs) => setTimeout(callback, delayMs),
+  clearTimeout: (timer: NodeJS.Timeout | undefined) => clearTimeout(timer),
+  setImmediate: (callback) => void setImmediate(callback),
+};
+
 class SystemTimer implements Timer {
-  #handle: NodeJS.Timeout | undefined;
+  /** Undefined once it was cancelled or has called back. */
+  #handle: LoopTimer | undefined;
   #leftMs: number;
   readonly #callback: () => void;
-  readonly #isBackground: boolean;
+  readonly #kind: keyof Timers;
+  readonly #loop: EventLoop;
 
-  constructor(delayMs: number, callback: () => void, isBackground: boolean) {
+  constructor(loop: EventLoop, kind: keyof Timers, delayMs: number, callback: () => void) {
+    this.#loop = loop;
+    this.#kind = kind;
     this.#leftMs = Math.max(delayMs, 0);
     this.#callback = callback;
-    this.#isBackground = isBackground;
     this.#arm();
   }
 
   cancel(): void {
-    clearTimeout(this.#handle);
+    this.#loop.clearTimeout(this.#handle);
     this.#handle = undefined;
   }
 
@@ -187,13 +218,19 @@ class SystemTimer implements Timer {
   #arm(): void {
     const piece = Math.min(this.#leftMs, LONGEST_MS);
     this.#leftMs -= piece;
-    const handle = setTimeout(() => this.#fire(), Math.ceil(piece));
-    if (this.#isBackground) handle.unref();
+    const handle = this.#loop.setTimeout(() => this.#fire(), Math.ceil(piece));
+    if (this.#kind !== 'wait') handle.unref();
     this.#handle = handle;
   }
 
   #fire(): void {
-    if (this.#leftMs > 0) return this.#arm();
+    if (this.#leftMs > 0) this.#arm();
+    else if (this.#kind === 'deadline') this.#loop.setImmediate(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
+    if (this.#handle === undefined) return; // an answer that was there cancelled it
     this.#handle = undefined;
     this.#callback();
   }
@@ -225,11 +262,21 @@ class Deadline implements Timer {
 class DeadlineQueue {
   #first: Deadline | undefined;
   #last: Deadline | undefined;
-  #handle: NodeJS.Timeout | undefined;
+  #handle: LoopTimer | undefined;
+  /**
+   * When it looks for what is due: never later than the first one. It stays when all are cancelled, and is in the past
+   * from the real timer on until it has looked.
+   */
+  #looksAtMs = Infinity;
+  readonly #loop: EventLoop;
+
+  constructor(loop: EventLoop) {
+    this.#loop = loop;
+  }
 
   /** @returns undefined for a deadline that lies before the last one: it needs a timer of its own */
   add(delayMs: number, callback: () => void): Timer | undefined {
-    const atMs = performance.now() + delayMs;
+    const atMs = this.#loop.now() + delayMs;
     const last = this.#last;
     if (last !== undefined && atMs < last.atMs) return undefined;
     const deadline = new Deadline(atMs, callback, this);
@@ -237,7 +284,7 @@ class DeadlineQueue {
     if (last === undefined) this.#first = deadline;
     else last.next = deadline;
     this.#last = deadline;
-    if (this.#handle === undefined) this.#arm(delayMs);
+    if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);
     return deadline;
   }
 
@@ -253,42 +300,54 @@ class DeadlineQueue {
     deadline.next = undefined;
   }
 
-  #arm(delayMs: number): void {
-    this.#handle = setTimeout(() => this.#fire(), Math.ceil(Math.max(delayMs, 0))).unref();
+  #arm(atMs: number, delayMs: number): void {
+    if (this.#handle !== undefined) this.#loop.clearTimeout(this.#handle);
+    this.#looksAtMs = atMs;
+    this.#handle = this.#loop.setTimeout(() => this.#fire(), Math.ceil(Math.max(delayMs, 0)));
+    this.#handle.unref();
   }
 
   #fire(): void {
     this.#handle = undefined;
     // Timers run before sockets are read; the check phase comes after.
-    setImmediate(() => this.#run());
+    this.#loop.setImmediate(() => this.#look());
   }
 
-  #run(): void {
-    const nowMs = performance.now();
-    for (let next = this.#first; next !== undefined && next.atMs <= nowMs; next = this.#first) {
-      this.remove(next);
-      next.callback();
+  #look(): void {
+    const nowMs = this.#loop.now();
+    try {
+      for (let next = this.#first; next !== undefined && next.atMs <= nowMs; next = this.#first) {
+        this.remove(next);
+        next.callback();
+      }
+    } finally {
+      this.#looksAtMs = Infinity;
+      const first = this.#first;
+      if (first !== undefined) this.#arm(first.atMs, first.atMs - nowMs);
     }
-    const first = this.#first;
-    if (first !== undefined && this.#handle === undefined) this.#arm(first.atMs - nowMs);
   }
 }
 
 /** The timers of production. */
 export class SystemTimers implements Timers {
-  readonly #deadlines = new DeadlineQueue();
+  readonly #loop: EventLoop;
+  readonly #deadlines: DeadlineQueue;
+
+  constructor(loop = NODE_LOOP) {
+    this.#loop = loop;
+    this.#deadlines = new DeadlineQueue(loop);
+  }
 
   wait(delayMs: number, callback: () => void): Timer {
-    return new SystemTimer(delayMs, callback, false);
+    return new SystemTimer(this.#loop, 'wait', delayMs, callback);
   }
 
   deadline(delayMs: number, callback: () => void): Timer {
-    if (delayMs > LONGEST_MS) return this.background(delayMs, callback);
-    const late = (): void => void setImmediate(callback);
-    return this.#deadlines.add(delayMs, callback) ?? this.background(delayMs, late);
+    const added = delayMs > LONGEST_MS ? undefined : this.#deadlines.add(delayMs, callback);
+    return added ?? new SystemTimer(this.#loop, 'deadline', delayMs, callback);
   }
 
   background(delayMs: number, callback: () => void): Timer {
-    return new SystemTimer(delayMs, callback, true);
+    return new SystemTimer(this.#loop, 'background', delayMs, callback);
   }
 }

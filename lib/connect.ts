@@ -3,9 +3,11 @@
  * and a master that is back is found within two seconds.
  */
 import { Redis, type RedisOptions } from 'ioredis';
-import { invalidArgument } from './errors.js';
+import { invalidArgument, type RedlockError, withoutPassword } from './errors.js';
+import { screen } from './screen.js';
+import { isClient } from './transport.js';
 
-/** A master by its URL (`redis://`, `rediss://`) or by ioredis's own options. */
+/** A master by its URL (`redis://`, `rediss://`; a database other than 0 is its path: `/3`) or by ioredis's own options. */
 export type Master = string | RedisOptions;
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -30,16 +32,16 @@ const LOCK_SETTINGS: LegacyReplies = {
 
 /** Opens a client for each master. What a master's own options set, they keep, but for what a lock relies on. */
 export function openClients(masters: readonly Master[]): Redis[] {
-  if (!Array.isArray(masters) || masters.length === 0) {
-    throw invalidArgument('masters', masters, 'a non-empty array of URLs or ioredis options');
-  }
+  if (!Array.isArray(masters) || masters.length === 0) throw noMasters(masters);
   const settings = masters.map((master, i) => settingsFor(master, `masters[${i}]`));
   const clients: Redis[] = [];
   try {
     for (const [url, options] of settings) {
       const client = url === undefined ? new Redis(options) : new Redis(url, options);
       client.on('error', ignore); // the tally of a failed attempt names the cause; an unheard 'error' would be printed
+      screen(client, 'commands');
       clients.push(client);
+      checkDatabase(client, url === undefined ? options.db : withoutPassword(url), clients.length - 1);
     }
   } catch (error) {
     for (const client of clients) client.disconnect();
@@ -51,16 +53,17 @@ export function openClients(masters: readonly Master[]): Redis[] {
 function settingsFor(master: unknown, place: string): [string | undefined, LegacyReplies] {
   if (typeof master === 'string') {
     if (!/^(?:rediss?:\/\/|\/)/.test(master)) {
-      throw invalidArgument(
-        place,
-        hidePassword(master),
-        'a redis:// or rediss:// URL, or the path of a socket',
-      );
+      const wanted = 'a redis:// or rediss:// URL, or the path of a socket';
+      throw invalidArgument(place, withoutPassword(master), wanted);
     }
     return [master, LOCK_SETTINGS];
   }
   if (typeof master !== 'object' || master === null || Array.isArray(master)) {
     throw invalidArgument(place, master, 'a URL or ioredis options');
+  }
+  // its settings would be read from it, and some other server be connected
+  if (isClient(master)) {
+    throw invalidArgument(place, master, 'a URL or ioredis options', 'new Redlock takes clients');
   }
   const {
     enableOfflineQueue: _queue,
@@ -70,8 +73,18 @@ function settingsFor(master: unknown, place: string): [string | undefined, Legac
   return [undefined, { ...LOCK_SETTINGS, ...own, replyMapping: 'legacy' }];
 }
 
-function hidePassword(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//…@');
+function noMasters(given: unknown): RedlockError {
+  const wanted = 'a non-empty array of URLs or ioredis options';
+  const hint = 'wrap it in an array';
+  if (typeof given === 'string') return invalidArgument('masters', withoutPassword(given), wanted, hint);
+  const isOne = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return invalidArgument('masters', given, wanted, isOne ? hint : undefined);
+}
+
+/** What is no number, ioredis leaves out: it would be database 0. */
+function checkDatabase({ options: { db = 0 } }: Redis, given: unknown, i: number): void {
+  if (Number.isSafeInteger(db) && db >= 0) return;
+  throw invalidArgument(`masters[${i}]`, given, 'one whose database is a whole number from 0 on');
 }
 
 function ignore(): void {}

@@ -23,6 +23,7 @@ import { extension, type ExtensionTerms, inspection, release, type Request, undo
 import { type ExtensionEnd, type RenewalGround, Renewing, renewTogether } from './renewals.js';
 import { Retry } from './retry.js';
 import { Round } from './round.js';
+import { NOT_AWAITED, Silence } from './server-errors.js';
 import { Subscriptions } from './subscriptions.js';
 import { type Look, survey } from './survey.js';
 import type { Transport } from './transport.js';
@@ -66,6 +67,8 @@ export class Coordinator {
   readonly #extensions = new Admission();
   /** Renewals that are asked for in this turn, where they go together. */
   #due: Renewing[] | undefined;
+  /** What is lost from now on runs out by itself. */
+  #isClosed = false;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
     const turn = new Turn(transports.length);
@@ -161,14 +164,15 @@ export class Coordinator {
     const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
     const round = this.#extensionRound(grant, request);
-    this.#vote(round, deadlineMs, () => {
+    const onSettled = (): void => {
       this.#note(grant, round);
       const isGranted = round.decision === 'granted';
       const nowMs = this.#ground.clock.inTurn();
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
       else onEnd({ kind: 'failed', round, isLate: isGranted });
       if (isInside) this.#extensions.leave((nowMs - round.sentAtMs) / deadlineMs);
-    });
+    };
+    this.#vote(round, deadlineMs, onSettled, nodeTimeoutMs);
   }
 
   /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
@@ -190,7 +194,7 @@ export class Coordinator {
       grant.seen = fence; // how the masters count is not known here
       const request = this.#extension(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
       const round = this.#extensionRound(grant, request);
-      cancellation.onCancel = () => round.end(new Error('the caller stopped waiting'), false);
+      cancellation.onCancel = () => round.end(NOT_AWAITED, false);
       if (cancellation.cancelled === undefined) {
         await new Promise<void>((resolve) => this.#vote(round, wish.nodeTimeoutMs, resolve));
       }
@@ -229,10 +233,16 @@ export class Coordinator {
     });
   }
 
+  /** Its validity is over: what is asked for it ends here. */
+  setAside(grant: Grant): void {
+    grant.setAside();
+  }
+
   /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
     grant.setAside();
     grant.end();
+    if (this.#isClosed) return;
     const request = undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
@@ -283,6 +293,7 @@ export class Coordinator {
    */
   async close(nodeTimeoutMs: number): Promise<void> {
     const { repairs, subscriptions, timers } = this.#ground;
+    this.#isClosed = true;
     subscriptions.close();
     repairs.run();
     const all = [repairs.settled(), ...this.nodes.map((node) => node.idle())];
@@ -321,9 +332,11 @@ export class Coordinator {
   }
 
   /** Calls back when the round is over; many renewals at a time ask for no promise each. */
-  #vote(round: Round, deadlineMs: number, onSettled: () => void): void {
-    const cause = (): Error => new Error(`no reply within ${Math.round(deadlineMs)} ms`);
-    const timer = this.#ground.timers.deadline(deadlineMs, () => round.end(cause(), true));
+  #vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
+    const timer = this.#ground.timers.deadline(deadlineMs, () => {
+      const isCut = deadlineMs < nodeTimeoutMs;
+      round.end(isCut ? new Error('no reply before its validity ended') : new Silence(nodeTimeoutMs), true);
+    });
     round.askThen(this.nodes, () => {
       timer.cancel();
       onSettled();

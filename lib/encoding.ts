@@ -13,6 +13,8 @@ export interface Command {
   readonly args: readonly string[];
   /** As it goes over the wire, once it was written out for one of them. */
   written?: Buffer | string;
+  /** The same for a database other than 0, once it was made for one. */
+  selecting?: { readonly database: number; readonly command: Command };
 }
 
 /** What is needed of an ioredis command. */

@@ -1,5 +1,6 @@
 /**
- * One error class with a stable code. The code is the contract, the text may improve. No text ever holds a token.
+ * One error class with a stable code. The code is the contract, the text may improve. No text ever holds a token, and each
+ * ends with a stop.
  */
 
 /** What a caller can tell apart by code alone; docs/ERRORS.md says for each what to do. */
@@ -43,7 +44,9 @@ export type NodeOutcome =
     }
   /** It may have forgotten votes, and gives none for so long. */
   | { readonly node: string; readonly outcome: 'quarantined'; readonly remainingMs: number }
-  | { readonly node: string; readonly outcome: 'unknown'; readonly cause: Error };
+  | { readonly node: string; readonly outcome: 'unknown'; readonly cause: Error }
+  /** It was not waited for: the others had decided by then, or the caller stopped waiting. It may be as well as any. */
+  | { readonly node: string; readonly outcome: 'pending' };
 
 export interface RedlockErrorDetails {
   readonly resources?: readonly string[];
@@ -52,6 +55,29 @@ export interface RedlockErrorDetails {
   readonly tally?: readonly NodeOutcome[];
   readonly remainingMs?: number;
   readonly cause?: unknown;
+}
+
+/** An error that lies behind another one, in JSON: what it says, and nothing that a client hung on it. */
+export interface CauseJson {
+  readonly name: string;
+  readonly message: string;
+  /** Where it has one that is a text, as errors of the system do. */
+  readonly code?: string;
+  /** A text for what is no error. */
+  readonly cause?: CauseJson | string;
+}
+
+/** What `JSON.stringify` makes of a `RedlockError`: all of its fields. `Infinity` is null there. */
+export interface RedlockErrorJson extends CauseJson {
+  readonly code: RedlockErrorCode;
+  readonly resources: readonly string[];
+  readonly attempts: number;
+  readonly elapsedMs: number;
+  readonly tally: readonly (
+    | Exclude<NodeOutcome, { readonly outcome: 'unknown' }>
+    | { readonly node: string; readonly outcome: 'unknown'; readonly cause: CauseJson | string }
+  )[];
+  readonly remainingMs?: number;
 }
 
 const BRAND = Symbol.for('quorate.RedlockError');
@@ -86,7 +112,7 @@ export class RedlockError extends Error {
   readonly remainingMs: number | undefined;
 
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    super(asSentence(message), 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.resources = details.resources ?? [];
     this.attempts = details.attempts ?? 0;
@@ -94,6 +120,19 @@ export class RedlockError extends Error {
     this.tally = details.tally ?? [];
     this.remainingMs = details.remainingMs;
     Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** With its message, which JSON leaves out otherwise, and those of its causes. */
+  toJSON(): RedlockErrorJson {
+    const { name, code, message, resources, attempts, elapsedMs, remainingMs } = this;
+    return {
+      ...{ name, code, message, resources, attempts, elapsedMs },
+      tally: this.tally.map((one) =>
+        one.outcome === 'unknown' ? { ...one, cause: causeJson(one.cause) } : one,
+      ),
+      ...(remainingMs === undefined ? {} : { remainingMs }),
+      ...(this.cause === undefined ? {} : { cause: causeJson(this.cause) }),
+    };
   }
 
   /** Is it an error of quorate, of whichever copy of the module? */
@@ -106,9 +145,39 @@ export class RedlockError extends Error {
   }
 }
 
-/** Wrong input: names the option and what was given. */
-export function invalidArgument(option: string, given: unknown, wanted: string): RedlockError {
-  return new RedlockError('INVALID_ARGUMENT', `${option} must be ${wanted}; got ${show(given)}`);
+/** A log puts texts one after another. */
+function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** So many causes behind a cause are told: a caller's reason may have itself for a cause. */
+const CAUSES_TOLD = 4;
+
+/**
+ * Nothing but texts: a client's error carries the command with its arguments, and a caller's reason may be anything. An error
+ * is told by its message, since that of another realm (a test runner has them) is no instance of ours.
+ */
+function causeJson(given: unknown, left = CAUSES_TOLD): CauseJson | string {
+  if (typeof given === 'string') return given;
+  const { name, message, code, cause } = (given ?? {}) as Partial<Record<keyof CauseJson, unknown>>; // checked here
+  if (typeof message !== 'string') return show(given);
+  return {
+    name: typeof name === 'string' ? name : 'Error',
+    message,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(cause === undefined || left === 0 ? {} : { cause: causeJson(cause, left - 1) }),
+  };
+}
+
+/** Wrong input: names the option and what was given. @param hint  what to do about it, where that can be told */
+export function invalidArgument(option: string, given: unknown, wanted: string, hint?: string): RedlockError {
+  const text = `${option} must be ${wanted}; got ${show(given)}`;
+  return new RedlockError('INVALID_ARGUMENT', hint === undefined ? text : `${text}: ${hint}`);
+}
+
+/** An address as an error text can show it: without user and password, and without what follows a question mark. */
+export function withoutPassword(address: string): string {
+  return address.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@').replace(/\?.*$/s, '?…');
 }
 
 const SHOWN_LENGTH = 80;

@@ -3,8 +3,10 @@
  */
 import type { Cancelled } from './cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from './errors.js';
-import { isPermanent } from './server-errors.js';
+import { isPermanent, NOT_AWAITED, Silence } from './server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from './quorum.js';
+import type { ExtensionEnd } from './renewals.js';
+import { SPENT_COUNTER } from './replies.js';
 
 /** What a failed call was about. */
 export interface CallContext {
@@ -46,7 +48,7 @@ export function roundError(
   const tally = tallyOf(round.outcomes, nodes);
   const disagreement = failure === 'held' ? disagreementOf(round.outcomes, context.resources) : undefined;
   const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
-  const text = `${begin}: ${describe(tally, nodes)}`;
+  const text = `${begin}: ${describe(tally, nodes)}${adviceFor(failure, round.outcomes, nodes.length)}`;
   const remaining =
     failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
   const code = disagreement === undefined ? CODES[failure] : 'WRONG_KIND';
@@ -118,12 +120,37 @@ export function cancelledError(
   return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
 }
 
+/** The reason for holders to stop as their instance closes. */
+export function closingError(resources: readonly string[]): RedlockError {
+  const text = `the instance is closing; the lease on ${nameResources(resources)} is still held: stop the work, then release it.`;
+  return new RedlockError('CLOSED', text, { resources });
+}
+
 /** The error for a lease that is no longer its holder's. */
 export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
   const text = `the lease on ${nameResources(resources)} was lost: ${why}`;
   if (cause === undefined) return new RedlockError('LOCK_LOST', text, { resources });
   const { attempts, elapsedMs, tally } = cause;
   return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
+}
+
+/** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
+export function extensionError(
+  { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
+  nodes: readonly NamedNode[],
+  context: CallContext,
+): RedlockError {
+  const failure = isLate ? 'late' : failureOf(round.decision);
+  const error = roundError(failure, round, nodes, context);
+  if (failure !== 'held' && failure !== 'foreign') return error;
+  return lossError('masters refuse to extend it', context.resources, error);
+}
+
+/** Its validity ended. @param failure  why the last extension failed, where one did */
+export function expiryError(resources: readonly string[], failure: RedlockError | undefined): RedlockError {
+  const why = 'its validity ended';
+  if (failure === undefined) return lossError(why, resources);
+  return lossError(`${why}, and extending it had failed: ${failure.message}`, resources, failure);
 }
 
 /** Node by node what was said, for the caller. */
@@ -151,9 +178,10 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
     case 'quarantined':
       return { node, outcome: 'quarantined', remainingMs: outcome.remainingMs };
     case 'unknown':
+      if (outcome.cause === NOT_AWAITED) return { node, outcome: 'pending' };
       return { node, outcome: 'unknown', cause: outcome.cause };
     case undefined:
-      return { node, outcome: 'unknown', cause: new Error('the round was decided before it answered') };
+      return { node, outcome: 'pending' }; // the round was decided before it answered
   }
 }
 
@@ -181,8 +209,10 @@ function opening(
 
 function holding(outcomes: readonly (Outcome | undefined)[]): string {
   for (const outcome of outcomes) {
-    if (outcome?.kind === 'refused' && outcome.holds !== undefined)
-      return `is in use as a lock of another kind, ${outcome.holds}`;
+    if (outcome?.kind !== 'refused' || outcome.holds === undefined) continue;
+    return outcome.holds === SPENT_COUNTER
+      ? `has ${SPENT_COUNTER}`
+      : `is in use as a lock of another kind, ${outcome.holds}`;
   }
   return 'holds something that is no lock of this kind';
 }
@@ -195,6 +225,14 @@ export function nameResources(resources: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
+/** Where more time could have made a quorum: how to give it. */
+function adviceFor(failure: RoundFailure, outcomes: readonly (Outcome | undefined)[], nodes: number): string {
+  const silent = outcomes.filter((one) => one?.kind === 'unknown' && one.cause instanceof Silence).length;
+  const granted = outcomes.filter((one) => one?.kind === 'granted').length;
+  if (failure !== 'unknown' || silent === 0 || granted + silent < quorumOf(nodes)) return '';
+  return '. nodeTimeoutMs is how long an attempt waits for a silent master';
+}
+
 function describe(tally: readonly NodeOutcome[], nodes: readonly NamedNode[]): string {
   const granted = tally.filter(({ outcome }) => outcome === 'granted').length;
   const parts = [`${granted} of ${nodes.length} masters granted, ${quorumOf(nodes.length)} needed`];
@@ -203,11 +241,13 @@ function describe(tally: readonly NodeOutcome[], nodes: readonly NamedNode[]): s
     else if (entry.outcome === 'quarantined') {
       parts.push(`${entry.node} quarantined (for ${entry.remainingMs} ms)`);
     } else if (entry.outcome === 'unknown') parts.push(`${entry.node} unknown (${entry.cause.message})`);
+    else if (entry.outcome === 'pending') parts.push(`${entry.node} not waited for`);
   }
   return parts.join('; ');
 }
 
 function why(entry: NodeOutcome & { readonly outcome: 'refused' }): string {
+  if (entry.holds === SPENT_COUNTER) return ` (it has ${SPENT_COUNTER})`;
   if (entry.holds !== undefined) return ` (the key is ${entry.holds})`;
   if (entry.wrongKind === true && entry.remainingMs === undefined) return ' (the key is of another type)';
   if (entry.remainingMs === undefined) return '';

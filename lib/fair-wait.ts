@@ -8,9 +8,10 @@
 import type { Timer } from './clock.js';
 import type { Node, Withdrawn } from './node.js';
 import type { Outcome } from './quorum.js';
-import { extension, scriptedClaim, undo } from './request.js';
+import { claimInLine, extension, undo } from './request.js';
 import { Round } from './round.js';
 import { MUTEX, type Scope, SettledScope } from './scope.js';
+import { Silence } from './server-errors.js';
 import { type OnLatePlace, Stay, type StayEnd, type StayGround, type StayTerms } from './stay.js';
 import { Withdrawal } from './withdrawal.js';
 
@@ -124,7 +125,7 @@ export class FairWait {
       if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
       if (said !== undefined && isKnown) return said;
-      const cause = new Error(`no reply within ${this.#wish.nodeTimeoutMs} ms`);
+      const cause = new Silence(this.#wish.nodeTimeoutMs);
       return { kind: 'unknown', cause, isMisconfigured: false };
     });
   }
@@ -145,10 +146,8 @@ export class FairWait {
     const { nodeTimeoutMs, ttlMs } = this.#wish;
     const { clock, nodes, timers } = this.#ground;
     this.#hasHeld = true;
-    const round = this.#round(scriptedClaim(scope, this.#terms.token, ttlMs, 0));
-    const timer = timers.deadline(nodeTimeoutMs, () =>
-      round.end(new Error(`no reply within ${nodeTimeoutMs} ms`), true),
-    );
+    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, 0));
+    const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     const sentAtMs = clock.earliest();
     await round.ask(nodes);
     timer.cancel();

@@ -2,12 +2,12 @@
  * What an instance stands on: masters, clock, timers, randomness; and what all its requests have in common.
  */
 import { type Clock, SystemClock, SystemTimers, type Timers } from './clock.js';
-import { invalidArgument } from './errors.js';
+import { invalidArgument, type RedlockError, withoutPassword } from './errors.js';
 import { markerKey } from './keys.js';
 import type { ResolvedOptions } from './options.js';
 import { type Random, SystemRandom } from './random.js';
 import { type Kind, MUTEX, NO_MARKER, type Setting } from './scope.js';
-import { checkClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
+import { checkClient, isClient, type RedisClient, RedisTransport, type Transport } from './transport.js';
 
 /** What an instance stands on; specs and simulations bring their own. */
 export interface RedlockGround {
@@ -24,10 +24,8 @@ export function isGround(over: unknown): over is RedlockGround {
 }
 
 export function groundOver(clients: readonly RedisClient[], disconnect: () => void): RedlockGround {
-  if (!Array.isArray(clients) || clients.length === 0) {
-    throw invalidArgument('clients', clients, 'a non-empty array of ioredis Redis or Cluster instances');
-  }
-  clients.forEach((client: unknown, i) => checkClient(client, `clients[${i}]`));
+  if (!Array.isArray(clients) || clients.length === 0) throw noClients(clients);
+  clients.forEach((client: unknown, i) => checkClient(client, `clients[${i}]`, FOR_ADDRESS));
   if (new Set(clients).size < clients.length) {
     throw invalidArgument('clients', clients, 'distinct: the same client is given twice');
   }
@@ -42,6 +40,16 @@ export function groundOver(clients: readonly RedisClient[], disconnect: () => vo
       disconnect();
     },
   };
+}
+
+const FOR_ADDRESS = 'Redlock.connect takes URLs';
+
+function noClients(given: unknown): RedlockError {
+  const wanted = 'a non-empty array of ioredis Redis or Cluster instances';
+  if (typeof given === 'string')
+    return invalidArgument('clients', withoutPassword(given), wanted, FOR_ADDRESS);
+  const hint = isClient(given) ? 'wrap it in an array, new Redlock([client])' : undefined;
+  return invalidArgument('clients', given, wanted, hint);
 }
 
 /** One server that is listed twice would vote twice; and a cluster has no one process whose restart could be guarded. */

@@ -16,21 +16,24 @@ export type {
   TryReadOptions,
   WriteLock,
 } from './lockable.js';
-export {
-  Entry,
-  type Owner,
-  type ReentrantMutex,
-  type ReentrantOptions,
-  type TryReentrantOptions,
-} from './reentrance.js';
+export { Entry } from './entry.js';
+export type { Owner, ReentrantMutex, ReentrantOptions, TryReentrantOptions } from './reentrance.js';
 export { WriteLease } from './write-lease.js';
 export type { Member, MemberInspection, NodeMembers, Watcher } from './member-inspection.js';
-export { type NodeOutcome, RedlockError, type RedlockErrorCode, type RedlockErrorDetails } from './errors.js';
+export {
+  type CauseJson,
+  type NodeOutcome,
+  RedlockError,
+  type RedlockErrorCode,
+  type RedlockErrorDetails,
+  type RedlockErrorJson,
+} from './errors.js';
 export type { Inspection, NodeInspection } from './inspection.js';
 export {
   type AcquireOptions,
   type AdoptOptions,
   type BootstrapOptions,
+  type CloseOptions,
   DEFAULTS,
   type RedlockOptions,
   type ResolvedOptions,

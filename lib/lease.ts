@@ -5,15 +5,17 @@
  * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
  * timer at all; any other one has one.
  */
-import type { Clock, Timer, Timers } from './clock.js';
+import type { Clock, Timers } from './clock.js';
 import type { Coordinator, ExtensionOrder } from './coordinator.js';
 import { RedlockError } from './errors.js';
-import { lossError, nameResources, type RoundFailure, roundError } from './failure.js';
+import { closingError, expiryError, extensionError, nameResources } from './failure.js';
 import type { Grant } from './grant.js';
 import { heldAs, type LeaseHandle } from './handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from './options.js';
+import { Care, Renewal, RENEW_MARGIN, RENEW_SLACK } from './lease-care.js';
+import { INSPECT, type Inspecting, printed } from './printing.js';
 import type { ExtensionEnd } from './renewals.js';
-import { Due, type Wheel } from './wheel.js';
+import type { Wheel } from './wheel.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from './validity.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
@@ -28,6 +30,8 @@ export interface LeaseGround {
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
   readonly ttlBounds: TtlBounds;
+  /** The instance ends: holders are to stop. */
+  readonly isClosing: () => boolean;
   /** Called once, when the lease is held no longer, whatever the reason. */
   readonly onEnd: (lease: Lease) => void;
 }
@@ -41,31 +45,8 @@ export interface LeaseTerms {
   readonly maxHoldMs: number;
 }
 
-/** A renewal may be this part of the ttl earlier, where there are many. */
-const RENEW_SLACK = 1 / 16;
-/** None is begun with less than this part of the ttl left: the end of validity is waited for instead. */
-const RENEW_MARGIN = 1 / 32;
 /** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
-
-/** When the next renewal is due, and the instant after which none starts. */
-class Renewal extends Due {
-  dueAtMs: number;
-  readonly untilMs: number;
-
-  constructor(dueAtMs: number, untilMs: number, callback: () => void) {
-    super(callback);
-    this.dueAtMs = dueAtMs;
-    this.untilMs = untilMs;
-  }
-}
-
-/** What only a lease has that is renewed or watched. */
-interface Care {
-  renewal: Renewal | undefined;
-  controller: AbortController | undefined;
-  timer: Timer | undefined;
-}
 
 type State =
   | { readonly kind: 'held' }
@@ -94,10 +75,8 @@ export class Lease {
   readonly resources: readonly string[];
   /** How long it lives without renewal, in ms, from each extension on. */
   readonly ttlMs: number;
-  /** @internal Links of the instance's list of held leases. */
-  previous: Lease | undefined;
-  /** @internal */
-  next: Lease | undefined;
+  #previous: Lease | undefined;
+  #next: Lease | undefined;
   readonly #ground: LeaseGround;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
@@ -117,8 +96,24 @@ export class Lease {
     const nowMs = ground.clock.earliest();
     const untilMs = nowMs + terms.maxHoldMs;
     const renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, untilMs, () => this.#wake());
-    this.#care = { renewal, controller: undefined, timer: undefined };
+    this.#takeCare().renewal = renewal;
     this.#arm();
+  }
+
+  /** @internal Links of the instance's list of held leases: private, so that none of them shows another one. */
+  get previous(): Lease | undefined {
+    return this.#previous;
+  }
+  set previous(lease: Lease | undefined) {
+    this.#previous = lease;
+  }
+
+  /** @internal */
+  get next(): Lease | undefined {
+    return this.#next;
+  }
+  set next(lease: Lease | undefined) {
+    this.#next = lease;
   }
 
   /** The secret that the masters keep for it. Not for logs. */
@@ -163,17 +158,11 @@ export class Lease {
 
   /**
    * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
-   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
+   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). It also aborts when the instance closes
+   * (`CLOSED`): the lease stays held, so that the work can end in order. A release does not abort it.
    */
   get signal(): AbortSignal {
-    const care = (this.#care ??= { renewal: undefined, controller: undefined, timer: undefined });
-    if (care.controller === undefined) {
-      care.controller = new AbortController();
-      this.checkValidity(this.#ground.clock.now());
-      if (this.#state.kind === 'lost') care.controller.abort(this.#state.error);
-      else this.#arm();
-    }
-    return care.controller.signal;
+    return this.#watch().signal;
   }
 
   /**
@@ -236,13 +225,45 @@ export class Lease {
 
   /** A lease never shows its token by accident: not in JSON, not in logs. */
   toJSON(): object {
-    return {
-      resources: this.resources,
-      fence: this.fence,
-      ttlMs: this.ttlMs,
-      status: this.status,
-      remainingMs: this.remainingMs(),
-    };
+    const { fence, resources, status, ttlMs } = this;
+    return { resources, fence, ttlMs, status, remainingMs: this.remainingMs() };
+  }
+
+  /** What `console.log` prints: the same as JSON. */
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'Lease', ...given);
+  }
+
+  /** @internal The instance closes: whoever works under it is to stop. It stays held. */
+  tellClosing(): void {
+    const controller = this.#watch();
+    if (!controller.signal.aborted) controller.abort(closingError(this.resources));
+  }
+
+  /** @internal Nobody renews or watches it any more; it is held until its validity ends. */
+  letRunOut(): void {
+    this.#disarm();
+    const care = this.#takeCare();
+    care.renewal = undefined;
+    care.isOver = true;
+  }
+
+  #takeCare(): Care {
+    this.#care ??= new Care();
+    return this.#care;
+  }
+
+  /** From here on a timer watches the end of validity. */
+  #watch(): AbortController {
+    const care = this.#takeCare();
+    if (care.controller !== undefined) return care.controller;
+    const controller = new AbortController();
+    care.controller = controller;
+    this.checkValidity(this.#ground.clock.now());
+    if (this.#state.kind === 'lost') controller.abort(this.#state.error);
+    else if (this.#ground.isClosing()) controller.abort(closingError(this.resources));
+    this.#arm();
+    return controller;
   }
 
   /** Calls back when it has ended, with the error if it was not done. */
@@ -260,41 +281,37 @@ export class Lease {
   }
 
   #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
-    if (end.kind !== 'extended') this.checkValidity(this.#ground.clock.inTurn());
-    const ended = this.#endError();
-    if (end.kind === 'extended' && ended === undefined) {
-      const renewal = this.#care?.renewal;
-      if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
-      this.#arm();
-      return undefined;
-    }
     const error = this.#extensionError(end, startedAtMs);
-    if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
     if (error?.code === 'LOCK_LOST') this.#lose(error);
+    else if (error !== undefined) this.#takeCare().failure = error;
+    if (end.kind !== 'extended') this.checkValidity(this.#ground.clock.inTurn() + LOSS_MARGIN_MS);
+    const ended = this.#endError();
+    if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
+    if (end.kind === 'extended') this.#onExtended(startedAtMs);
     return error;
   }
 
-  /** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
+  #onExtended(startedAtMs: number): void {
+    const care = this.#care;
+    if (care === undefined) return;
+    care.failure = undefined;
+    if (care.renewal !== undefined) care.renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
+    this.#arm();
+  }
+
+  /** Why it was not extended; undefined where it was given back meanwhile. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     if (end.kind !== 'failed') return undefined;
-    const { round, isLate } = end;
-    const failure: RoundFailure = isLate || round.decision === 'granted' ? 'late' : round.decision;
     const { coordinator, clock } = this.#ground;
     const elapsedMs = Math.round(clock.now() - startedAtMs);
-    const error = roundError(failure, round, coordinator.nodes, {
-      resources: this.resources,
-      attempts: 1,
-      elapsedMs,
-    });
-    if (failure !== 'held' && failure !== 'foreign') return error;
-    return lossError('masters refuse to extend it', this.resources, error);
+    return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
 
   /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
   #arm(): void {
     this.#disarm();
     const care = this.#care;
-    if (this.#state !== HELD || care === undefined) return;
+    if (this.#state !== HELD || care === undefined || care.isOver) return;
     const { controller, renewal } = care;
     if (controller === undefined && renewal === undefined) return;
     const { clock, timers, wheel } = this.#ground;
@@ -321,7 +338,7 @@ export class Lease {
     care.timer = undefined;
     const nowMs = this.#ground.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
-      this.#lose(lossError('its validity ended', this.resources));
+      this.#expire();
       return;
     }
     const { renewal } = care;
@@ -340,19 +357,16 @@ export class Lease {
 
   #renew(renewal: Renewal): void {
     if (this.#extending !== undefined) {
-      this.#extending.push(() => {
-        this.checkValidity(this.#ground.clock.inTurn());
-        this.#renew(renewal);
-      });
+      this.#extending.push(() => this.#renew(renewal)); // whoever ends that one has looked at the validity
       return;
     }
-    if (this.#state !== HELD) return;
+    if (this.#state !== HELD || this.#care?.renewal !== renewal) return;
     this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
   }
 
-  /** The error says why, and to nobody: a loss is told by the signal, anything else is tried again while it lasts. */
+  /** It is tried again while the lease lasts; the error is told if that ends before. */
   #renewLater(renewal: Renewal): void {
     if (this.#state !== HELD) return;
     const nowMs = this.#ground.clock.inTurn();
@@ -364,8 +378,13 @@ export class Lease {
 
   /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
   checkValidity(nowMs: number): void {
-    if (this.#state !== HELD || nowMs < this.#grant.validUntilMs) return;
-    this.#lose(lossError('its validity ended', this.resources));
+    if (this.#state === HELD && nowMs >= this.#grant.validUntilMs) this.#expire();
+  }
+
+  /** Its validity ended: where it could not be extended, that is why. */
+  #expire(): void {
+    this.#ground.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#lose(expiryError(this.resources, this.#care?.failure));
   }
 
   #lose(error: RedlockError): void {

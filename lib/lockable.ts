@@ -6,6 +6,7 @@ import { invalidArgument, RedlockError } from './errors.js';
 import type { Inspection } from './inspection.js';
 import type { Lease } from './lease.js';
 import type { MemberInspection } from './member-inspection.js';
+import { checkNames } from './option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
@@ -15,7 +16,7 @@ import {
   resolveCall,
   type TryAcquireOptions,
 } from './options.js';
-import { type Kind, MUTEX, READ } from './scope.js';
+import { type Kind, MOST_PERMITS, MUTEX, READ } from './scope.js';
 import type { WriteLease } from './write-lease.js';
 import { argumentsOfUsing } from './using.js';
 
@@ -77,9 +78,13 @@ export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptio
   readonly permits: number;
 }
 
+type RunUnder = <Held extends Lease, T>(lease: Held, routine: (lease: Held) => Promise<T> | T) => Promise<T>;
+
 /** What locks need of the instance that they come from. */
 export interface Door {
   readonly options: ResolvedOptions;
+  /** Runs a routine under a lease, and releases it. */
+  readonly run: RunUnder;
   acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
   acquireToWrite(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<WriteLease>;
   inspect(name: string): Promise<Inspection>;
@@ -91,6 +96,7 @@ interface Manner<Held, Seen, Options> {
   readonly names: readonly string[];
   readonly tryNames: readonly string[];
   readonly defaults: ResolvedOptions;
+  readonly run: RunUnder;
   /** Checks what the options have beside the usual, and asks the masters. */
   acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
   inspect(): Promise<Seen>;
@@ -135,11 +141,7 @@ class Lock<
     );
     const renew = options?.renew ?? true;
     const lease = await this.#acquire(options, this.#manner.names, (call) => ({ ...call, renew }));
-    try {
-      return await routine(lease);
-    } finally {
-      await lease.release();
-    }
+    return this.#manner.run(lease, routine);
   }
 
   inspect(): Promise<Seen> {
@@ -159,6 +161,7 @@ class Lock<
 }
 
 export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
+  checkNames('options', options, ['fair', 'reentrant']);
   const { reentrant = false, ...rest } = options;
   if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
   const { fair } = resolveCall(rest, ['fair'], door.options);
@@ -166,6 +169,7 @@ export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex 
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,
     defaults: { ...door.options, fair },
+    run: door.run,
     acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, MUTEX, call, signal),
     inspect: () => door.inspect(name),
   });
@@ -182,6 +186,7 @@ export function readWriteLockOf(door: Door, name: string): ReadWriteLock {
     names: WITHOUT_FENCING.acquire,
     tryNames: WITHOUT_FENCING.tryAcquire,
     defaults: door.options,
+    run: door.run,
     acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, READ, call, signal),
     inspect,
   });
@@ -189,6 +194,7 @@ export function readWriteLockOf(door: Door, name: string): ReadWriteLock {
     names: [...CALL_NAMES.acquire, 'from'],
     tryNames: [...CALL_NAMES.tryAcquire, 'from'],
     defaults: door.options,
+    run: door.run,
     acquire: async (options: AcquireOptions, call, signal) => {
       refuseUpgrade(options);
       return door.acquireToWrite(name, call, signal);
@@ -207,15 +213,13 @@ function refuseUpgrade(options: object): void {
   throw new RedlockError('INVALID_ARGUMENT', text);
 }
 
-/** More permits than these make each request slow: a master looks at all holders. */
-export const MOST_PERMITS = 1_024;
-
 export function semaphoreOf(door: Door, name: string, permits: number): Semaphore {
   checkPermits(permits, MOST_PERMITS);
   const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
     names: [...WITHOUT_FENCING.acquire, 'permits'],
     tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
     defaults: door.options,
+    run: door.run,
     acquire: async ({ permits: wanted = 1 }, call, signal) => {
       checkPermits(wanted, permits);
       return door.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);

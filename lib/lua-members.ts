@@ -16,7 +16,8 @@
  * Whoever leaves pushes `f token key` to the one who watches, where its claim could succeed now.
  */
 import { PUSH_CHANNELS } from './keys.js';
-import { BEFORE, oursInLua } from './lua-queue.js';
+import { HOLDS } from './lua.js';
+import { BEFORE, MAX_DROPPED, oursInLua } from './lua-queue.js';
 
 /** How long, in ms, a watch stands without being renewed. */
 export const WATCH_MS = 1_000;
@@ -25,12 +26,12 @@ export const WATCH_MS = 1_000;
 export const STORED_KIND = { readWrite: 'rw1', semaphore: 'sem1' } as const;
 export type StoredKind = (typeof STORED_KIND)[keyof typeof STORED_KIND];
 
-/** What stands beside code 2 in a reply: what the key holds instead. */
-export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3 } as const;
-
 /**
  * What is at the key. `look` puts live fields into `members` and `watch`, the names of the others into `gone`; it returns
  * a refusal where the key holds something else, or the error of the server. Needs CLOCK.
+ *
+ * `keep` drops all that are gone, so many in a command: they have been read, which costs more, and whoever came next would
+ * read again what is left.
  */
 export const LOOKING = `local now = math.floor(micros() / 1000)
 local members, gone, watch = {}, {}, nil
@@ -71,7 +72,9 @@ local function keep()
   if last == 0 then
     redis.call('DEL', KEYS[1])
   else
-    for _, name in ipairs(gone) do redis.call('HDEL', KEYS[1], name) end
+    for i = 1, #gone, ${MAX_DROPPED} do
+      redis.call('HDEL', KEYS[1], unpack(gone, i, math.min(#gone, i + ${MAX_DROPPED - 1})))
+    end
     redis.call('PEXPIREAT', KEYS[1], int(last))
   end
 end
@@ -84,12 +87,13 @@ local function isFree(want)
   if want == 'w' then return next(members) == nil end
   local wanted, k = string.match(want, '^(%d+)/(%d+)$')
   wanted, k = tonumber(wanted), tonumber(k)
+  local free = k
   for _, member in pairs(members) do
     if want == 'r' and member[1] == 'w' then return false end
     if wanted and tonumber(member[3]) ~= k then return false end
-    if wanted then k = k - #slotsOf(member[1]) end
+    if wanted then free = free - #slotsOf(member[1]) end
   end
-  return want == 'r' or wanted ~= nil and k >= wanted
+  return want == 'r' or wanted ~= nil and free >= wanted
 end
 local function tell()
   if not watch or not isFree(string.match(watch[3], '^%d+ (.*)$') or '') then return end

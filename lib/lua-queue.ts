@@ -23,6 +23,13 @@ import { RESERVED_MARK, TOKEN_LETTERS } from './random.js';
  */
 export const RESERVE_MS = 990;
 
+/**
+ * So many of those who are gone are dropped from queues by one call: a master does nothing else meanwhile. Where more of
+ * them stand before anybody who hears, the lock stays free, and later calls go on: the same release sent again, and the
+ * looks of those who wait.
+ */
+export const MAX_DROPPED = 500;
+
 /** So many of those that wait are told by an inspection. */
 export const SHOWN_WAITERS = 32;
 
@@ -40,19 +47,27 @@ export function reservedInLua(name: string): string {
   return `${name} .. '${RESERVED_MARK}'`;
 }
 
+/** How many more may be dropped in this call, whatever it does to how many queues. */
+const SPARE = `local spare = ${MAX_DROPPED}
+`;
+
 /**
  * What can be done to the queue whose resource, queue and turn stand at `l`, `q` and `t` of KEYS. Made where a queue is
  * needed only: a script's functions cost more than what a release does where nobody waits.
  *
  * `give` and `handOver` want a lock that is free. `handOver` gives it to the first waiter whom the push reaches, `self`
  * being reached in any case, and returns its token and the serial; nothing where nobody waits, or where this user may
- * not publish: then all stays with the waiters, who look again by themselves. What a push says is carried out after it
- * and not before, so that there is nothing to take back.
+ * not publish: then all stays with the waiters, who look again by themselves; nothing and true where it has dropped as
+ * many as it may. What a push says is carried out after it and not before, so that there is nothing to take back.
+ *
+ * `alive` returns the first who hears that text, and by how many connections: false where that is not allowed. Those
+ * before it are dropped. A client is asked once: who shares its channel hears as much. Needs SPARE.
  */
 export const LINE = `local function line(l, q, t)
   local function int(number) return string.format('%.0f', number) end
+  local function client(token) return string.match(token, '^[^:]*') end
   local function push(token, text)
-    local channel = '${PUSH_CHANNELS}' .. string.match(token, '^[^:]*')
+    local channel = '${PUSH_CHANNELS}' .. client(token)
     local receivers = redis.pcall('PUBLISH', channel, text .. ' ' .. token .. ' ' .. KEYS[l])
     return type(receivers) == 'number' and receivers
   end
@@ -74,12 +89,31 @@ export const LINE = `local function line(l, q, t)
     local time = redis.call('TIME')
     return math.max((turn() or 0) + 1, time[1] * 1000000 + time[2])
   end
-  local function tellHead(self)
-    local first = head()
-    while first and push(first, 'w') == 0 and first ~= self do
-      redis.call('ZREM', KEYS[q], first)
-      first = head()
+  local function alive(text, token, ticket, self)
+    local function hearing(one)
+      local receivers = (one ~= self or text == 'w') and push(one, text)
+      return one == self or receivers
     end
+    local receivers = hearing(token)
+    if receivers ~= 0 then return token, ticket, receivers end
+    local found = redis.call('ZRANGE', KEYS[q], 0, spare, 'WITHSCORES')
+    local gone, dropped = { [client(token)] = true }, {}
+    for i = 1, #found, 2 do
+      token = found[i]
+      if token == self or not gone[client(token)] then receivers = hearing(token) end
+      if receivers ~= 0 or #dropped == spare then break end
+      gone[client(token)] = true
+      dropped[#dropped + 1] = token
+    end
+    local n = #dropped
+    if n > 0 then redis.call('ZREM', KEYS[q], unpack(dropped)) end
+    spare = spare - n
+    if receivers ~= 0 then return token, tonumber(found[2 * n + 2]), receivers end
+    return nil, nil, nil, #found > 2 * n
+  end
+  local function tellHead(self)
+    local first, ticket = head()
+    if first then alive('w', first, ticket, self) end
   end
   local function give(token, ticket, serial, life, self)
     redis.call('SET', KEYS[l], ${reservedInLua('token')}, 'PX', ${RESERVE_MS})
@@ -89,23 +123,26 @@ export const LINE = `local function line(l, q, t)
   end
   local function handOver(self)
     local token, ticket = head()
-    local serial = token and nextSerial()
-    while token do
-      local receivers = token == self or push(token, 'g ' .. int(serial))
-      if not receivers then return setTurn('0||', ${RESERVE_MS}) end
-      if receivers ~= 0 then
+    if token then
+      local serial, receivers, isMore = nextSerial()
+      token, ticket, receivers, isMore = alive('g ' .. int(serial), token, ticket, self)
+      if receivers then
         give(token, ticket, serial, 0, self)
         return token, serial
       end
-      redis.call('ZREM', KEYS[q], token)
-      token, ticket = head()
+      if token or isMore then
+        setTurn('0||', ${RESERVE_MS})
+        return nil, isMore
+      end
     end
     redis.call('DEL', KEYS[t])
   end
   local function leave(token)
     if redis.pcall('GET', KEYS[l]) == ${reservedInLua('token')} then redis.call('DEL', KEYS[l]) end
     redis.call('ZREM', KEYS[q], token)
-    if redis.call('EXISTS', KEYS[l]) == 0 then handOver() end
+    if redis.call('EXISTS', KEYS[l]) == 1 then return false end
+    local winner, isMore = handOver()
+    return not winner and isMore
   end
   local function join(token, ticket, life)
     redis.call('ZADD', KEYS[q], int(ticket), token)
@@ -126,13 +163,18 @@ end
 /**
  * What a release or an undo does last for those of its `n` resources that are waited for, which stand at the places in
  * `awaited`: its token leaves the queues, and locks that are free are handed over. The votes are gone by now, and the
- * turns where there was a vote; whatever fails here does not bring the votes back.
+ * turns where there was a vote; whatever fails here does not bring the votes back. Returns whether the same has to be
+ * asked for again, since more are gone than one call may drop.
  */
-export const LEAVING = `local function leave(awaited, n, token)
-  ${LINE}for _, i in ipairs(awaited) do
+export const LEAVING = `${SPARE}local function leave(awaited, n, token)
+  ${LINE}local isMore = false
+  for _, i in ipairs(awaited) do
     local own = line(i, i + n, i + 2 * n)
-    if not pcall(own.leave, token) then pcall(own.setTurn, '0||', ${RESERVE_MS}) end
+    local isDone, isLeft = pcall(own.leave, token)
+    if not isDone then pcall(own.setTurn, '0||', ${RESERVE_MS}) end
+    isMore = isMore or isDone and isLeft
   end
+  return isMore
 end
 `;
 
@@ -148,7 +190,7 @@ end
 `;
 
 /** Needs GUARD, for the clock. */
-export const QUEUEING = `${LINE}${BEFORE}local function queue(token, ticket, life)
+export const QUEUEING = `${SPARE}${LINE}${BEFORE}local function queue(token, ticket, life)
   local owner, turn = redis.pcall('GET', KEYS[1]), redis.pcall('GET', KEYS[3])
   for _, reply in ipairs({owner, turn, redis.pcall('ZCARD', KEYS[2])}) do
     if type(reply) == 'table' then
@@ -180,6 +222,7 @@ export const QUEUEING = `${LINE}${BEFORE}local function queue(token, ticket, lif
     local winner, serial = own.handOver(token)
     if winner == token then return {1, serial, us} end
     if winner then return {0, redis.call('PTTL', KEYS[1]), us, redis.call('ZRANK', KEYS[2], token)} end
+    if serial then return {0, 0, us, 0} end
   end
   local serial = own.nextSerial()
   own.give(token, ticket, serial, life, token)
@@ -187,7 +230,7 @@ export const QUEUEING = `${LINE}${BEFORE}local function queue(token, ticket, lif
 end
 `;
 
-export const YIELDING = `${LINE}local function yield(token, serial, ticket, life)
+export const YIELDING = `${SPARE}${LINE}local function yield(token, serial, ticket, life)
   local own = line(1, 2, 3)
   local isThere, last, named = pcall(own.turn)
   if not isThere or named ~= token or tonumber(last) ~= tonumber(serial) then return 0 end

@@ -11,6 +11,18 @@ import { oursInLua, reservedInLua } from './lua-queue.js';
 /** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
 export const FLOOR_LEAD_US = 20_000;
 
+/**
+ * What stands beside code 2 in a reply: what the key holds instead; or that its counter is none, or one that no fence can
+ * follow.
+ */
+export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3, counter: 4 } as const;
+
+/**
+ * The last fence that can be granted: a counter that is there is at its end. Beyond 2^53 (9.007e15) numbers are not told apart,
+ * and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
+ */
+export const LAST_FENCE = 9_000_000_000_000_000;
+
 /** The server's clock, and numbers as texts. */
 export const CLOCK = `local function need(reply, command)
   if type(reply) == 'table' and reply.err then
@@ -38,7 +50,8 @@ ${CLOCK}local function runId()
 end
 local function guarded(m, period)
   local marker = redis.pcall('GET', KEYS[m])
-  if type(marker) == 'table' then return -2, 0 end
+  if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, true) then return -2, 0 end
+  need(marker, 'GET')
   local owner, since, other
   if marker then
     owner, since, other = string.match(marker, '^1|(%w+)|(%d+)|(%d+)$')
@@ -61,7 +74,8 @@ end
 /**
  * Counters (protocol A). One that is missing is re-created from the master's clock, never from a token that was handed
  * in: it must lie above all that was accepted here before; a 0 is as good as missing. So must one that a restart brought back. Only the
- * coordinator's floor may lift it a little more, so that masters agree on a first grant.
+ * coordinator's floor may lift it a little more, so that masters agree on a first grant. One at its end counts as none: it
+ * is left as it is, and runs out.
  */
 export const COUNTER = `local seenAt = 0
 local function counter(i, floor)
@@ -70,7 +84,10 @@ local function counter(i, floor)
     if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end
     error(count.err)
   end
-  if count and count ~= '0' then return string.match(count, '^%d+$') and math.max(tonumber(count), least) end
+  if count and count ~= '0' then
+    local number = string.match(count, '^%d+$') and tonumber(count)
+    return number and number < ${LAST_FENCE} and math.max(number, least)
+  end
   seenAt = micros()
   return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
 end
@@ -98,14 +115,14 @@ interface Places {
 
 /**
  * One free resource, the usual case, takes as few commands as there can be. Where that does not do it (a counter that is
- * missing, behind its least or no counter at all), it is taken back, and the long way looks at everything first.
+ * missing, behind its least, at its end or no counter at all), it is taken back, and the long way looks at everything first.
  */
 function shortWay({ key, counter, token, ttl, life, yes }: Places, least: string): string {
   return `if redis.call('SET', ${key}, ${token}, 'PX', ${ttl}, 'NX') then
     if ${life} == '0' then return ${yes} end
     local fence = redis.pcall('INCR', ${counter})
     local isNumber = type(fence) == 'number'
-    if isNumber and fence > 1 and fence > ${least} then
+    if isNumber and fence > 1 and fence > ${least} and fence <= ${LAST_FENCE} then
       redis.call('PEXPIRE', ${counter}, ${life})
       return fence
     end
@@ -128,7 +145,7 @@ const OF_ARGUMENTS: Places = {
  * The same at the very beginning of the script that claims alone, where no guard is in the way: a script's functions are
  * made anew each time that it runs, and cost more than all of this.
  */
-export const CLAIMING_AT_ONCE = `do
+export const CLAIMING_AT_ONCE = `if not ARGV[6] then
   local n, guard = #KEYS, tonumber(ARGV[5])
   local isFree = guard < 0
   if guard == 0 then
@@ -149,11 +166,16 @@ const OF_ENTRY: Places = {
   yes: '0',
 };
 
-/** @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these */
+/**
+ * One who has stood in line leaves it with its claim, whatever comes of that: it claims under this token once. Where the
+ * key was handed over to it, it has left already. A place that stayed would be handed the lock when the lease is over.
+ *
+ * @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these
+ */
 export const CLAIMING = `local function claimOne(k, token, ttl, life)
   ${shortWay(OF_ENTRY, 'least')}end
-local function claim(first, n, token, ttl, life, floor)
-  if n == 1 then
+local function claim(first, n, token, ttl, life, floor, isInLine)
+  if n == 1 and not isInLine then
     local fence = claimOne(first, token, ttl, life)
     if fence then return 1, fence, 0 end
   end
@@ -164,22 +186,26 @@ local function claim(first, n, token, ttl, life, floor)
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner and owner ~= token and owner ~= ${reservedInLua('token')} then
-      if not ${oursInLua('owner')} then stranger = 1 end
-      local ms = redis.call('PTTL', KEYS[i])
-      if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+    if owner ~= token and owner ~= ${reservedInLua('token')} then
+      if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end
+      if owner then
+        if not ${oursInLua('owner')} then stranger = 1 end
+        local ms = redis.call('PTTL', KEYS[i])
+        if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+      end
     end
   end
   if left then return 0, left, stranger end
   local fence = 0
   seenAt = 0
   if life ~= '0' then
-    for i = last + 1, last + n do
+    local before = isInLine and last + 2 * n or last
+    for i = before + 1, before + n do
       local count = counter(i, floor)
-      if not count then return 2, 0, 0 end
+      if not count then return 2, ${HOLDS.counter}, 0 end
       if count >= fence then fence = count + 1 end
     end
-    for i = last + 1, last + n do redis.call('SET', KEYS[i], int(fence), 'PX', life) end
+    for i = before + 1, before + n do redis.call('SET', KEYS[i], int(fence), 'PX', life) end
   end
   for i = first, last do redis.call('SET', KEYS[i], token, 'PX', ttl) end
   return 1, fence, seenAt
@@ -199,7 +225,7 @@ export const ACCEPTING = `local function accept(first, n, token, wanted, life)
   local fence, highest = tonumber(wanted), 0
   for i = last + 1, last + n do
     local count, isNew = counter(i, 0)
-    if not count then return 2, 0, 0 end
+    if not count then return 2, ${HOLDS.counter}, 0 end
     if isNew then redis.call('SET', KEYS[i], int(count), 'PX', life) end
     if count > highest then highest = count end
   end
@@ -209,8 +235,12 @@ export const ACCEPTING = `local function accept(first, n, token, wanted, life)
 end
 `;
 
-/** Lifts counters that lag behind to what was seen elsewhere, so that the next grant finds masters of one mind. */
+/**
+ * Lifts counters that lag behind to what was seen elsewhere, so that the next grant finds masters of one mind; not to where
+ * there would be no next one.
+ */
 export const LIFTING = `local function lift(from, n, seen)
+  if tonumber(seen) >= ${LAST_FENCE} then return end
   for i = from, from + n - 1 do
     local count = redis.pcall('GET', KEYS[i])
     if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < tonumber(seen) then
@@ -246,7 +276,7 @@ export const UNDOING = `local function undo(first, n, token, seen)
     if isAwaited then awaited[#awaited + 1] = i end
   end
   if seen then lift(first + 3 * n, n, seen) end
-  if awaited[1] then leave(awaited, n, token) end
+  if awaited[1] and leave(awaited, n, token) then foreign = foreign + 2 end
   if failed then return failed end
   return deleted, left, foreign
 end
@@ -282,7 +312,7 @@ export const RELEASING = `local function release(first, n, token, seen)
     if isAwaited then awaited[#awaited + 1] = i end
   end
   if seen then lift(first + 3 * n, n, seen) end
-  if awaited[1] then leave(awaited, n, token) end
+  if awaited[1] and leave(awaited, n, token) then return -1 - deleted end
   return deleted
 end
 `;
@@ -332,7 +362,7 @@ export const EXTENDING = `local function extend(first, n, token, ttl, create, li
   if life ~= '0' then
     for i = last + 1, last + n do
       local ok, count = pcall(counter, i, 0)
-      if ok and count then
+      if ok and count and tonumber(fence) < ${LAST_FENCE} then
         redis.pcall('SET', KEYS[i], int(math.max(count, tonumber(fence))), 'PX', life)
       end
     end

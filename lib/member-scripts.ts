@@ -2,13 +2,14 @@
  * The scripts of locks that several may hold at a time, each with its keys, arguments and replies; what they store is told
  * in `lua-members.ts`. They follow the rules of `scripts.ts`, and its codes, and have one more:
  *   5 no, there are holders of a semaphore with another number of permits
- * Beside code 2 stands what the key holds: 0 something that is no lock, 1 an exclusive lock, 2 a read-write lock, 3 a semaphore.
+ * Beside code 2 stands what the key holds: 0 something that is no lock, 1 an exclusive lock, 2 a read-write lock, 3 a semaphore;
+ * or 4 for a counter that no fence can follow.
  *
  * A claim that waits names its *watcher*, a token that stays the same over the attempts of one acquisition, and its rank:
  * 0 at the head of the gate's queue, 1 elsewhere.
  */
 import { SHOWN_WAITERS } from './lua-queue.js';
-import { CLOCK, COUNTER, GUARD, LIFTING, MARKER } from './lua.js';
+import { CLOCK, COUNTER, GUARD, HOLDS, LAST_FENCE, LIFTING, MARKER } from './lua.js';
 import { LOOKING, NEXT, putting, STORED_KIND } from './lua-members.js';
 import type { Script } from './script.js';
 
@@ -48,7 +49,7 @@ if left > 0 then return refuse(0, left, 0) end
 local fence = 0
 if ARGV[6] ~= '0' then
   local count = counter(2, tonumber(ARGV[7]))
-  if not count then return {2, 0, 0} end
+  if not count then return {2, ${HOLDS.counter}, 0} end
   fence = count + 1
   redis.call('SET', KEYS[2], int(fence), 'PX', ARGV[6])
 end
@@ -71,7 +72,7 @@ local own = members[ARGV[1]]
 if not own then return {0, -2, 0} end
 if own[1] ~= 'w' then return {0, own[2] - now, 0} end
 local count, isNew = counter(2, 0)
-if not count then return {2, 0, 0} end
+if not count then return {2, ${HOLDS.counter}, 0} end
 if count < tonumber(ARGV[2]) then
   redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
   return {1, tonumber(ARGV[2]), 0}
@@ -106,7 +107,7 @@ keep()
 if own and own[1] ~= role then tell() end
 if ARGV[5] ~= '0' then
   local ok, count = pcall(counter, 2, 0)
-  if ok and count then
+  if ok and count and tonumber(ARGV[6]) < ${LAST_FENCE} then
     redis.pcall('SET', KEYS[2], int(math.max(count, tonumber(ARGV[6]))), 'PX', ARGV[5])
   end
 end

@@ -14,7 +14,7 @@
  */
 import { Batch, entryReply, isAllYes, LESSON, Turn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from './clock.js';
-import { inPlainWords, isClientTimeout, redact, toError } from './server-errors.js';
+import { inPlainWords, isClientTimeout, notConnected, redact, toError, unsentFor } from './server-errors.js';
 import type { PushListener, Subscription } from './subscription.js';
 import type { Command, Transport, TransportState } from './transport.js';
 import { type Entry, Waiting } from './waiting.js';
@@ -193,6 +193,11 @@ export class Node {
     const wasWaiting = this.#waiting.remove(sink);
     if (this.#waiting.size === 0) this.#stopWatching();
     return wasWaiting;
+  }
+
+  /** What the lack of an answer is put down to where nothing was sent: a connection that is on its way, or the silence. */
+  unsentFor(silence: Error): Error {
+    return unsentFor(silence, this.#transport);
   }
 
   /** Resolves when nothing is unanswered or waits here, what a second step sends again included. */
@@ -398,10 +403,7 @@ export class Node {
   /** One error for all, until there is another reason: a dead master must not cost a stack trace per acquisition. */
   #lostError(): Error {
     const reason = this.#transport.lossReason;
-    if (this.#notConnected === undefined || this.#notConnected.cause !== reason) {
-      const text = reason === undefined ? 'not connected' : `not connected: ${inPlainWords(reason).message}`;
-      this.#notConnected = new Error(text, { cause: reason });
-    }
-    return this.#notConnected;
+    if (this.#notConnected?.cause !== reason) this.#notConnected = undefined;
+    return (this.#notConnected ??= notConnected(reason));
   }
 }

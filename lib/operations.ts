@@ -54,6 +54,17 @@ export const SCRIPTED_CLAIM: Operation = {
   },
 };
 
+/** Of one who has stood in line. */
+export const QUEUED_CLAIM: Operation = {
+  ...SCRIPTED_CLAIM,
+  letter: ENTRY.claimInLine,
+  withQueues: true,
+  alone: (request) => {
+    const more = [...CLAIMING.head(request), String(request.scope.guardMs), '1'];
+    return command(CLAIM, allKeys(request), request.token, more);
+  },
+};
+
 export const ACCEPTING: Operation = {
   isClaim: false,
   isUndo: false,

@@ -2,7 +2,8 @@
  * Options are resolved once, at the door, into frozen objects without optional fields. Wrong input throws
  * `INVALID_ARGUMENT` before anything is sent, naming the option and the value.
  */
-import { invalidArgument, RedlockError, show } from './errors.js';
+import { invalidArgument } from './errors.js';
+import { checkNames } from './option-names.js';
 import { driftMs } from './validity.js';
 
 /** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
@@ -89,6 +90,23 @@ export interface BootstrapOptions {
   readonly force?: boolean;
 }
 
+/** Options of `close`. */
+export interface CloseOptions {
+  /**
+   * How long running routines, and holders of leases that were taken by hand, may take to stop, in ms; 0 does not wait,
+   * `Infinity` waits until they have. What is held after it runs out by its ttl. @default 30000
+   */
+  readonly drainMs?: number;
+  /**
+   * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any
+   * more. Those of running routines are not touched. @default false
+   */
+  readonly releaseHeld?: boolean;
+}
+
+/** The options of `close`, filled in. */
+export type ResolvedClose = Required<CloseOptions>;
+
 /** The defaults of all options that have a fixed one. */
 export const DEFAULTS = Object.freeze({
   ttlMs: 30_000,
@@ -104,6 +122,7 @@ export const DEFAULTS = Object.freeze({
   restartGuardMs: 0,
   minDelayMs: 10,
   maxDelayMs: 200,
+  drainMs: 30_000,
 });
 
 /** What a call without options is given. */
@@ -154,7 +173,8 @@ export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
     throw invalidArgument('driftFactor', driftFactor, 'a number from 0 up to, not including, 1');
   }
   const keyPrefix = or(given.keyPrefix, DEFAULTS.keyPrefix);
-  if (typeof keyPrefix !== 'string') throw invalidArgument('keyPrefix', keyPrefix, 'a string');
+  if (typeof keyPrefix !== 'string' || !keyPrefix.isWellFormed())
+    throw invalidArgument('keyPrefix', keyPrefix, 'a string of well-formed Unicode');
   const restartGuardMs = or(given.restartGuardMs, DEFAULTS.restartGuardMs);
   if (!isCount(restartGuardMs, 0)) {
     throw invalidArgument('restartGuardMs', restartGuardMs, 'a whole number of milliseconds from 0 on');
@@ -169,6 +189,18 @@ export function resolveBootstrap(given: BootstrapOptions): Required<BootstrapOpt
   const force = or(given.force, false);
   if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
   return { force };
+}
+
+/** Fills in the options of `close`. */
+export function resolveClose(given: CloseOptions): ResolvedClose {
+  checkNames('options', given, ['drainMs', 'releaseHeld']);
+  const drainMs = or(given.drainMs, DEFAULTS.drainMs);
+  if (drainMs !== Infinity && !isCount(drainMs, 0)) {
+    throw invalidArgument('drainMs', drainMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  const releaseHeld = or(given.releaseHeld, false);
+  if (typeof releaseHeld !== 'boolean') throw invalidArgument('releaseHeld', releaseHeld, 'true or false');
+  return { drainMs, releaseHeld };
 }
 
 /** Fills in the options of one call from those of the instance. */
@@ -196,16 +228,15 @@ export function nodeTimeoutFor(ttlMs: number, asked: number): number {
   return asked > 0 ? asked : Math.max(1, Math.min(Math.floor(ttlMs / 10), DEFAULTS.nodeTimeoutMs));
 }
 
-/** One resource or several: sorted, without duplicates, none empty. */
+/** One resource or several: sorted, without duplicates, each of them a name. */
 export function resolveResources(given: string | readonly string[]): readonly string[] {
-  if (typeof given === 'string' && given !== '') return [given];
+  if (isName(given)) return [given];
   const list: readonly unknown[] = typeof given === 'string' ? [given] : given;
   if (!Array.isArray(list) || list.length === 0) {
     throw invalidArgument('resources', given, 'a non-empty string or a non-empty array of them');
   }
   const names = list.map((name: unknown) => {
-    if (typeof name !== 'string' || name === '')
-      throw invalidArgument('resources', name, 'non-empty strings');
+    if (!isName(name)) throw invalidArgument('resources', name, 'non-empty strings of well-formed Unicode');
     return name;
   });
   if (names.length === 1) return names;
@@ -288,21 +319,12 @@ function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): vo
   }
 }
 
-/** Refuses names that are no options here, with the one that may have been meant. */
-export function checkNames(what: string, given: object, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidArgument(what, given, 'an object');
-  }
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue;
-    const hint = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase().replace(/s$/, '')));
-    const value = show((given as Record<string, unknown>)[name]); // an unknown name: only its value is shown
-    throw new RedlockError(
-      'INVALID_ARGUMENT',
-      `${name} (${value}) is not an option here${hint === undefined ? '' : `; did you mean ${hint}?`} ` +
-        `Known: ${known.join(', ')}`,
-    );
-  }
+/**
+ * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
+ * that differ here and sort apart would be one key there, and two calls could take the same locks in opposite orders.
+ */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.isWellFormed();
 }
 
 /** A whole number from `least` on. */

@@ -1,5 +1,7 @@
 /** How a waiter stands at one master. */
+import type { Sink } from './node.js';
 import type { Outcome } from './quorum.js';
+import { UNANSWERED } from './unanswered.js';
 
 /** The serial that names no reservation. */
 export const NOBODY = 0;
@@ -11,6 +13,8 @@ export class Place {
   serial = NOBODY;
   /** The reservation that was given back last: what is told of it afterwards is stale. */
   yielded = NOBODY;
+  /** Who waits for the answer to the yield of that one; undefined once there is one, or there will be none. */
+  yielding: Sink | undefined;
   /**
    * The master's clock, in µs, when it refused last. Serials are made of that clock: one from before the refusal is gone.
    * Where the clock steps back, a reservation may be overlooked so; it runs out.
@@ -27,18 +31,62 @@ export class Place {
   isUnanswered = false;
   isFollowed = false;
   wasSent = false;
+
+  /** Is a request unanswered, with no withdrawal behind it? */
+  get isOwed(): boolean {
+    return this.isUnanswered && !this.isFollowed;
+  }
+
+  sent(): void {
+    this.wasSent = true;
+    this.isFollowed = false;
+    this.isUnanswered = true; // a second step after NOSCRIPT is the same request
+  }
+
+  /** A withdrawal follows what was sent; false where that is answered. */
+  follow(): boolean {
+    if (this.isUnanswered) this.isFollowed = true;
+    return this.isUnanswered;
+  }
+
+  /** It takes no part until then. */
+  shelve(outcome: Outcome, untilMs: number): void {
+    this.outcome = outcome;
+    this.state = 'failed';
+    this.serial = NOBODY;
+    this.dueAtMs = untilMs;
+  }
+
+  /** What was reserved is given back, and it waits again. */
+  giveBack(dueAtMs: number): void {
+    this.serial = NOBODY;
+    this.state = 'queued';
+    this.outcome = YIELDED;
+    this.dueAtMs = dueAtMs;
+  }
+
+  /** Notes a yield, which is unanswered from here on. @returns who waits for the answer */
+  yields(serial: number): Sink {
+    this.yielded = serial;
+    const answered = (): void => {
+      if (this.yielding === sink) this.yielding = undefined;
+    };
+    const sink: Sink = { ...UNANSWERED, onReply: answered, onFailure: answered };
+    this.yielding = sink;
+    return sink;
+  }
 }
 
 /** Given back to one with an earlier ticket. */
-export const YIELDED: Outcome = Object.freeze({
+const YIELDED: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
   isForeign: false,
   isStranger: false,
 });
 
-export function unknown(text: string): Outcome {
-  return { kind: 'unknown', cause: new Error(text), isMisconfigured: false };
+export function unknown(cause: Error): Outcome {
+  return { kind: 'unknown', cause, isMisconfigured: false };
 }
 
 /** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */

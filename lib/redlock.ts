@@ -11,6 +11,7 @@ import { type BootstrapReport, Guard } from './guard.js';
 import { type Inspection, readInspection } from './inspection.js';
 import { checkHandle, type LeaseHandle } from './handle.js';
 import { markerKey } from './keys.js';
+import { HeldLeases } from './held-leases.js';
 import { Lease, type LeaseGround } from './lease.js';
 import {
   type Door,
@@ -29,13 +30,16 @@ import {
   type AdoptOptions,
   type BootstrapOptions,
   CALL_NAMES,
+  type CloseOptions,
   NO_OPTIONS,
   nodeTimeoutFor,
   type RedlockOptions,
   type ResolvedCall,
+  type ResolvedClose,
   type ResolvedOptions,
   resolveBootstrap,
   resolveCall,
+  resolveClose,
   resolveOptions,
   resolveResources,
   type TryAcquireOptions,
@@ -78,8 +82,10 @@ export class Redlock {
   readonly #disconnect: () => void;
   /** Calls under way; `close` ends them. */
   readonly #waits = new Roll<Cancellation>();
-  readonly #held = new Roll<Lease>();
-  readonly #reentrance = new Reentrance();
+  readonly #held: HeldLeases;
+  readonly #reentrance: Reentrance;
+  /** Nothing new is begun. */
+  #isClosing = false;
   #closing: Promise<void> | undefined;
 
   /**
@@ -113,6 +119,8 @@ export class Redlock {
       periodMs: resolved.restartGuardMs,
       nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
     });
+    this.#held = new HeldLeases(clock, timers);
+    this.#reentrance = new Reentrance(this.#held);
     this.#leaseGround = {
       wheel: new Wheel(clock, timers, (fire, onDone) => this.#coordinator.renewTogether(fire, onDone)),
       coordinator: this.#coordinator,
@@ -120,6 +128,7 @@ export class Redlock {
       timers,
       fraction: () => this.#random.fraction(),
       ttlBounds: resolved,
+      isClosing: () => this.#isClosing,
       onEnd: (lease) => this.#held.delete(lease),
     };
   }
@@ -202,11 +211,7 @@ export class Redlock {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.options);
     const lease = await this.#acquire(names, { ...call, renew: options.renew ?? true }, options.signal);
-    try {
-      return await routine(lease);
-    } finally {
-      await lease.release();
-    }
+    return this.#held.run(lease, lease, routine);
   }
 
   /**
@@ -280,7 +285,7 @@ export class Redlock {
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
     const name = this.#naming.one(resource);
-    if (this.#closing !== undefined) throw closedError();
+    if (this.#isClosing) throw closedError();
     const looks = await this.#coordinator.inspect(this.#naming.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
@@ -311,14 +316,30 @@ export class Redlock {
   }
 
   /**
-   * Ends it: calls that wait fail with `CLOSED`, held leases are released, undos that are owed get one node timeout,
-   * and connections of its own are closed. The same promise each time.
+   * Ends it in order. At once, new calls are refused and calls that wait fail with `CLOSED`, and the signals of all held
+   * leases abort with it: whoever works under one is to stop. The leases stay held and are renewed meanwhile. Each is
+   * released when its routine (`using`) has settled, or by whoever took it by hand. After `drainMs` renewal ends, and what
+   * is held still runs out by its ttl: nothing is freed that somebody may work under. Then undos that are owed get one node
+   * timeout, and connections of its own are closed: a release after that sends nothing.
+   *
+   * A later call joins the first; it can only shorten the wait, or add `releaseHeld`.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`: nothing was closed
+   *
+   * @example
+   * ```ts
+   * process.once('SIGTERM', () => void redlock.close({ drainMs: 20_000 }));
+   * ```
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+  async close(options: CloseOptions = NO_OPTIONS): Promise<void> {
+    const terms = resolveClose(options);
+    if (this.#isClosing) this.#held.hasten(terms);
+    this.#isClosing = true;
+    this.#closing ??= this.#close(terms);
+    await this.#closing;
   }
 
+  /** As `close()`: the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -338,6 +359,7 @@ export class Redlock {
       );
     return {
       options: this.options,
+      run: (lease, routine) => this.#held.run(lease, lease, routine),
       acquire: async (name, kind, call, signal) =>
         this.#toLease(await grant(name, kind, call, signal), [name], call),
       acquireToWrite: async (name, call, signal) => {
@@ -346,7 +368,7 @@ export class Redlock {
       },
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
-        if (this.#closing !== undefined) throw closedError();
+        if (this.#isClosing) throw closedError();
         const request = memberInspection(this.#naming.keyOf(name));
         const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
         return readMembers(name, looks, this.#coordinator.nodes);
@@ -372,7 +394,7 @@ export class Redlock {
   }
 
   #begin(signal: AbortSignal | undefined): Cancellation {
-    if (this.#closing !== undefined) throw closedError();
+    if (this.#isClosing) throw closedError();
     const cancellation = new Cancellation(signal);
     this.#waits.add(cancellation);
     return cancellation;
@@ -405,31 +427,19 @@ export class Redlock {
 
   #hold<Held extends Lease>(lease: Held): Held {
     this.#held.add(lease);
-    this.#forgetEnded();
-    if (this.#closing === undefined) return lease;
-    void lease.release(); // closed in this very turn: `close` did not see it
+    if (!this.#isClosing) return lease;
+    void lease.release(); // closed in this very turn: nobody works under it yet
     throw closedError();
   }
 
-  /** Leases that ran out without a release are found a few at a time, so that they never add up. */
-  #forgetEnded(): void {
-    if (this.#held.size <= FEW_LEASES) return; // so few do not add up
-    const nowMs = this.#leaseGround.clock.earliest();
-    for (let i = 0; i < SWEPT_PER_LEASE; i++) this.#held.turn()?.checkValidity(nowMs);
-  }
-
-  async #close(): Promise<void> {
+  async #close(terms: ResolvedClose): Promise<void> {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
-    await Promise.all(this.#held.list().map((lease) => lease.release()));
+    await this.#held.drain(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
     this.#disconnect();
   }
 }
 
-/** How many held leases are looked at as one is added. */
-const SWEPT_PER_LEASE = 2;
-const FEW_LEASES = 100;
-
 function closedError(): RedlockError {
-  return new RedlockError('CLOSED', 'the instance was closed');
+  return new RedlockError('CLOSED', 'the instance was closed.');
 }

@@ -8,12 +8,16 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Cancellation } from './cancellation.js';
-import { invalidArgument, RedlockError } from './errors.js';
-import { nameResources } from './failure.js';
+import { invalidArgument } from './errors.js';
+import { lossError } from './failure.js';
+import type { HeldLeases } from './held-leases.js';
 import type { Inspection } from './inspection.js';
-import type { Lease, LeaseStatus } from './lease.js';
+import { Entry, Hold, notHeld } from './entry.js';
+import type { Lease } from './lease.js';
 import type { Lockable, Mutex } from './lockable.js';
-import type { AcquireOptions, TryAcquireOptions } from './options.js';
+import { LostHolds } from './lost-holds.js';
+import { checkNames } from './option-names.js';
+import { type AcquireOptions, CALL_NAMES, isName, type TryAcquireOptions } from './options.js';
 import { argumentsOfUsing } from './using.js';
 
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
@@ -26,6 +30,11 @@ interface Owned {
 export type ReentrantOptions = AcquireOptions & Owned;
 export type TryReentrantOptions = TryAcquireOptions & Owned;
 
+const NAMES = {
+  acquire: [...CALL_NAMES.acquire, 'owner'],
+  tryAcquire: [...CALL_NAMES.tryAcquire, 'owner'],
+} as const;
+
 /** A mutex that its holder can enter again. */
 export interface ReentrantMutex extends Lockable<Entry, Inspection, ReentrantOptions, TryReentrantOptions> {
   /**
@@ -34,106 +43,6 @@ export interface ReentrantMutex extends Lockable<Entry, Inspection, ReentrantOpt
    * @throws RedlockError `NOT_HELD`: it does not · `LOCK_LOST`: it did
    */
   reenter(options?: Owned): Entry;
-}
-
-/** A lease with the number of those who are in. */
-class Hold {
-  readonly lease: Lease;
-  readonly #onOver: () => void;
-  #count = 0;
-
-  constructor(lease: Lease, onOver: () => void) {
-    this.lease = lease;
-    this.#onOver = onOver;
-  }
-
-  get isOver(): boolean {
-    return this.#count === 0;
-  }
-
-  /** @throws RedlockError `LOCK_LOST`, `NOT_HELD` */
-  enter(): Entry {
-    this.lease.assertHeld();
-    this.#count++;
-    return new Entry(this);
-  }
-
-  async exit(): Promise<void> {
-    this.#count--;
-    if (this.#count > 0) return;
-    this.#onOver();
-    await this.lease.release();
-  }
-}
-
-/** One entry into a lock that may be entered again: the lease of all who are in, until this one's exit. */
-export class Entry {
-  /** @internal */
-  readonly hold: Hold;
-  #exit: Promise<void> | undefined;
-
-  /** @internal */
-  constructor(hold: Hold) {
-    this.hold = hold;
-  }
-
-  get resources(): readonly string[] {
-    return this.hold.lease.resources;
-  }
-
-  get ttlMs(): number {
-    return this.hold.lease.ttlMs;
-  }
-
-  get token(): string {
-    return this.hold.lease.token;
-  }
-
-  /** The same for all who are in. */
-  get fence(): number | undefined {
-    return this.hold.lease.fence;
-  }
-
-  /** `released` from this entry's own exit on. */
-  get status(): LeaseStatus {
-    return this.#exit === undefined ? this.hold.lease.status : 'released';
-  }
-
-  /** As the lease's: aborts when that is lost. */
-  get signal(): AbortSignal {
-    return this.hold.lease.signal;
-  }
-
-  remainingMs(): number {
-    return this.#exit === undefined ? this.hold.lease.remainingMs() : 0;
-  }
-
-  /** Returns if it is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
-  assertHeld(): void {
-    if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
-    this.hold.lease.assertHeld();
-  }
-
-  /** Extends the lease of all who are in. @throws RedlockError as `lease.extend` does */
-  async extend(ttlMs?: number): Promise<void> {
-    if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
-    await this.hold.lease.extend(ttlMs);
-  }
-
-  /** Leaves; the last one out gives the lock back. Never rejects, and does nothing the second time. */
-  release(): Promise<void> {
-    this.#exit ??= this.hold.exit();
-    return this.#exit;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.release();
-  }
-
-  toJSON(): object {
-    const { fence, resources, status, ttlMs } = this;
-    return { resources, fence, ttlMs, status, remainingMs: this.remainingMs() };
-  }
 }
 
 /** A call that waits for what another call of its owner may get before it. */
@@ -178,9 +87,15 @@ class Place {
 
 /** Who holds which of an instance's locks. */
 export class Reentrance {
+  readonly #held: HeldLeases;
   readonly #flows = new AsyncLocalStorage<ReadonlyMap<string, Hold>>();
   /** Owners that hold or wait; by owner and name. */
   readonly #owners = new Map<Owner, Map<string, Place>>();
+  readonly #lost = new LostHolds();
+
+  constructor(held: HeldLeases) {
+    this.#held = held;
+  }
 
   /** What this flow of calls holds. */
   ofFlow(name: string): Hold | undefined {
@@ -188,14 +103,38 @@ export class Reentrance {
     return hold?.isOver === false ? hold : undefined;
   }
 
-  /** Runs the routine as a flow that holds. */
-  inFlow<T>(name: string, hold: Hold, routine: () => T): T {
-    return this.#flows.run(new Map(this.#flows.getStore()).set(name, hold), routine);
+  /** Runs the routine as a flow that holds, until it has settled. */
+  run<T>(name: string, entry: Entry, routine: (entry: Entry) => Promise<T> | T): Promise<T> {
+    const hold = Entry.holdOf(entry);
+    const flow = new Map(this.#flows.getStore()).set(name, hold);
+    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)));
   }
 
-  /** What this owner holds. */
-  ofOwner(owner: Owner, name: string): Hold | undefined {
-    return this.#owners.get(owner)?.get(name)?.hold;
+  /**
+   * Enters where this owner holds; undefined where it does not.
+   *
+   * @throws RedlockError `LOCK_LOST`, once: it did, and its lease was lost
+   */
+  enterAs(owner: Owner, name: string): Entry | undefined {
+    if (this.#lost.take(owner, name)) throw lossError('it ended before this owner had left', [name]);
+    const hold = this.#owners.get(owner)?.get(name)?.hold;
+    try {
+      return hold?.enter();
+    } catch (error) {
+      if (hold !== undefined) this.left(owner, name, hold); // it is told by this
+      throw error;
+    }
+  }
+
+  /** Nobody is in any more, or they have been told that the lease was lost. */
+  left(owner: Owner, name: string, hold: Hold): void {
+    this.#forget(owner, name, hold);
+    this.#lost.take(owner, name);
+  }
+
+  /** The lease was lost while its owner was in: that may never come again. */
+  lost(owner: Owner, name: string, hold: Hold): void {
+    if (this.#forget(owner, name, hold)) this.#lost.add(owner, name);
   }
 
   /** What this owner has; made where there is nothing yet. */
@@ -220,6 +159,14 @@ export class Reentrance {
   get size(): number {
     return this.#owners.size;
   }
+
+  #forget(owner: Owner, name: string, hold: Hold): boolean {
+    const place = this.#owners.get(owner)?.get(name);
+    if (place?.hold !== hold) return false;
+    place.hold = undefined;
+    this.tidy(owner, name);
+    return true;
+  }
 }
 
 /** Asks the masters; undefined where one attempt came to nothing. */
@@ -238,11 +185,15 @@ class Reentrant implements ReentrantMutex {
     return this.#mutex.name;
   }
 
-  async acquire({ owner, ...options }: ReentrantOptions = {}): Promise<Entry> {
+  async acquire(given: ReentrantOptions = {}): Promise<Entry> {
+    checkNames('options', given, NAMES.acquire);
+    const { owner, ...options } = given;
     return this.#acquire(owner, options);
   }
 
-  async tryAcquire({ owner, ...options }: TryReentrantOptions = {}): Promise<Entry | null> {
+  async tryAcquire(given: TryReentrantOptions = {}): Promise<Entry | null> {
+    checkNames('options', given, NAMES.tryAcquire);
+    const { owner, ...options } = given;
     const entry = await this.#enter(owner, options.signal, async (signal) => {
       return (await this.#mutex.tryAcquire({ ...options, ...signal })) ?? undefined;
     });
@@ -255,22 +206,21 @@ class Reentrant implements ReentrantMutex {
     optionsOrRoutine: ReentrantOptions | undefined | ((lease: Entry) => Promise<T> | T),
     routineAfterOptions?: (lease: Entry) => Promise<T> | T,
   ): Promise<T> {
-    const { options: given, routine } = argumentsOfUsing<ReentrantOptions, (lease: Entry) => Promise<T> | T>(
-      optionsOrRoutine,
-      routineAfterOptions,
-    );
-    const { owner, ...options } = given ?? {};
+    const { options: given = {}, routine } = argumentsOfUsing<
+      ReentrantOptions,
+      (lease: Entry) => Promise<T> | T
+    >(optionsOrRoutine, routineAfterOptions);
+    checkNames('options', given, NAMES.acquire);
+    const { owner, ...options } = given;
     const entry = await this.#acquire(owner, { ...options, renew: options.renew ?? true });
-    try {
-      return await this.#reentrance.inFlow(this.name, entry.hold, () => routine(entry));
-    } finally {
-      await entry.release();
-    }
+    return this.#reentrance.run(this.name, entry, routine);
   }
 
-  reenter({ owner }: Owned = {}): Entry {
-    const hold = this.#held(owner);
-    if (hold !== undefined) return hold.enter();
+  reenter(given: Owned = {}): Entry {
+    checkNames('options', given, ['owner']);
+    const { owner } = given;
+    const entry = this.#enterAgain(owner);
+    if (entry !== undefined) return entry;
     const who = owner === undefined ? 'this flow of calls' : 'this owner';
     throw notHeld([this.name], `${who} does not hold it`);
   }
@@ -279,10 +229,10 @@ class Reentrant implements ReentrantMutex {
     return this.#mutex.inspect();
   }
 
-  #held(owner: Owner | undefined): Hold | undefined {
-    if (owner === undefined) return this.#reentrance.ofFlow(this.name);
+  #enterAgain(owner: Owner | undefined): Entry | undefined {
+    if (owner === undefined) return this.#reentrance.ofFlow(this.name)?.enter();
     checkOwner(owner);
-    return this.#reentrance.ofOwner(owner, this.name);
+    return this.#reentrance.enterAs(owner, this.name);
   }
 
   async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<Entry> {
@@ -299,8 +249,8 @@ class Reentrant implements ReentrantMutex {
     signal: AbortSignal | undefined,
     ask: Ask,
   ): Promise<Entry | undefined> {
-    const held = this.#held(owner);
-    if (held !== undefined) return held.enter();
+    const entry = this.#enterAgain(owner);
+    if (entry !== undefined) return entry;
     if (owner !== undefined) return this.#enterAsOwner(owner, signal, ask);
     const lease = await ask(signal === undefined ? {} : { signal });
     return lease === undefined ? undefined : new Hold(lease, () => undefined).enter();
@@ -327,12 +277,14 @@ class Reentrant implements ReentrantMutex {
   }
 
   #takeIn(owner: Owner, place: Place, lease: Lease): Entry {
-    const hold = new Hold(lease, () => {
-      place.hold = undefined;
-      this.#reentrance.tidy(owner, this.name);
-    });
+    const hold: Hold = new Hold(lease, () => this.#reentrance.left(owner, this.name, hold));
     const entry = hold.enter();
     place.hold = hold;
+    // it also aborts as the instance closes, which changes nothing here
+    const onAbort = (): void => {
+      if (lease.status === 'lost') this.#reentrance.lost(owner, this.name, hold);
+    };
+    lease.signal.addEventListener('abort', onAbort, { once: true });
     for (const wait of place.waits) wait.takeIn(hold);
     return entry;
   }
@@ -346,10 +298,8 @@ function checkOwner(owner: unknown): void {
   const isFit =
     typeof owner === 'symbol' ||
     typeof owner === 'function' ||
-    (typeof owner === 'string' ? owner !== '' : typeof owner === 'object' && owner !== null);
-  if (!isFit) throw invalidArgument('owner', owner, 'an object, a symbol or a non-empty string');
-}
-
-function notHeld(resources: readonly string[], why: string): RedlockError {
-  return new RedlockError('NOT_HELD', `no lock on ${nameResources(resources)}: ${why}`, { resources });
+    isName(owner) ||
+    (typeof owner === 'object' && owner !== null);
+  if (isFit) return;
+  throw invalidArgument('owner', owner, 'an object, a symbol or a non-empty string of well-formed Unicode');
 }

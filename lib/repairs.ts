@@ -8,6 +8,7 @@
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from './clock.js';
 import type { Node, Sink } from './node.js';
+import { repeatIfUnfinished } from './repetition.js';
 import { type Request, undo } from './request.js';
 import type { Scope } from './scope.js';
 
@@ -40,7 +41,8 @@ class Repair implements Sink {
 
   onSent(): void {}
 
-  onReply(_node: Node, reply: unknown): void {
+  onReply(node: Node, reply: unknown): void {
+    repeatIfUnfinished(node, this.#request, reply);
     this.#resolve(this.#request.read(reply) !== undefined);
   }
 

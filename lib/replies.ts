@@ -2,7 +2,7 @@
  * How the replies of masters are read. A reply of a shape that the protocol does not know is no answer: a reader gives
  * undefined, and the outcome is unknown.
  */
-import { HOLDS } from './lua-members.js';
+import { HOLDS } from './lua.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 
@@ -16,12 +16,15 @@ const REFUSED_UNSEEN: Outcome = Object.freeze({
   isStranger: false,
 });
 const REFUSED_FOREIGN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isForeign: true });
+/** What an outcome `holds` where the lock's key is not what is in the way. */
+export const SPENT_COUNTER = 'a counter that no fence can follow';
 /** By what stands beside code 2. */
 const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
   [
     [HOLDS.mutex, 'an exclusive lock'] as const,
     [HOLDS.readWrite, 'a read-write lock'] as const,
     [HOLDS.semaphore, 'a semaphore'] as const,
+    [HOLDS.counter, SPENT_COUNTER] as const,
   ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isForeign: true, holds })]),
 );
 
@@ -158,8 +161,17 @@ function guardError(periodMs: number | undefined, { marker, guardMs }: Guarded):
 export function readUndo(reply: unknown): Outcome | undefined {
   const [deleted, ms, foreign] = integers(reply, 3);
   if (deleted === undefined || ms === undefined) return undefined;
-  if (foreign === 1) return REFUSED_FOREIGN;
+  if (foreign === 1 || foreign === 3) return REFUSED_FOREIGN;
   return ms === -2 ? GRANTED : refusedFor(ms);
+}
+
+/**
+ * A release or an undo is done, but for those in line who are gone: there are more of them than one call drops, and the
+ * lock is handed over when the same has been asked for again.
+ */
+export function isToRepeat(reply: unknown): boolean {
+  const [, , more = 0] = integers(reply, 3);
+  return more > 1 || (toInteger(reply) ?? 0) < 0;
 }
 
 /** Whatever the number, it is done. */

@@ -14,7 +14,15 @@ import {
 } from './member-operations.js';
 import { SURVEY_MEMBERS } from './member-scripts.js';
 import { allKeys, type Asked, command, namedKeys, type Operation, type Watch } from './operation.js';
-import { ACCEPTING, EXTENDING, PLAIN_CLAIM, RELEASING, SCRIPTED_CLAIM, UNDOING } from './operations.js';
+import {
+  ACCEPTING,
+  EXTENDING,
+  PLAIN_CLAIM,
+  QUEUED_CLAIM,
+  RELEASING,
+  SCRIPTED_CLAIM,
+  UNDOING,
+} from './operations.js';
 import type { Outcome } from './quorum.js';
 import { MUTEX, NO_MARKER, type Scope } from './scope.js';
 import { BOOTSTRAP, CLAIM, ENTRY, EXTEND, HELLO, INSPECT, QUEUE, type Script, VOUCH } from './scripts.js';
@@ -111,7 +119,7 @@ export class Request implements Asked {
       this.scope.keys.length === other.scope.keys.length &&
       this.withCounters === other.withCounters &&
       this.mayCreate === other.mayCreate &&
-      (this.amount === other.amount || this.operation !== SCRIPTED_CLAIM)
+      (this.amount === other.amount || !this.operation.isClaim)
     );
   }
 
@@ -157,6 +165,12 @@ export function scriptedClaim(
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
   const terms = { ttlMs, withCounters: isFenced, amount };
   return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
+}
+
+/** A claim by one who has stood in line for these keys, which are of exclusive locks: it leaves the line with it. */
+export function claimInLine(scope: Scope, token: string, ttlMs: number, floorUs: number): Request {
+  const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? floorUs : 0 };
+  return new Request(QUEUED_CLAIM, scope, token, terms);
 }
 
 /** Has a fence accepted by a master that granted with a lower one. Leaves no vote: without one it does nothing. */

@@ -180,8 +180,10 @@ export class Round implements Sink, Counts {
     if (!this.#isAgreed) this.#dropUnagreed(silence);
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
-      this.#count(node, { kind: 'unknown', cause: silence, isMisconfigured: false });
-      if (isTimeout && this.#deliveries[node.index] !== Delivery.unsent) node.markSilent();
+      const isUnsent = this.#deliveries[node.index] === Delivery.unsent;
+      const cause = isTimeout && isUnsent ? node.unsentFor(silence) : silence;
+      this.#count(node, { kind: 'unknown', cause, isMisconfigured: false });
+      if (isTimeout && !isUnsent) node.markSilent();
     }
     this.#finish();
   }
@@ -268,7 +270,7 @@ export class Round implements Sink, Counts {
   }
 
   drop(): void {
-    if (!this.#isOver) this.end(new Error('the lease ended'), false); // an Error costs more than all else of a release
+    if (!this.#isOver) this.end(new Error('no reply before the lease ended'), false); // an Error costs more than all else of a release
   }
 
   get isAnswered(): boolean {

@@ -3,6 +3,9 @@
 /** The guard period that stands for: no marker is looked at. */
 export const NO_MARKER = -1;
 
+/** The most permits that a semaphore may have. More make each request slow: a master looks at all holders. */
+export const MOST_PERMITS = 1_024;
+
 /** Permits of a semaphore. */
 export interface Permits {
   readonly name: 'semaphore';

@@ -9,7 +9,8 @@
  * write, and deletions come first: what follows them may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
- *   1 yes · 0 no, another holds it · 2 no, a key holds something else · 3 no, a counter is there already
+ *   1 yes · 0 no, another holds it · 2 no, a key holds something else, or (with a 4 beside it) a counter is none that a fence
+ *   can follow · 3 no, a counter is there already
  *   4 no, a stranger holds it: one that is no client of this library, by its token, and hands over to nobody
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
  */
@@ -36,23 +37,23 @@ import type { Script } from './script.js';
 export type { Script } from './script.js';
 
 /**
- * Claims all keys or none, and counts the grant.
- * KEYS resources, counters if ARGV 3 > 0, marker if ARGV 5 ≥ 0
+ * Claims all keys or none, and counts the grant. One who has stood in line for them leaves it, granted or not.
+ * KEYS resources, queues and turns if ARGV 6 is given, counters if ARGV 3 > 0, marker if ARGV 5 ≥ 0
  * ARGV 1 token, 2 ttl in ms, 3 ttl of the counters in ms (0 = no fencing), 4 floor for missing counters in µs,
- *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for)
+ *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for), 6 '1' = it has stood in line
  * → {1, fence, us} granted, also when this token holds them already; fence = highest counter + 1, which all counters
  *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
  *   fence          in short where nothing had to be looked at: one resource that was free, and a counter that was there
  *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
  *                  stranger holds one of them
- *   {2, 0, 0} refused: a key or a counter holds something else
+ *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: a counter is none that a fence can follow
  *   {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is that one (0: unreadable)
  */
 export const CLAIM: Script = {
   name: 'claim',
   source: `${CLAIMING_AT_ONCE}${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
-${MARKER}if life ~= '0' then n = n / 2 end
-return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4])))`,
+${MARKER}n = n / ((ARGV[6] and 3 or 1) + (life ~= '0' and 1 or 0))
+return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4]), ARGV[6]))`,
 };
 
 /**
@@ -61,7 +62,7 @@ return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4])))`,
  * KEYS resources, counters, marker if ARGV 4 ≥ 0
  * ARGV 1 token, 2 fence, 3 ttl of the counters in ms, 4 guard period in ms, as above
  * → {1, fence, 0} accepted · {3, count, 0} a counter is there or beyond · {0, ms, 0} a key is another's by now
- *   (ms left, −1 without expiry) or gone (−2) · {2, 0, 0} something else · {-1, ms, 0} · {-2, ms, 0}
+ *   (ms left, −1 without expiry) or gone (−2) · {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const ACCEPT: Script = {
   name: 'accept',
@@ -73,8 +74,9 @@ ${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
  * Deletes the keys that hold this token, and says what stands in the way on the others. What it leaves free is handed
  * over to who waits for it; the token itself waits no more.
  * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen in that attempt
- * → {n, ms, 0} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none
- *   {n, ms, 1} likewise, and a key holds something that is no lock
+ * → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
+ *                s = 0, or 1 where a key holds something that is no lock, and 2 more where it is to be asked for again: so
+ *                many who wait are gone that one call may not drop them all, and the lock is free
  */
 export const UNDO: Script = {
   name: 'undo',
@@ -86,14 +88,13 @@ return reply(undo(1, #KEYS / (seen and 4 or 3), ARGV[1], seen))`,
  * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well. What it leaves free is
  * handed over to who waits for it; the token itself waits no more.
  * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
- * → the number of keys deleted
+ * → n keys deleted · −1 − n likewise, and it is to be asked for again, as above
  */
 export const RELEASE: Script = {
   name: 'release',
   source: `${RELEASING_AT_ONCE}${LIFTING}${LEAVING}${RELEASING}local seen = ARGV[2]
 if deleted then
-  leave({1}, 1, ARGV[1])
-  return deleted
+  return leave({1}, 1, ARGV[1]) and -1 - deleted or deleted
 end
 return release(1, #KEYS / (seen and 4 or 3), ARGV[1], seen)`,
 };
@@ -115,7 +116,14 @@ return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3], life, ARGV[5]))`,
 };
 
 /** What an entry of a batch is; the letter stands in the arguments. */
-export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend: 'e' } as const;
+export const ENTRY = {
+  claim: 'c',
+  claimInLine: 'l',
+  accept: 'a',
+  undo: 'u',
+  release: 'r',
+  extend: 'e',
+} as const;
 
 /**
  * Many entries in one call, carried out one after another as if each had come alone, in groups that share what stands at
@@ -123,6 +131,7 @@ export const ENTRY = { claim: 'c', accept: 'a', undo: 'u', release: 'r', extend:
  * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
  *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
+ *      l  likewise, of those who have stood in line: with queues and turns
  *      a  ttl of counters · token, fence
  *      u  1 = with counters, 0 = without · token, and with counters the highest fence seen
  *      r  likewise
@@ -163,12 +172,13 @@ while a <= #ARGV do
   local kind, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
   a = a + 3
   local first = #replies
-  if kind == 'c' then
+  if kind == 'c' or kind == 'l' then
     local ttl, life, floor = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
-    local step = life == '0' and n or 2 * n
+    local isInLine = kind == 'l'
+    local step = (isInLine and 3 * n or n) + (life == '0' and 0 or n)
     a = a + 3
     for i = first + 1, first + count do
-      replies[i] = vote(claim, n, ARGV[a], ttl, life, floor)
+      replies[i] = vote(claim, n, ARGV[a], ttl, life, floor, isInLine)
       take(step, 1)
     end
   elseif kind == 'e' then
@@ -270,7 +280,8 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
  * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
  * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
  * → {1, serial, us}    this token has the vote, for RESERVE_MS at least, also when it had it before; us = the master's clock
- *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many
+ *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many; {0, 0, us, 0} also
+ *                      where it is free, and more who are gone stand before it than one call may drop
  *   {4, ms, us}        a stranger holds it: no place is taken, and one that it had stays
  *   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
  */

@@ -1,8 +1,38 @@
 /** What the errors that come instead of replies mean, and what must not be in them when callers see them. */
+import type { Transport } from './transport.js';
+
+type Dialled = Pick<Transport, 'state' | 'lossReason'>;
 
 export function isClientTimeout(error: Error): boolean {
   return error.message === 'Command timed out'; // ioredis gives it neither a name nor a code
 }
+
+/** Nothing was heard within the time that the caller gave. */
+export class Silence extends Error {
+  readonly withinMs: number;
+
+  /** @param reason  what a connection that is on its way waits for, as far as that is known */
+  constructor(withinMs: number, what: 'no reply' | 'not connected' = 'no reply', reason?: Error) {
+    const why = reason === undefined ? '' : `: ${inPlainWords(reason).message}`;
+    super(`${what} within ${Math.round(withinMs)} ms${why}`);
+    this.withinMs = withinMs;
+  }
+}
+
+/** Of a server without a connection: why, as far as its client told. */
+export function notConnected(reason: Error | undefined): Error {
+  const text = reason === undefined ? 'not connected' : `not connected: ${inPlainWords(reason).message}`;
+  return new Error(text, { cause: reason });
+}
+
+/** What a silence is put down to where nothing was sent: a connection that is still on its way had no part in it. */
+export function unsentFor(silence: Error, { state, lossReason }: Dialled): Error {
+  if (state !== 'opening' || !(silence instanceof Silence)) return silence;
+  return new Silence(silence.withinMs, 'not connected', lossReason);
+}
+
+/** Stands for the answers that were not in when the caller stopped waiting. */
+export const NOT_AWAITED = Object.freeze(new Error('the caller stopped waiting'));
 
 /** Answers of a server that say that it cannot take part as it is set up. */
 const MISCONFIGURED =
@@ -19,22 +49,56 @@ export function isPermanent(error: Error): boolean {
   return isMisconfigured(error) && !PASSING.test(error.message);
 }
 
-/** What a user can act on, in place of what speaks of a client's inside. */
-const PLAIN_WORDS: readonly (readonly [RegExp, string])[] = [
+/** What a quorum lock needs rights on. */
+const KEYS = 'the resources, and quorate:* beside them';
+
+type Words = string | ((found: string, keys: string) => string);
+
+/**
+ * What a user can act on, in place of what speaks of a client's inside, or of one server's. The first that fits counts;
+ * servers word their refusals otherwise in scripts, and before 7.2 (6.2 and 7.0 do not name the command there).
+ */
+const PLAIN_WORDS: readonly (readonly [RegExp, Words])[] = [
   [/^Reached the max retries per request limit/, 'the connection was lost before it answered'],
+  // the first byte of an alert, as ioredis 6 and 5 put it
+  [/^Unknown RESP type 21 |^Protocol error, got "\\u0015"/, 'what listens there speaks TLS (rediss://)'],
+  [
+    /wrong version number|packet length too long|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
+    'what listens there does not speak TLS (redis://)',
+  ],
   [/^Unknown RESP type|^Protocol error, got /, 'what listens there does not speak the Redis protocol'],
   [
-    /permissions to access one of the keys/,
-    'no rights on the keys: the resources, and quorate:* beside them',
+    /permissions to access (?:one of the keys|a key)|can't access at least one of the keys/,
+    (_found, keys) => `NOPERM no rights on the keys: ${keys}`,
   ],
+  [
+    /permissions to access (?:one of the channels|a channel)|can't publish to the channel/,
+    'NOPERM no rights on the channels: quorate:push:*',
+  ],
+  [
+    /quorate needs SELECT in scripts, for database (\d+) .*(?:ACL failure in script|executing the script can't run)/,
+    (database) => `NOPERM no right to run SELECT, which database ${database} needs (+select)`,
+  ],
+  [/quorate needs (\w+) in scripts: .*(?:ACL failure in script|executing the script can't run)/, noRight],
+  [/ACL failure in script: .* to run the '([^']+)'/, noRight],
+  [/executing the script can't run()/, noRight],
 ];
 
-/** The error as a user can read it; the client's own is its cause. */
-export function inPlainWords(error: Error): Error {
-  const words = PLAIN_WORDS.find(([pattern]) => pattern.test(error.message))?.[1];
-  if (words === undefined) return error;
-  const prefix = /^[A-Z]+(?= )/.exec(error.message)?.[0]; // a server's code stays
-  return new Error(prefix === undefined ? words : `${prefix} ${words}`, { cause: error });
+function noRight(command: string): string {
+  const named = command === '' ? 'a command' : command.toUpperCase();
+  return `NOPERM no right to run ${named}, which the scripts need`;
+}
+
+/** The error as a user can read it; the client's own is its cause. @param keys  what there have to be rights on */
+export function inPlainWords(error: Error, keys = KEYS): Error {
+  for (const [pattern, words] of PLAIN_WORDS) {
+    const match = pattern.exec(error.message);
+    if (match !== null) {
+      const text = typeof words === 'string' ? words : words(match[1] ?? '', keys);
+      return new Error(text, { cause: error });
+    }
+  }
+  return error;
 }
 
 export function toError(error: unknown): Error {

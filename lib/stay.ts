@@ -12,15 +12,14 @@
 import type { Clock, Timer, Timers } from './clock.js';
 import { RESERVE_MS } from './lua-queue.js';
 import type { Ask, Node, Sink, Withdrawn } from './node.js';
-import { NOBODY, Place, pollMs, unknown, YIELDED } from './place.js';
+import { NOBODY, Place, pollMs, unknown } from './place.js';
 import type { Push } from './pushes.js';
 import { type Outcome, quorumOf } from './quorum.js';
 import type { Random } from './random.js';
 import { readPlace } from './replies.js';
 import { queueing, yielding } from './queue-request.js';
 import type { Scope } from './scope.js';
-import { isMisconfigured } from './server-errors.js';
-import { UNANSWERED } from './unanswered.js';
+import { isMisconfigured, Silence } from './server-errors.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
@@ -181,22 +180,15 @@ export class Stay implements Sink, Recipient, Withdrawn {
   // --- answers
 
   onSent(node: Node): void {
-    const place = this.#placeAt(node);
-    place.wasSent = true;
-    place.isFollowed = false;
-    place.isUnanswered = true; // a second step after NOSCRIPT is the same request
+    this.#placeAt(node).sent();
   }
 
   follow(node: Node): boolean {
-    const place = this.#placeAt(node);
-    if (!place.isUnanswered) return false;
-    place.isFollowed = true;
-    return true;
+    return this.#placeAt(node).follow();
   }
 
   owes(node: Node): boolean {
-    const { isUnanswered, isFollowed } = this.#placeAt(node);
-    return isUnanswered && !isFollowed;
+    return this.#placeAt(node).isOwed;
   }
 
   drop(): void {
@@ -214,10 +206,10 @@ export class Stay implements Sink, Recipient, Withdrawn {
     }
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined)
-      return this.#fail(node, unknown('a reply that no master gives to this request'));
+      return this.#fail(node, unknown(new Error('a reply that no master gives to this request')));
     const told = readPlace(reply);
     if (told !== undefined) this.#ground.subscriptions.learn(node, told.clockUs, place.sentAtMs);
-    if (outcome.kind === 'granted' && told !== undefined) this.#reserve(node, told.serial);
+    if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
     else if (outcome.kind === 'refused' && !outcome.isForeign) {
       // pushes come by another connection, and may overtake the reply to what was asked before
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
@@ -270,6 +262,18 @@ export class Stay implements Sink, Recipient, Withdrawn {
     return Math.ceil(Math.min(leftMs, LONGEST_LIFE_MS));
   }
 
+  /**
+   * A look that finds what was given back has lengthened it, and whoever has the earlier ticket goes on waiting. Where the
+   * yield is unanswered, it is still on its way, or was sent after that look; else it was lost with its connection.
+   */
+  #onGranted(node: Node, serial: number): void {
+    const place = this.#placeAt(node);
+    if (serial !== place.yielded) return this.#reserve(node, serial);
+    if (place.state === 'mine') return; // by a later one, which a push told of first
+    if (place.yielding === undefined) this.#yield(node, place, serial);
+    else place.giveBack(this.#soonAfter(RESERVE_MS));
+  }
+
   #reserve(node: Node, serial: number): void {
     const place = this.#placeAt(node);
     if (serial === place.yielded) return; // told before it was given back
@@ -292,11 +296,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** It takes no part for now. */
   #shelve(place: Place, outcome: Outcome): void {
-    place.outcome = outcome;
-    place.state = 'failed';
-    place.serial = NOBODY;
-    place.dueAtMs =
-      this.#ground.clock.earliest() + FAILED_POLL_MS * (0.75 + this.#ground.random.fraction() / 2);
+    const { clock, random } = this.#ground;
+    place.shelve(outcome, clock.earliest() + FAILED_POLL_MS * (0.75 + random.fraction() / 2));
   }
 
   #fail(node: Node, outcome: Outcome): void {
@@ -314,16 +315,17 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     const { serial } = place;
     if (place.state !== 'mine' || place.inquired !== serial || this.#count('mine') >= this.#quorum) return;
+    this.#yield(node, place, serial);
+  }
+
+  /** What was given back once is never counted again, whatever comes of it. */
+  #yield(node: Node, place: Place, serial: number): void {
     const { scope, ticket, token } = this.#terms;
-    place.yielded = serial;
-    place.serial = NOBODY;
-    place.state = 'queued';
-    place.outcome = YIELDED;
-    place.dueAtMs = this.#soonAfter(RESERVE_MS);
+    place.giveBack(this.#soonAfter(RESERVE_MS));
     this.wasRefused = true;
     const life = this.#lifeMs(this.#ground.clock.earliest());
     const request = yielding(scope, token, serial, ticket(), life);
-    node.send({ request, sink: UNANSWERED }); // a look after its end tells
+    node.send({ request, sink: place.yields(serial) });
   }
 
   #count(state: Place['state']): number {
@@ -374,14 +376,12 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.dueAtMs = Infinity;
     if (place.isAwaited) {
       node.markSilent();
-      place.outcome = unknown(`no reply within ${this.#terms.nodeTimeoutMs} ms`);
-      place.state = 'failed';
-      place.serial = NOBODY;
+      place.shelve(unknown(new Silence(this.#terms.nodeTimeoutMs)), Infinity);
     } else if (subscriptions.isOpen(node)) {
       this.#ask(node);
       if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
     } else {
-      place.outcome = { kind: 'unknown', cause: subscriptions.cause(node), isMisconfigured: false };
+      place.outcome = unknown(subscriptions.cause(node));
       place.state = 'failed'; // until its line is open
     }
   }

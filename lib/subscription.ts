@@ -5,6 +5,8 @@
  * itself until it is closed, and never keeps the process alive.
  */
 
+import { type ScreenedClient, screen } from './screen.js';
+
 /** Who is told of pushes. */
 export interface PushListener {
   /** The master confirmed the subscription: pushes come in from now on. Again after each loss. */
@@ -21,14 +23,14 @@ export interface Subscription {
 }
 
 /** What is needed of an ioredis `Redis` that subscribes. */
-export interface SubscriberClient {
-  on(event: 'ready' | 'close', listener: () => void): unknown;
+export interface SubscriberClient extends ScreenedClient {
+  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'message', listener: (channel: string, text: string) => void): unknown;
   subscribe(channel: string): Promise<unknown>;
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
-  readonly stream?: { unref?(): unknown };
+  readonly stream?: ScreenedClient['stream'] & { unref?(): unknown };
 }
 
 const RECONNECT_FIRST_MS = 50;
@@ -37,6 +39,7 @@ const RECONNECT_LAST_MS = 1_000;
 /** What the duplicate does in another way than the client that it is made of. */
 export const SUBSCRIBER_SETTINGS = {
   lazyConnect: true,
+  db: 0, // channels belong to no database
   keyPrefix: '',
   connectionName: 'quorate-pushes',
   autoResubscribe: false,
@@ -62,6 +65,7 @@ export class RedisSubscription implements Subscription {
     this.#client = client;
     this.#channel = channel;
     this.#listener = listener;
+    screen(client, 'pushes');
     client.on('error', (error) => {
       this.#lossReason = error;
     });

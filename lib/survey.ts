@@ -4,6 +4,7 @@
 import type { Timer, Timers } from './clock.js';
 import type { Node, Sink } from './node.js';
 import type { Request } from './request.js';
+import { Silence } from './server-errors.js';
 
 /** What one master said. */
 export type Look =
@@ -37,10 +38,10 @@ export async function survey(
     const ask = { request, sink };
     for (const node of nodes) node.send(ask);
     timer = timers.deadline(nodeTimeoutMs, () => {
-      const cause = new Error(`no reply within ${nodeTimeoutMs} ms`);
+      const silence = new Silence(nodeTimeoutMs);
       for (const node of nodes) {
-        node.forget(sink);
-        note(node, { kind: 'unknown', cause });
+        const isUnsent = node.forget(sink);
+        note(node, { kind: 'unknown', cause: isUnsent ? node.unsentFor(silence) : silence });
       }
     });
     if (pending === 0) timer.cancel();

@@ -20,7 +20,7 @@ import {
 } from './instant.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Random } from './random.js';
-import { isMisconfigured, toError } from './server-errors.js';
+import { isMisconfigured, NOT_AWAITED, Silence, toError } from './server-errors.js';
 import { type ExtensionStep, type TimestampExtension, TimestampLease } from './timestamp-lease.js';
 import { type ClaimEnd, look, type Method, METHODS } from './timestamp-methods.js';
 import type { ResolvedTimestampOptions } from './timestamp-options.js';
@@ -208,15 +208,15 @@ export class TimestampKeeper {
         timer.cancel();
         if (cancellation !== undefined) cancellation.onCancel = undefined;
       };
-      const giveUp = (why: string): void => {
+      const giveUp = (why: Error): void => {
         end();
-        reject(new Error(why));
+        reject(why);
         wanted.end();
       };
       const timer = this.#ground.timers.deadline(nodeTimeoutMs, () =>
-        giveUp(`no reply within ${nodeTimeoutMs} ms`),
+        giveUp(this.server.unansweredFor(new Silence(nodeTimeoutMs))),
       );
-      if (cancellation !== undefined) cancellation.onCancel = () => giveUp('the caller stopped waiting');
+      if (cancellation !== undefined) cancellation.onCancel = () => giveUp(NOT_AWAITED);
       step(wanted).then(
         (value) => {
           if (wanted.isWanted) end();

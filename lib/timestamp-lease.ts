@@ -8,10 +8,11 @@
  */
 import type { Clock, Timer, Timers, WallClock } from './clock.js';
 import { RedlockError } from './errors.js';
-import { lossError, nameResources } from './failure.js';
+import { expiryError, lossError, nameResources } from './failure.js';
 import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
 import type { LeaseStatus } from './lease.js';
 import { checkTimestampTtl } from './timestamp-options.js';
+import { INSPECT, type Inspecting, printed } from './printing.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from './validity.js';
 
 /** How an extension ended. */
@@ -85,6 +86,8 @@ export class TimestampLease {
   #controller: AbortController | undefined;
   #timer: Timer | undefined;
   #extending: Promise<unknown> | undefined;
+  /** Why the last extension failed; undefined after one that did not. */
+  #failure: RedlockError | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire` and `using`. */
   constructor(ground: TimestampLeaseGround, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
@@ -169,6 +172,11 @@ export class TimestampLease {
     return { resources, ttlMs, status, remainingMs: this.remainingMs() };
   }
 
+  /** What `console.log` prints: the same as JSON. */
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'TimestampLease', ...given);
+  }
+
   #leftMs(): number {
     const { clock, clockMarginMs, unit, wallMs } = this.#ground;
     const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
@@ -202,6 +210,7 @@ export class TimestampLease {
       void this.#ground.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
     }
     if (this.#state !== HELD) return this.#endError();
+    this.#failure = end.kind === 'failed' ? end.error : undefined;
     if (end.kind !== 'extended') return end.kind === 'failed' ? end.error : undefined;
     this.#untilMs = Math.max(this.#untilMs, untilMs);
     if (this.#renewAtMs !== undefined)
@@ -223,7 +232,7 @@ export class TimestampLease {
 
   #wake(): void {
     this.#timer = undefined;
-    if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#lose(lossError('its validity ended', this.resources));
+    if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#expire();
     if (this.#renewAtMs !== undefined && this.#ground.clock.now() >= this.#renewAtMs) {
       this.#renewAtMs = Infinity;
       void this.#renew();
@@ -243,9 +252,12 @@ export class TimestampLease {
   }
 
   #check(): void {
-    if (this.#state === HELD && this.#leftMs() <= 0) {
-      this.#lose(lossError('its validity ended', this.resources));
-    }
+    if (this.#state === HELD && this.#leftMs() <= 0) this.#expire();
+  }
+
+  /** Its validity ended: where it could not be extended, that is why. */
+  #expire(): void {
+    this.#lose(expiryError(this.resources, this.#failure));
   }
 
   #lose(error: RedlockError): void {

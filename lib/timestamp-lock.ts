@@ -11,7 +11,7 @@ import { SystemClock, SystemTimers, systemWallClock } from './clock.js';
 import { invalidArgument, RedlockError } from './errors.js';
 import { cancelledError, isHopeless, roundError } from './failure.js';
 import { RESERVED } from './keys.js';
-import { NO_OPTIONS } from './options.js';
+import { isName, NO_OPTIONS } from './options.js';
 import { SystemRandom } from './random.js';
 import { Retry } from './retry.js';
 import { type TimestampFailure, type TimestampGround, TimestampKeeper } from './timestamp-keeper.js';
@@ -178,7 +178,7 @@ function isGround(over: RedisClient | TimestampGround): over is TimestampGround 
 }
 
 function groundOver(client: RedisClient): TimestampGround {
-  checkClient(client, 'client');
+  checkClient(client, 'client', 'make a client of it, new Redis(url)');
   return {
     transport: new RedisTransport(client),
     clock: new SystemClock(),
@@ -190,8 +190,8 @@ function groundOver(client: RedisClient): TimestampGround {
 
 /** One key: a timestamp lock knows no more of them at a time. */
 function checkResource(resource: unknown): string {
-  if (typeof resource !== 'string' || resource === '') {
-    throw invalidArgument('resource', resource, 'one non-empty string');
+  if (!isName(resource)) {
+    throw invalidArgument('resource', resource, 'one non-empty string of well-formed Unicode');
   }
   if (resource.startsWith(RESERVED)) {
     throw invalidArgument('resource', resource, `a name that does not begin with ${RESERVED}`);

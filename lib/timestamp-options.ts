@@ -1,7 +1,8 @@
 /** Options of timestamp locks: resolved once, at the door, as those of `Redlock` are. */
 import { invalidArgument } from './errors.js';
 import { type TimestampUnit, UNIT_MS } from './instant.js';
-import { checkNames, isCount, isSignal, NO_OPTIONS, or } from './options.js';
+import { checkNames } from './option-names.js';
+import { isCount, isSignal, NO_OPTIONS, or } from './options.js';
 
 /** How a timestamp lock talks to the server. All methods work on the same key and exclude each other. */
 export type TimestampMethod = 'script' | 'commands';
@@ -23,7 +24,8 @@ export interface TimestampLockOptions extends SharedOptions {
   readonly unit?: TimestampUnit;
   /**
    * `script`: each step is one Lua script, and release and extension compare and write in one. `commands`: `SETNX`,
-   * `GET`, `GETSET` and `DEL` alone, for servers and proxies without scripts. @default 'script'
+   * `GET`, `GETSET` and `DEL` alone, for servers and proxies without scripts (in a database other than 0, each in a
+   * script that selects it). @default 'script'
    */
   readonly method?: TimestampMethod;
   /**

@@ -5,7 +5,7 @@
  * is sent again but a script that the server did not know: it was not carried out.
  */
 import type { Script } from './scripts.js';
-import { inPlainWords, toError } from './server-errors.js';
+import { inPlainWords, notConnected, toError, unsentFor } from './server-errors.js';
 import { type Command, type PlainCommand, scriptDigest, type Transport } from './transport.js';
 import { Watchers } from './watchers.js';
 
@@ -70,17 +70,16 @@ export class TimestampServer {
   }
 
   async #call(command: Command): Promise<unknown> {
-    if (this.#transport.state !== 'ready') throw this.#lostError();
+    if (this.#transport.state !== 'ready') throw notConnected(this.#transport.lossReason);
     try {
       return await this.#transport.call(command);
     } catch (error) {
-      throw inPlainWords(toError(error));
+      throw inPlainWords(toError(error), 'the resources');
     }
   }
 
-  #lostError(): Error {
-    const reason = this.#transport.lossReason;
-    const text = reason === undefined ? 'not connected' : `not connected: ${inPlainWords(reason).message}`;
-    return new Error(text, { cause: reason });
+  /** What the lack of an answer is put down to: a connection that is on its way, or the silence. */
+  unansweredFor(silence: Error): Error {
+    return unsentFor(silence, this.#transport);
   }
 }

@@ -7,11 +7,14 @@
  * - commands in flight when the connection breaks are sent again on the next one: the undo follows them there;
  * - `commandTimeout` cancels nothing: such an answer is unknown, and the command still counts as unanswered;
  * - autopipelining is a hidden offline queue: built-in commands made by `createBuiltinCommand` go past it, and so does
- *   `sendCommand`.
+ *   `sendCommand`;
+ * - a database other than 0 may have been refused, to which ioredis pays no heed: each script selects it (`database.ts`),
+ *   and plain commands go by script there.
  */
 import { createHash } from 'node:crypto';
+import { Database, selecting } from './database.js';
 import { type Command, type CommandSender, type PlainCommand, sharedSender } from './encoding.js';
-import { invalidArgument } from './errors.js';
+import { invalidArgument, withoutPassword } from './errors.js';
 import {
   type PushListener,
   RedisSubscription,
@@ -19,6 +22,7 @@ import {
   SUBSCRIBER_SETTINGS,
   type Subscription,
 } from './subscription.js';
+import { type DialledSocket, hangUp, isShakingHands, NO_HANDSHAKE } from './tls-mismatch.js';
 
 export type { Command, PlainCommand };
 
@@ -75,7 +79,7 @@ interface ClientDetails {
     readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null;
     readonly keyPrefix?: unknown;
   };
-  readonly stream?: { readonly writable?: boolean };
+  readonly stream?: DialledSocket & { readonly writable?: boolean };
 }
 
 type Builtin = (this: RedisClient, ...args: (string | undefined)[]) => Promise<unknown>;
@@ -88,6 +92,7 @@ export class RedisTransport implements Transport {
   readonly keyPrefix: string;
   readonly subscribe: Transport['subscribe'];
   readonly #client: RedisClient & ClientDetails;
+  readonly #database: Database;
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
   /** Writes a command out once for all masters, where the client lets it. */
   readonly #sendShared: ReturnType<typeof sharedSender>;
@@ -95,9 +100,14 @@ export class RedisTransport implements Transport {
   #isFresh = true;
   #isListening = false;
   #lossReason: Error | undefined;
+  /** The client told why this connection came to nothing. */
+  #isExplained = false;
+  /** The socket was seen to wait for the server's part in the handshake of TLS. */
+  #isShakingHands = false;
 
   constructor(client: RedisClient) {
     this.#client = client;
+    this.#database = new Database(client);
     this.name = clientName(client);
     this.isCluster = this.#client.isCluster === true;
     this.keyPrefix = prefixText(this.#client.options?.keyPrefix);
@@ -134,6 +144,7 @@ export class RedisTransport implements Transport {
       case 'connecting':
       case 'connect':
         this.#hearErrors();
+        this.#isShakingHands = isShakingHands(this.#client.stream);
         return this.#isFresh ? 'opening' : 'lost';
       default:
         this.#hearErrors();
@@ -143,13 +154,15 @@ export class RedisTransport implements Transport {
   }
 
   get lossReason(): Error | undefined {
-    return this.#lossReason;
+    return this.#lossReason ?? (this.#isShakingHands ? NO_HANDSHAKE : undefined);
   }
 
   call(command: Command): Promise<unknown> {
-    const shared = this.#sendShared?.(command);
+    const database = this.#database.number;
+    const sent = database === undefined ? command : inDatabase(command, database);
+    const shared = this.#sendShared?.(sent);
     if (shared !== undefined) return shared;
-    const { name, args } = command;
+    const { name, args } = sent;
     return this.#builtins[name].apply(this.#client, [...args]);
   }
 
@@ -158,22 +171,33 @@ export class RedisTransport implements Transport {
     this.#hearNoErrors();
   }
 
-  /** A client tells why it has no connection by 'error' only: one listener, for as long as it has none. */
+  /** A client tells why it has no connection by 'error', or not at all: listened to for as long as it has none. */
   #hearErrors(): void {
     if (this.#isListening) return;
     this.#isListening = true;
     this.#client.on('error', this.#onError);
+    this.#client.on('close', this.#onClose);
   }
 
   #hearNoErrors(): void {
     if (!this.#isListening) return;
     this.#isListening = false;
     this.#lossReason = undefined;
+    this.#isShakingHands = false;
     this.#client.removeListener('error', this.#onError);
+    this.#client.removeListener('close', this.#onClose);
   }
 
-  readonly #onError = (error: Error): void => {
-    this.#lossReason = error;
+  readonly #onClose = (): void => {
+    if (!this.#isExplained) this.#lossReason = hangUp(this.#client.stream, undefined) ?? this.#lossReason;
+    this.#isExplained = false;
+    this.#isShakingHands = false;
+  };
+
+  readonly #onError = (error: Error & { readonly code?: unknown }): void => {
+    const isUnanswered = this.#isShakingHands && error.code === 'ETIMEDOUT';
+    this.#lossReason = isUnanswered ? NO_HANDSHAKE : (hangUp(this.#client.stream, error) ?? error);
+    this.#isExplained = true;
     // ioredis prints what nobody listens to; it is the caller's client, so that stays as it was
     // oxlint-disable-next-line no-console
     if (this.#client.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error);
@@ -191,15 +215,22 @@ export class RedisTransport implements Transport {
   }
 }
 
-/** Refuses what is no ioredis client, by name of its place. */
-export function checkClient(client: unknown, place: string): asserts client is RedisClient {
-  const isClient =
-    typeof client === 'object' &&
-    client !== null &&
-    'status' in client &&
-    'createBuiltinCommand' in client &&
-    typeof client.createBuiltinCommand === 'function';
-  if (!isClient) throw invalidArgument(place, client, 'an ioredis Redis or Cluster instance');
+export function isClient(given: unknown): given is RedisClient {
+  return (
+    typeof given === 'object' &&
+    given !== null &&
+    'status' in given &&
+    'createBuiltinCommand' in given &&
+    typeof given.createBuiltinCommand === 'function'
+  );
+}
+
+/** Refuses what is no ioredis client, by name of its place. @param forAddress  what to do with an address instead */
+export function checkClient(given: unknown, place: string, forAddress: string): asserts given is RedisClient {
+  if (isClient(given)) return;
+  const wanted = 'an ioredis Redis or Cluster instance';
+  if (typeof given !== 'string') throw invalidArgument(place, given, wanted);
+  throw invalidArgument(place, withoutPassword(given), wanted, forAddress);
 }
 
 /** How a master is called in tallies: host:port, a socket's path, a sentinel's master, a cluster's first nodes. */
@@ -228,7 +259,8 @@ function startupName(node: unknown): string {
   return `${host}:${port}`;
 }
 
-const digests = new Map<string, string>(); // bounded by the number of scripts
+const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
+const sources = new Map<string, string>();
 
 /** The name under which a master keeps a script: the SHA-1 of its source, in hex. */
 export function scriptDigest(source: string): string {
@@ -236,8 +268,43 @@ export function scriptDigest(source: string): string {
   if (digest === undefined) {
     digest = createHash('sha1').update(source).digest('hex');
     digests.set(source, digest);
+    sources.set(digest, source);
   }
   return digest;
+}
+
+/** By database: what stands there for a script's source, and for its digest. Bounded as the scripts are. */
+const standIns = new Map<number, Map<string, string>>();
+
+/** The script that does the same in that database. @param script  its source, or its digest */
+function scriptIn(script: string, database: number): string {
+  const known = standIns.get(database) ?? new Map<string, string>();
+  standIns.set(database, known);
+  let standIn = known.get(script);
+  if (standIn === undefined) {
+    const source = sources.get(script);
+    standIn = source === undefined ? selecting(script, database) : scriptDigest(selecting(source, database));
+    known.set(script, standIn);
+  }
+  return standIn;
+}
+
+/** The command that does the same in that database; one object for all masters, too. */
+function inDatabase(command: Command, database: number): Command {
+  if (command.selecting?.database !== database) {
+    const { name, args } = inScript(command);
+    const moved = args.slice();
+    moved[0] = scriptIn(args[0] ?? '', database);
+    command.selecting = { database, command: { name, args: moved } };
+  }
+  return command.selecting.command;
+}
+
+/** A plain command of one key as a script, whose replies and errors are the same. It goes whole: it is short. */
+function inScript(command: Command): Command {
+  const { name, args } = command;
+  if (name === 'eval' || name === 'evalsha') return command;
+  return { name: 'eval', args: [`return redis.pcall('${name}', KEYS[1], unpack(ARGV))`, '1', ...args] };
 }
 
 const FINGERPRINT_LENGTH = 10;

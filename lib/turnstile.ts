@@ -115,9 +115,8 @@ export class Turnstile {
   /** Leaves the line, which hands over to the next. */
   leave(): void {
     this.end('ended');
-    const sent = this.#stay.isAnswered ? [] : [this.#stay];
     const request = undo(this.#gate, this.watcher);
-    const withdrawal = new Withdrawal(request, this.#stay.sentTo, sent, {
+    const withdrawal = new Withdrawal(request, this.#stay.sentTo, [this.#stay], {
       onFailed: (node) => this.#owe(node),
     });
     void withdrawal.send();

@@ -4,6 +4,7 @@
  */
 import type { Node, Sink, Withdrawn } from './node.js';
 import type { Outcome } from './quorum.js';
+import { repeatIfUnfinished } from './repetition.js';
 import type { Request } from './request.js';
 
 export interface WithdrawalOptions {
@@ -87,6 +88,7 @@ export class Withdrawal implements Sink {
   onReply(node: Node, reply: unknown): void {
     const outcome = this.#request.read(reply);
     if (outcome === undefined) return this.onFailure(node);
+    repeatIfUnfinished(node, this.#request, reply);
     this.outcomes[node.index] = outcome;
     this.#advance(node, 1);
   }

@@ -1,6 +1,7 @@
 /** What the writer of a read-write lock has. */
 import type { Grant } from './grant.js';
 import { Lease, type LeaseGround, type LeaseTerms } from './lease.js';
+import { INSPECT, type Inspecting, printed } from './printing.js';
 
 export class WriteLease extends Lease {
   readonly #grant: Grant;
@@ -31,5 +32,9 @@ export class WriteLease extends Lease {
     if (this.mode === 'read') return;
     this.#grant.downgrade();
     await this.extend();
+  }
+
+  override [INSPECT](...given: Inspecting): string {
+    return printed(this, 'WriteLease', ...given);
   }
 }

@@ -6,19 +6,24 @@
  *   node scripts/setup.mjs --server             also a server: the PATH, else Docker, else the package manager
  *   node scripts/setup.mjs --server=process     the same, but a server process is preferred to Docker (for specs and bench)
  *   --unless-nodes                              no server is needed when QUORATE_NODES names some
+ *   --parts                                     also what some specs need, where it may be installed; else they are skipped
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { find } from './parts.cjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const LOCK_FILE = join(ROOT, 'package-lock.json');
 const STAMP = join(ROOT, 'node_modules/.quorate-setup');
 const NPM_RECORD = join(ROOT, 'node_modules/.package-lock.json'); // npm writes it last
+const BENCH = join(ROOT, 'bench');
+/** The parts that could not be installed: they are not tried again before the dependencies are. */
+const TRIED = join(ROOT, 'node_modules/.quorate-parts');
 const SMALLEST_NODE = 20;
 
 const say = (text) => process.stderr.write(`setup: ${text}\n`);
@@ -32,11 +37,14 @@ async function main() {
   if (Number(process.versions.node.split('.')[0]) < SMALLEST_NODE) {
     throw new SetupError(`Node ${SMALLEST_NODE} or newer is needed, this is ${process.versions.node}.`);
   }
-  const wanted = wantedServer(process.argv.slice(2));
-  if (hasDependencies() && hasServer(wanted)) return;
+  const args = process.argv.slice(2);
+  const wanted = wantedServer(args);
+  const missing = () => (args.includes('--parts') ? missingParts() : []);
+  if (hasDependencies() && hasServer(wanted) && missing().length === 0) return;
   await alone(() => {
     if (!hasDependencies()) installDependencies();
     if (!hasServer(wanted)) provideServer(wanted);
+    for (const part of missing()) providePart(part);
   });
 }
 
@@ -59,6 +67,11 @@ function hasDependencies() {
 
 function installDependencies() {
   say('installing the dependencies (npm ci)');
+  if (!installIn(ROOT)) throw new SetupError('npm ci failed; its message is above.');
+  writeFileSync(STAMP, lockHash());
+}
+
+function installIn(folder) {
   const npm = process.env['npm_execpath'];
   const [program, ...before] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const args = [
@@ -70,9 +83,7 @@ function installDependencies() {
     '--no-fund',
     '--loglevel=error',
   ];
-  const { status } = spawnSync(program, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
-  if (status !== 0) throw new SetupError('npm ci failed; its message is above.');
-  writeFileSync(STAMP, lockHash());
+  return spawnSync(program, args, { cwd: folder, stdio: ['ignore', 2, 2] }).status === 0;
 }
 
 // --- a server
@@ -122,26 +133,85 @@ if [ ! -e $policy ]; then
   chmod 755 $policy
 fi
 get() { apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >/dev/null; }
-get install -y --no-install-recommends redis-server 2>/dev/null ||
-  { get update && get install -y --no-install-recommends redis-server; }
+get install -y --no-install-recommends "$1" 2>/dev/null ||
+  { get update && get install -y --no-install-recommends "$1"; }
 `;
 
+/** `server`: the packages that bring one, the first that there is. `parts`: the package of each part that it has. */
 const MANAGERS = [
-  { program: 'apt-get', script: APT, asRoot: true },
-  { program: 'apk', script: 'apk add --no-progress redis || apk add --no-progress valkey', asRoot: true },
-  { program: 'dnf', script: 'dnf install -y -q valkey || dnf install -y -q redis', asRoot: true },
-  { program: 'brew', script: 'brew install --quiet valkey || brew install --quiet redis', asRoot: false },
+  {
+    program: 'apt-get',
+    script: APT,
+    asRoot: true,
+    server: ['redis-server'],
+    parts: { python3: 'python3', perl: 'perl', libfaketime: 'libfaketime', PostgreSQL: 'postgresql' },
+  },
+  {
+    program: 'apk',
+    script: 'apk add --no-progress "$1"',
+    asRoot: true,
+    server: ['redis', 'valkey'],
+    parts: { python3: 'python3', perl: 'perl' },
+  },
+  {
+    program: 'dnf',
+    script: 'dnf install -y -q "$1"',
+    asRoot: true,
+    server: ['valkey', 'redis'],
+    parts: { python3: 'python3', perl: 'perl' },
+  },
+  {
+    program: 'brew',
+    script: 'brew install --quiet "$1"',
+    asRoot: false,
+    server: ['valkey', 'redis'],
+    parts: {},
+  },
 ];
 
-function byPackageManager() {
+/** The one that this machine has, if we may use it. */
+function packageManager() {
   const manager = MANAGERS.find(({ program }) => onPath(program));
+  return manager === undefined || !manager.asRoot || isRoot() || maySudo() ? manager : undefined;
+}
+
+const isRoot = () => process.getuid?.() === 0;
+const maySudo = () => onPath('sudo') && succeeds('sudo', '-n', 'true');
+
+function install({ script, asRoot }, name) {
+  const line = ['sh', '-c', script, 'sh', name];
+  const [program, ...args] = asRoot && !isRoot() ? ['sudo', '-n', ...line] : line;
+  return spawnSync(program, args, { stdio: ['ignore', 2, 2] }).status === 0;
+}
+
+function byPackageManager() {
+  const manager = packageManager();
   if (manager === undefined) return false;
-  const isRoot = process.getuid?.() === 0;
-  if (manager.asRoot && !isRoot && !(onPath('sudo') && succeeds('sudo', '-n', 'true'))) return false;
   say(`installing a Redis server with ${manager.program}`);
-  const line = ['sh', '-c', manager.script];
-  const [program, ...args] = manager.asRoot && !isRoot ? ['sudo', '-n', ...line] : line;
-  return spawnSync(program, args, { stdio: ['ignore', 2, 2] }).status === 0 && hasServer('process');
+  return manager.server.some((name) => install(manager, name) && hasServer('process'));
+}
+
+// --- what some specs need besides
+
+/** Those that can be installed here, and were not tried in vain. */
+function missingParts() {
+  const ways = ['bench/node_modules', ...Object.keys(packageManager()?.parts ?? {})];
+  const tried = existsSync(TRIED) ? readFileSync(TRIED, 'utf8').split('\n') : [];
+  return ways.filter((part) => !tried.includes(part) && find(part) === undefined);
+}
+
+/** Without it some specs are skipped, and the summary says so: no reason to keep the others from running. */
+function providePart(part) {
+  if (part === 'bench/node_modules') {
+    say('installing the libraries that the bench compares with (npm ci)');
+    if (installIn(BENCH)) return;
+  } else {
+    const manager = packageManager();
+    say(`installing ${part} with ${manager.program}`);
+    if (install(manager, manager.parts[part]) && find(part) !== undefined) return;
+  }
+  say(`${part} could not be installed`);
+  appendFileSync(TRIED, `${part}\n`);
 }
 
 // --- one set-up at a time

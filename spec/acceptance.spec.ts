@@ -142,6 +142,77 @@ describe('acceptance: masters that granted with different fences agree on one', 
     });
   }
 
+  it('N=3, one away: an attempt that came to no agreement leaves the masters counting from the highest that it met', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    seed(masters, [1, 5]);
+    if (masters[2] !== undefined) masters[2].state = 'lost';
+    const ways = masters.map(gate);
+    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    masters[0]?.set(COUNTER, '90', 3_600_000); // another one was there first
+    await arrive(ways[0] ?? [], 'accept');
+    for (const way of ways) while (way.some(({ kind }) => kind === 'accept')) way.shift(); // what it puts next is lost
+    await time.advance(50);
+    for (const way of ways.slice(0, 2)) await arrive(way, 'undo');
+    expect((await failed).code).to.equal('NO_QUORUM');
+    expect(countsOf(masters.slice(0, 2))).to.deep.equal([90, 90]);
+  });
+
+  it('N=4: a fence that was given up is not put any more to a master that was sent nothing yet', async () => {
+    const { redlock, masters } = fakeCluster(4);
+    seed(masters, [1, 4, 5]);
+    const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
+    away.state = 'lost';
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    m1.become('opening');
+    await arrive(ways[2] ?? [], 'claim'); // 2, 5, 6
+    m2.set(COUNTER, '50', 3_600_000);
+    await arrive(ways[1] ?? [], 'accept');
+    m1.become('ready');
+    await settle();
+    for (const way of ways.slice(0, 3)) await arrive(way, 'accept');
+    expect((await acquired).fence).to.equal(51);
+    expect(acceptsOf(m1)).to.equal(1);
+  });
+
+  it('N=3: what was put to a master that is connecting again waits no longer than the attempt', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [1, 5, 5]);
+    const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    m1.become('opening');
+    await arrive(ways[1] ?? [], 'claim');
+    expect(m1.listeners).to.equal(1);
+    await arrive(ways[2] ?? [], 'claim');
+    expect((await acquired).fence).to.equal(6);
+    expect(m1.listeners).to.equal(0);
+  });
+
+  it('N=3: a count that is told after the grant: the release lifts the others to it, and the next grant takes one round trip', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [5, 5, 50]);
+    const [, , slow] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    slow.manner = 'freeze';
+    const lease = await redlock.acquire('r', ONE_ATTEMPT);
+    slow.thaw();
+    await settle();
+    expect([lease.fence, ...countsOf(masters)]).to.deep.equal([6, 6, 6, 51]);
+    await lease.release();
+    await settle();
+    expect(countsOf(masters)).to.deep.equal([51, 51, 51]);
+    expect((await redlock.acquire('r', ONE_ATTEMPT)).fence).to.equal(52);
+    expect(masters.map(acceptsOf)).to.deep.equal([0, 0, 0]);
+  });
+
   it('N=3, one away, conflicts without end: a bounded number of them, then NO_QUORUM, and all is undone', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     seed(masters, [1, 5]);

@@ -3,14 +3,18 @@ import { expect } from 'chai';
 import { queueKey } from '../lib/keys.js';
 import type { Lease } from '../lib/lease.js';
 import type { RedlockOptions } from '../lib/options.js';
+import { tokenFrom } from '../lib/testing/seeded.js';
 import { type Bench, fakeCluster } from './support/fake-cluster.js';
-import { type CommandKind, kindOf, kindsSentTo, tokenOf } from './support/commands.js';
+import { type CommandKind, holdBack, kindOf, kindsSentTo, tokenOf } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
+import { hold, THIRD } from './support/line-ground.js';
 import { rejection } from './support/rejection.js';
 
 const SIZES = [1, 3, 5];
 const LONG = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 200 } as const;
+/** A lease that is shorter by far than the life of a place. */
+const SHORT = { ttlMs: 1_000, waitMs: 60_000, nodeTimeoutMs: 50 } as const;
 
 interface Line extends Bench {
   /** The holder's lease. */
@@ -43,6 +47,48 @@ async function contendedLately(nodes: number): Promise<Line> {
   await settle();
   for (const master of line.masters) master.sent.length = 0;
   return { ...line, lease };
+}
+
+interface Placed extends Bench {
+  /** Held by votes of the other two. */
+  readonly lease: Lease;
+  /** It has lost its connection, and another client holds the lock there for long. */
+  readonly lost: FakeMaster;
+}
+
+/**
+ * A lease for which a place was asked for at three masters, one of which was lost before the claim.
+ *
+ * @param isUnanswered  that one has not answered for the place within the node timeout, and may still do so
+ * @param isRefused  the first claim is refused by the others
+ */
+async function placed({ isUnanswered = false, isRefused = false } = {}): Promise<Placed> {
+  const line = await held(3);
+  const [m1, m2, lost] = line.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+  const send = lost.call.bind(lost);
+  lost.call = (command) => {
+    if (isUnanswered && kindOf(command) === 'queue') lost.manner = 'freeze';
+    return send(command);
+  };
+  const wait = line.redlock.acquire('r', SHORT);
+  await line.time.advance(2 * SHORT.nodeTimeoutMs);
+  lost.become('lost');
+  hold(lost, THIRD);
+  if (isRefused) for (const master of [m1, m2]) refuseNext(master);
+  await line.lease.release();
+  await line.time.advance(isRefused ? 1_000 : 0); // it waits in line once more
+  return { ...line, lease: await wait, lost };
+}
+
+/** It refuses the next claim, whatever is there. */
+function refuseNext(master: FakeMaster): void {
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'claim') return send(command);
+    master.call = send;
+    master.sent.push(command);
+    return Promise.resolve([0, 500, 0]);
+  };
 }
 
 describe('an acquisition that waits in line', () => {
@@ -80,7 +126,7 @@ describe('an acquisition that waits in line', () => {
       const closing = line.redlock.acquire('r').catch(() => undefined);
       await settle();
       expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'queue'));
-      await line.redlock.close();
+      await line.redlock.close({ releaseHeld: true });
       await closing;
     });
 
@@ -101,7 +147,7 @@ describe('an acquisition that waits in line', () => {
         const wait = line.redlock.acquire(resource).catch(() => undefined);
         await settle();
         expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'claim'));
-        const closed = line.redlock.close();
+        const closed = line.redlock.close({ releaseHeld: true });
         await line.time.advance(1_000);
         await Promise.all([closed, wait]);
       }
@@ -149,19 +195,31 @@ describe('an acquisition that waits in line', () => {
     });
   }
 
+  for (const kind of ['mutex', 'to write', 'permits'] as const) {
+    it(`N=3, one silent, ${kind}: an attempt that ends after the wait is the last`, async () => {
+      const bench = fakeCluster(3, LONG, { hasPushes: true });
+      const lockOf = ({ redlock }: Pick<Bench, 'redlock'>) =>
+        kind === 'mutex'
+          ? redlock.mutex('r')
+          : kind === 'permits'
+            ? redlock.semaphore('r', 1)
+            : redlock.readWriteLock('r').write;
+      await lockOf(bench.other()).acquire();
+      const [silent, ...others] = bench.masters;
+      if (silent !== undefined) silent.manner = 'lose-reply';
+      for (const master of others) master.latencyMs = 180; // longer than the wait, shorter than the node timeout
+      const failed = rejection(lockOf(bench).acquire({ waitMs: 100, nodeTimeoutMs: 200 }));
+      await bench.time.advance(100 + 200);
+      const ended = await Promise.race([failed, settle()]);
+      expect(ended).to.include({ code: 'LOCK_TAKEN' }); // G4: within the wait and one node timeout
+    });
+  }
+
   it('N=3: a claim that is refused is undone, and the next place has a fresh token and the old ticket', async () => {
     const line = await held(3);
     const wait = line.redlock.acquire('r');
     await settle();
-    for (const master of line.masters) {
-      const send = master.call.bind(master);
-      master.call = (command) => {
-        if (kindOf(command) !== 'claim') return send(command);
-        master.call = send;
-        master.sent.push(command);
-        return Promise.resolve([0, 500, 0]);
-      };
-    }
+    for (const master of line.masters) refuseNext(master);
     await line.lease.release();
     await line.time.advance(1_000);
     const lease = await wait;
@@ -175,6 +233,85 @@ describe('an acquisition that waits in line', () => {
     await settle();
     expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
   });
+
+  for (const awayMs of [0, 30_000]) {
+    it(`N=3, a master is lost after it gave a place, and is back ${awayMs} ms after the release: it is taken out of that line as well`, async () => {
+      const { lease, lost, time } = await placed();
+      await lease.release();
+      await time.advance(awayMs);
+      expect(lost.members(queueKey('r'))).to.have.length(1);
+      lost.become('ready');
+      await time.advance(1_000);
+      expect(lost.members(queueKey('r'))).to.deep.equal([]);
+    });
+  }
+
+  it('N=3, a master is lost after it gave a place, and is back 30 s after the wait was ended: the place is given up', async () => {
+    const line = await held(3);
+    const controller = new AbortController();
+    const failed = rejection(line.redlock.acquire('r', { ...SHORT, signal: controller.signal }));
+    await settle();
+    const [, , lost] = line.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    lost.become('lost');
+    controller.abort();
+    expect((await failed).code).to.equal('ABORTED');
+    await line.time.advance(30_000);
+    expect(lost.members(queueKey('r'))).to.have.length(1);
+    lost.become('ready');
+    await line.time.advance(1_000);
+    expect(lost.members(queueKey('r'))).to.deep.equal([]);
+  });
+
+  for (const [what, isRefused] of [
+    ['the lease was given back', false],
+    ['its claim was refused', true],
+  ] as const) {
+    // as by a client that sends again, when it is connected, what was unanswered before
+    it(`N=3, a master gives the place two minutes after ${what}: it is taken back there`, async () => {
+      const { lease, lost, time } = await placed({ isUnanswered: true, isRefused });
+      await lease.release();
+      await time.advance(120_000);
+      lost.become('ready');
+      lost.thaw();
+      expect(kindsSentTo(lost).at(-1)).to.equal('queue');
+      await time.advance(1_000);
+      expect(lost.members(queueKey('r'))).to.deep.equal([]);
+    });
+  }
+
+  it('N=3: a lease is lost while a silent master has not answered for the place: the undo is behind it on the same connection', async () => {
+    const { lease, lost, time } = await placed({ isUnanswered: true });
+    lost.become('ready');
+    time.stall(SHORT.ttlMs);
+    expect(lease.status).to.equal('lost');
+    await settle();
+    expect(kindsSentTo(lost).slice(-2)).to.deep.equal(['queue', 'undo']);
+    lost.thaw();
+    expect(lost.members(queueKey('r'))).to.deep.equal([]);
+  });
+
+  for (const [title, isFree] of [
+    ['is free there', true],
+    ['another has it there', false],
+  ] as const) {
+    it(`N=3, a master has not handed it over, and the lock ${title}: the claim ends the place`, async () => {
+      const line = await held(3);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      const [, , m3] = line.masters as [FakeMaster, FakeMaster, FakeMaster];
+      holdBack(m3, 'release');
+      const theirs = tokenFrom('theirs', '1');
+      if (isFree) m3.delete('r');
+      else m3.set('r', theirs, 600_000);
+      expect(m3.members(queueKey('r'))).to.have.length(1);
+      await line.lease.release();
+      const lease = await wait;
+      await settle();
+      expect(m3.value('r')).to.equal(isFree ? lease.token : theirs);
+      expect(m3.members(queueKey('r'))).to.deep.equal([]);
+      await lease.release();
+    });
+  }
 
   it('N=3, fair false: it never queues', async () => {
     const line = await held(3);

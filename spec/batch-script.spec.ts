@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { Batch, entryReply, isAllYes } from '../lib/batch.js';
 import {
   acceptance,
+  claimInLine,
   extension,
   plainClaim,
   release,
@@ -16,7 +17,7 @@ import {
 } from '../lib/request.js';
 import { queueing } from '../lib/queue-request.js';
 import { counterKey, pushChannel, queueKey, turnKey } from '../lib/keys.js';
-import { RESERVE_MS } from '../lib/lua-queue.js';
+import { MAX_DROPPED, RESERVE_MS } from '../lib/lua-queue.js';
 import type { Scope } from '../lib/scope.js';
 import { ENTRY } from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
@@ -195,6 +196,30 @@ describe('batch: on a real server', () => {
     expect(await redis.dbsize()).to.equal(0);
   });
 
+  it('those in line who are gone: no more in all than one call may drop; each entry tells whether it is to be repeated', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    const count = MAX_DROPPED - 100;
+    for (const key of ['a', 'b', 'c', 'd']) {
+      await redis.set(key, `t${key}`);
+      if (key === 'd') continue;
+      const dead = Array.from({ length: count }, (_, i) => [i, tokenFrom(`d${i % 9}`, String(i))]);
+      await redis.zadd(queueKey(key), ...dead.flat());
+      await redis.set(turnKey(key), '0||');
+    }
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((key) => plainScope(key)) as [Scope, Scope, Scope, Scope];
+    const replies = await asOne([
+      release(a, 'ta', 0),
+      undo(b, 'tb'),
+      release(c, 'tc', 0),
+      release(d, 'td', 0),
+    ]);
+    expect(replies).to.deep.equal([1, [1, -2, 2], -2, 1]);
+    const left = await Promise.all(['a', 'b', 'c'].map((key) => redis.zcard(queueKey(key))));
+    expect(left).to.deep.equal([0, count - 100, count]);
+    expect(await redis.exists('a', 'b', 'c', 'd')).to.equal(0);
+  });
+
   it('where one look at many is not allowed, each release and each extension is done by itself', async () => {
     const { redis } = server;
     await redis.select(1);
@@ -258,7 +283,7 @@ function drawRequest(draw: Draw, guardMs: number): Request {
   switch (first + draw.below(4)) {
     case 0:
     case 1:
-      return scriptedClaim(scope, token, ttlMs, draw.pick([0, 7]));
+      return draw.pick([scriptedClaim, claimInLine])(scope, token, ttlMs, draw.pick([0, 7]));
     case 2:
       return isFenced ? acceptance(scope, token, ttlMs, amount) : undo(scope, token);
     case 3:
@@ -281,7 +306,7 @@ function roughly(value: unknown): unknown {
 
 /** A claim alone tells a plain yes in short where it could take its short way only; a batch always does. */
 function inShort({ operation }: Request, reply: unknown): unknown {
-  const isVote = operation.letter === ENTRY.claim || operation.letter === ENTRY.extend;
+  const isVote = operation.isClaim || operation.letter === ENTRY.extend;
   if (!isVote || !Array.isArray(reply) || reply[0] !== 1 || reply[2] !== 0) return reply;
   return Number(reply[1]) === 0 ? 1 : reply[1];
 }

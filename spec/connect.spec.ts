@@ -7,16 +7,43 @@ import { thrown } from './support/rejection.js';
 
 describe('connect: what is refused, before a connection is opened', () => {
   const wrong: [unknown, RegExp][] = [
-    [[], /^masters .*got an empty array$/],
-    [undefined, /^masters .*got undefined$/],
-    ['redis://a', /^masters .*got "redis:\/\/a"$/],
-    [['a:6379'], /^masters\[0\] .*got "a:6379"$/],
-    [['redis://a', 'http://b'], /^masters\[1\] .*got "http:\/\/b"$/],
-    [['redis://a', ''], /^masters\[1\] .*got ""$/],
-    [[5], /^masters\[0\] .*got 5$/],
-    [[null], /^masters\[0\] .*got null$/],
-    [[[]], /^masters\[0\] .*got an empty array$/],
-    [['http://user:secret@b'], /^masters\[0\] .*b"$/],
+    [[], /^masters .*got an empty array\.$/],
+    [undefined, /^masters .*got undefined\.$/],
+    ['redis://a', /^masters .*got "redis:\/\/a": wrap it in an array\.$/],
+    ['redis://user:secret@a', /^masters .*got "redis:\/\/…@a": wrap it in an array\.$/],
+    [
+      { host: 'a', password: 'secret' },
+      /^masters .*got an object \(host, password\): wrap it in an array\.$/,
+    ],
+    [['a:6379'], /^masters\[0\] .*got "a:6379"\.$/],
+    [['redis://a', 'http://b'], /^masters\[1\] .*got "http:\/\/b"\.$/],
+    [['redis://a', ''], /^masters\[1\] .*got ""\.$/],
+    [[5], /^masters\[0\] .*got 5\.$/],
+    [[null], /^masters\[0\] .*got null\.$/],
+    [[[]], /^masters\[0\] .*got an empty array\.$/],
+    [['http://user:secret@b'], /^masters\[0\] .*"http:\/\/…@b"\.$/],
+    [['http://user:sec/secret@b'], /^masters\[0\] .*"http:\/\/…@b"\.$/],
+    [['user:s@secret@b:6379'], /^masters\[0\] .*"…@b:6379"\.$/],
+    [['http://b?password=secret'], /^masters\[0\] .*"http:\/\/b\?…"\.$/],
+    [
+      [{ status: 'ready', createBuiltinCommand: () => 1 }],
+      /^masters\[0\] .*got an object \(.*\): new Redlock takes clients\.$/,
+    ],
+    [['redis://user:secret@127.0.0.1:1/three'], /^masters\[0\] .*database is a whole number.*\/three"\.$/],
+    [
+      ['redis://127.0.0.1:1', 'redis://127.0.0.1:2?db=x&password=secret'],
+      /^masters\[1\] .*database .*:2\?…"\.$/,
+    ],
+    [['redis://127.0.0.1:1/-1'], /^masters\[0\] .*database .*\/-1"\.$/],
+    [[{ port: 1, db: 1.5 }], /^masters\[0\] .*database .*got 1.5\.$/],
+    [['redis://127.0.0.1:1', 'redis://127.0.0.1:1/3'], /^clients .*distinct .*given twice/],
+    [
+      [
+        { port: 1, db: 1 },
+        { port: 1, db: 2 },
+      ],
+      /^clients .*distinct .*given twice/,
+    ],
   ];
   for (const [masters, text] of wrong) {
     it(JSON.stringify(masters) ?? 'undefined', () => {

@@ -46,6 +46,21 @@ function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promis
 }
 
 describe('Coordinator', () => {
+  it('N=3: an extension that its validity cuts short does not say that the node timeout was too short', async () => {
+    const { time, masters, coordinator } = bench(3);
+    const grant = await coordinator.acquire(WISH, new Cancellation());
+    for (const master of masters) master.manner = 'freeze';
+    for (const cause of ['no reply within 50 ms', 'no reply before its validity ended']) {
+      const extended = extendBy(coordinator, grant, 1_000);
+      await time.advance(grant.validUntilMs - time.now() === VALID_MS ? VALID_MS - 20 : 50);
+      const end = await extended;
+      const causes = end.kind === 'failed' ? end.round.outcomes : [];
+      expect(causes.map((one) => (one?.kind === 'unknown' ? one.cause.message : one?.kind))).to.deep.equal(
+        masters.map(() => cause),
+      );
+    }
+  });
+
   for (const nodes of SIZES) {
     const quorum = Math.floor(nodes / 2) + 1;
 

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { invalidArgument, type NodeOutcome, RedlockError, show } from '../lib/errors.js';
 import type * as errors from '../lib/errors.js';
@@ -21,7 +22,7 @@ describe('RedlockError', () => {
       cause,
     });
     expect(error.name).to.equal('RedlockError');
-    expect(error.message).to.equal('no quorum');
+    expect(error.message).to.equal('no quorum.');
     expect(error.cause).to.equal(cause);
     const { code, resources, attempts, elapsedMs } = error;
     expect({ code, resources, attempts, elapsedMs, tally: error.tally }).to.deep.equal({
@@ -81,6 +82,91 @@ describe('RedlockError', () => {
     }
   });
 
+  it('each text ends with one stop, whoever wrote it', () => {
+    const texts = ['closed', 'closed.', 'm1 unknown (WRONGPASS wrong.)', 'got "?"', 'really?', 'no!'];
+    expect(texts.map((text) => new RedlockError('CLOSED', text).message)).to.deep.equal([
+      ...['closed.', 'closed.', 'm1 unknown (WRONGPASS wrong.).', 'got "?".', 'really?', 'no!'],
+    ]);
+    expect(new RedlockError('CLOSED', 'closed').stack).to.match(/^(?:RedlockError|Error): closed\.\n/);
+  });
+
+  it('in JSON: its message and all of its fields, the messages of causes, and nothing that a client hung on them', async () => {
+    const { RedlockError: Other } = await copy();
+    const command = { name: 'evalsha', args: ['client:secret'] };
+    const denied = Object.assign(new Error('NOPERM no', { cause: new TypeError('inner') }), {
+      name: 'ReplyError',
+      command,
+    });
+    const cause = new Other('NO_QUORUM', 'of the other copy', { cause: denied });
+    for (const one of [RedlockError, Other]) {
+      const error = new one('LOCK_LOST', 'lost', {
+        resources: ['a'],
+        attempts: 1,
+        elapsedMs: 7,
+        tally: [
+          { node: 'm1', outcome: 'granted' },
+          { node: 'm2', outcome: 'refused', remainingMs: 5 },
+          { node: 'm3', outcome: 'unknown', cause: denied },
+        ],
+        cause,
+      });
+      const told = {
+        name: 'ReplyError',
+        message: 'NOPERM no',
+        cause: { name: 'TypeError', message: 'inner' },
+      };
+      expect(JSON.parse(JSON.stringify({ error }))).to.deep.equal({
+        error: {
+          name: 'RedlockError',
+          code: 'LOCK_LOST',
+          message: 'lost.',
+          resources: ['a'],
+          attempts: 1,
+          elapsedMs: 7,
+          tally: [
+            { node: 'm1', outcome: 'granted' },
+            { node: 'm2', outcome: 'refused', remainingMs: 5 },
+            { node: 'm3', outcome: 'unknown', cause: told },
+          ],
+          cause: { name: 'RedlockError', code: 'NO_QUORUM', message: 'of the other copy.', cause: told },
+        },
+      });
+    }
+    const quarantined = new RedlockError('QUARANTINED', 'wait', { remainingMs: 5 });
+    expect(quarantined.toJSON()).to.include({ message: 'wait.', remainingMs: 5 });
+    expect(new RedlockError('CLOSED', 'closed').toJSON()).to.not.have.any.keys('cause', 'remainingMs');
+  });
+
+  it('in JSON, any reason of a caller: texts as they are, others in short, and none that JSON cannot take', () => {
+    const circle = new Error('circle');
+    circle.cause = circle;
+    const odd: object = { self: 1n };
+    const shown: [unknown, unknown][] = [
+      ['enough', 'enough'],
+      [5n, '5'],
+      [null, 'null'],
+      [odd, 'an object (self)'],
+      [Object.assign(new Error('gone'), { code: 'ECONNRESET', errno: -104 }), { code: 'ECONNRESET' }],
+      [
+        runInNewContext('new TypeError("of another realm")'),
+        { name: 'TypeError', message: 'of another realm' },
+      ],
+      [
+        { message: 'no name', name: 5, code: 7 },
+        { name: 'Error', message: 'no name' },
+      ],
+      [AbortSignal.abort().reason, { name: 'AbortError' }],
+      [circle, { message: 'circle' }],
+    ];
+    for (const [cause, wanted] of shown) {
+      const { cause: told } = JSON.parse(JSON.stringify(new RedlockError('ABORTED', 'x', { cause }))) as {
+        cause: unknown;
+      };
+      if (typeof wanted === 'string') expect(told).to.equal(wanted);
+      else expect(told).to.include(wanted);
+    }
+  });
+
   it('the brand shows neither in JSON nor in logs', () => {
     const error = new RedlockError('CLOSED', 'closed');
     expect(Object.keys(error)).to.not.include('Symbol(quorate.RedlockError)');
@@ -96,7 +182,7 @@ describe('invalidArgument', () => {
     const error = invalidArgument('ttlMs', -1, 'a whole number');
     expect([error.code, error.message]).to.deep.equal([
       'INVALID_ARGUMENT',
-      'ttlMs must be a whole number; got -1',
+      'ttlMs must be a whole number; got -1.',
     ]);
   });
 });

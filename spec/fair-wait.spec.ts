@@ -212,6 +212,18 @@ describe('waiting for several resources: it ends', () => {
     expect(extensions(m1)).to.deep.equal([]);
   });
 
+  it('leave, a master without pushes among them: what was held there is given back as well', async () => {
+    const one = bench(3, ['a', 'b'], (master) => hold(master, undefined, 'b'));
+    const [, , deaf] = one.masters;
+    if (deaf === undefined) throw new Error('there are three');
+    deaf.opensLines = false;
+    void one.wait.run();
+    await settle();
+    expect([steps(deaf), deaf.value('a')]).to.deep.equal([['claim a'], MINE]);
+    await one.wait.leave(() => undefined).send();
+    expect(one.masters.map((master) => master.value('a'))).to.deep.equal([undefined, undefined, undefined]);
+  });
+
   it('it is gone with the grant that came of it', () => {
     const { wait } = bench(3, ['a'], () => undefined);
     wait.grant = { isEnded: false };

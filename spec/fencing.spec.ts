@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { counterKey } from '../lib/keys.js';
+import { LAST_FENCE } from '../lib/lua.js';
 import type { Lease } from '../lib/lease.js';
 import { quorumOf } from '../lib/quorum.js';
 import type { Redlock } from '../lib/redlock.js';
@@ -758,6 +759,12 @@ describe('fencing: what stands in the way', () => {
     ['a text', (master) => master.set(counterKey('r'), 'text')],
     ['nothing', (master) => master.set(counterKey('r'), '')],
     ['a negative number', (master) => master.set(counterKey('r'), '-5')],
+    ...[String(LAST_FENCE), String(2 ** 53), '9223372036854775807'].map(
+      (count): [string, (master: FakeMaster) => void] => [
+        `the count ${count}`,
+        (master) => master.set(counterKey('r'), count, HOUR_MS),
+      ],
+    ),
   ];
   for (const nodes of SIZES) {
     for (const [title, put] of contents) {
@@ -765,9 +772,18 @@ describe('fencing: what stands in the way', () => {
         const { redlock, masters, time } = fakeCluster(nodes);
         for (const master of masters) put(master);
         const before = masters.map((master) => master.get(counterKey('r')));
-        expect((await rejection(redlock.acquire('r'))).code).to.equal('WRONG_KIND');
-        expect((await rejection(redlock.acquire(['q', 'r']))).code).to.equal('WRONG_KIND');
+        const lives = masters.map((master) => master.pttl(counterKey('r')));
         await time.advance(1_000);
+        for (const names of ['r', ['q', 'r']]) {
+          const { code, attempts, message } = await rejection(redlock.acquire(names));
+          expect([code, attempts]).to.deep.equal(['WRONG_KIND', 1]);
+          expect(message).to.contain(' has a counter that no fence can follow: ');
+          expect(message).to.contain('m1 refused (it has a counter that no fence can follow)');
+        }
+        await time.advance(1_000);
+        expect(masters.map((master) => master.pttl(counterKey('r')))).to.deep.equal(
+          lives.map((ms) => (ms === -1 ? -1 : ms - 2_000)),
+        );
         expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
         expect(masters.map((master) => master.get(counterKey('r')))).to.deep.equal(before);
         const plain = await redlock.acquire('r', { waitMs: 0, fencing: false });

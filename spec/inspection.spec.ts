@@ -115,7 +115,7 @@ describe('inspection', () => {
 
   it('is refused after close', async () => {
     const { redlock } = fakeCluster(1);
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
     expect((await rejection(redlock.inspect('r'))).code).to.equal('CLOSED');
   });
 });

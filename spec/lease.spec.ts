@@ -136,6 +136,37 @@ describe('Lease.extend', () => {
     expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
   });
 
+  it('N=3, one answered, two still connecting: it ends with a release at once, and is not sent to those afterwards', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters.slice(1)) master.become('opening');
+    const failed = rejection(lease.extend());
+    await settle();
+    expect(masters.map(extensions)).to.deep.equal([1, 0, 0]);
+    const released = lease.release();
+    expect((await failed).code).to.equal('NOT_HELD'); // time stands still
+    for (const master of masters.slice(1)) master.become('ready');
+    await released;
+    await settle();
+    expect(masters.map(extensions)).to.deep.equal([1, 0, 0]);
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=1..5: a quorum that agrees after the old validity has ended: VALIDITY_EXPIRED, and it is lost', async () => {
+    for (const nodes of SIZES) {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+      for (const master of masters) master.manner = 'freeze';
+      const failed = rejection(lease.extend(60_000));
+      await settle();
+      time.stall(VALID_MS); // no timer fires
+      for (const master of masters) master.thaw();
+      const { code, tally } = await failed;
+      expect([code, lease.status]).to.deep.equal(['VALIDITY_EXPIRED', 'lost']);
+      expect(tally.filter(({ outcome }) => outcome === 'granted').length).to.be.above(nodes / 2);
+    }
+  });
+
   it('waits no longer than its validity for silent masters', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     const lease = await redlock.acquire('r', { ttlMs: 3_000, nodeTimeoutMs: 60_000 });
@@ -274,7 +305,7 @@ describe('Lease and its timers', () => {
     const blocked = await other().redlock.acquire('d');
     const waiting = rejection(redlock.acquire('d'));
     await settle();
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
     expect((await waiting).code).to.equal('CLOSED');
     expect(leases.map(({ status }) => status)).to.deep.equal(['released', 'released', 'released']);
     await blocked.release();

@@ -2,14 +2,15 @@
 import { expect } from 'chai';
 import type { RedlockError } from '../lib/errors.js';
 import { Lease } from '../lib/lease.js';
-import { MOST_PERMITS } from '../lib/lockable.js';
+import { MOST_PERMITS } from '../lib/scope.js';
 import { SEM_CLAIM, SEM_SETTLE } from '../lib/member-scripts.js';
 import { FOREIGN } from '../lib/testing/keyspace.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
 import { scriptOf } from '../lib/testing/twins.js';
 import { WriteLease } from '../lib/write-lease.js';
-import { fakeCluster } from './support/fake-cluster.js';
+import { type Bench, fakeCluster } from './support/fake-cluster.js';
 import type { FakeMaster } from './support/fake-master.js';
+import { settle } from './support/fake-time.js';
 import { rejection, thrown } from './support/rejection.js';
 
 const FAR_MS = 3_000_000;
@@ -28,6 +29,31 @@ function occupy(master: FakeMaster | undefined, who: string, slots: string, perm
   const ends = Math.floor(master.micros() / 1_000) + FAR_MS;
   master.setFields('r', { kind: 'sem1', [tokenFrom(who, '1')]: `${slots}|${ends}|${permits}` });
   master.expire('r', FAR_MS);
+}
+
+/** Permits that are put to a master stay on their way until the returned function is called. */
+function holdBackSettling(master: FakeMaster): () => void {
+  const late: (() => void)[] = [];
+  const send = master.call.bind(master);
+  master.call = (command) =>
+    scriptOf(command) === SEM_SETTLE
+      ? new Promise((resolve) => late.push(() => resolve(send(command))))
+      : send(command);
+  return () => {
+    for (const run of late) run();
+  };
+}
+
+/** What this master answers stays on its way until the returned function is called. */
+function holdReply(master: FakeMaster): () => void {
+  const send = master.call.bind(master);
+  let arrive = (): void => undefined;
+  master.call = (command) => {
+    const reply = send(command);
+    master.call = send;
+    return new Promise((resolve) => (arrive = () => resolve(reply)));
+  };
+  return () => arrive();
 }
 
 function scriptsSentTo(master: FakeMaster | undefined): string[] {
@@ -213,6 +239,80 @@ describe('permits that masters gave differently (T-D5)', () => {
     const error = await rejection(redlock.semaphore('r', 2).tryAcquire());
     expect(error.code).to.equal('NO_QUORUM');
     expect(heldAt(masters, random.tokens[0] ?? '')).to.deep.equal(['', '', '']);
+  });
+
+  describe('N=5, two gave 0, two gave 1, the fifth is silent: 1 is put to the first two', () => {
+    interface Put extends Bench {
+      readonly silent: FakeMaster;
+      readonly acquired: Promise<Lease>;
+      /** The permits are put to the masters now. */
+      readonly arrive: () => void;
+    }
+
+    async function put(): Promise<Put> {
+      const bench = fakeCluster(5);
+      const { masters, redlock, time } = bench;
+      const silent = masters[4];
+      if (silent === undefined) throw new Error('there are five');
+      for (const master of masters.slice(2)) master.manner = 'freeze';
+      const failed = rejection(redlock.semaphore('another', 2).acquire({ waitMs: 0, nodeTimeoutMs: 50 }));
+      await time.advance(50);
+      expect((await failed).code).to.equal('NO_QUORUM');
+      for (const master of masters.slice(2, 4)) {
+        master.thaw();
+        occupy(master, 'ann', '0', 2);
+      }
+      const late = masters.map(holdBackSettling);
+      const acquired = redlock.semaphore('r', 2).acquire({ waitMs: 0, nodeTimeoutMs: 50 });
+      await settle();
+      const arrive = (): void => late.forEach((run) => run());
+      return { ...bench, silent, acquired, arrive };
+    }
+
+    it('the fifth gives 0 as well: three gave that, and it is 1 all the same', async () => {
+      const { acquired, arrive, masters, random, silent } = await put();
+      silent.thaw();
+      await settle();
+      expect(heldAt(masters, random.tokens.at(-1) ?? '')).to.deep.equal(['0', '0', '1', '1', '0']);
+      arrive();
+      const lease = await acquired;
+      await settle();
+      expect(lease.handle().lock).to.deep.equal({ permits: 2, slots: '1' });
+      expect(heldAt(masters, lease.token)).to.deep.equal(['1', '1', '1', '1', '1']);
+    });
+
+    it('and time is up before they have answered to that: no lease, and all is given back', async () => {
+      const { acquired, arrive, masters, random, silent, time } = await put();
+      silent.thaw();
+      const failed = rejection(acquired);
+      await time.advance(50);
+      expect((await failed).code).to.equal('NO_QUORUM');
+      arrive(); // they find nothing any more
+      await time.advance(100);
+      expect(heldAt(masters, random.tokens.at(-1) ?? '')).to.deep.equal(['', '', '', '', '']);
+    });
+  });
+
+  it('N=3, one dead: what was put to a master that is connecting again waits no longer than the attempt', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const [m1, m2, m3] = masters;
+    if (m1 === undefined || m2 === undefined) throw new Error('there are three');
+    m3?.become('lost');
+    occupy(m2, 'ann', '0', 2);
+    const answer = holdReply(m2);
+    const failed = rejection(redlock.semaphore('r', 2).acquire({ waitMs: 0, nodeTimeoutMs: 50 }));
+    await settle();
+    m1.become('opening');
+    answer();
+    await settle();
+    expect(m1.listeners).to.equal(1);
+    await time.advance(50);
+    expect((await failed).code).to.equal('NO_QUORUM');
+    expect(m1.listeners).to.equal(0);
+    m1.become('ready');
+    await time.advance(1_000);
+    expect(scriptsSentTo(m1)).to.not.include(SEM_SETTLE.name);
+    expect(m1.size).to.equal(0);
   });
 
   it('N=5: answers that are about to come are waited for, and no set is put to anybody where they agree', async () => {

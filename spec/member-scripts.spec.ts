@@ -1,7 +1,9 @@
 /** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
 import { expect } from 'chai';
 import { counterKey, gateKey, pushChannel, queueKey } from '../lib/keys.js';
+import { HOLDS, LAST_FENCE } from '../lib/lua.js';
 import { WATCH_MS } from '../lib/lua-members.js';
+import { MAX_DROPPED } from '../lib/lua-queue.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -118,6 +120,16 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
     });
 
+    it('many that have run out are dropped by a few commands', async () => {
+      const count = 3 * MAX_DROPPED + 1;
+      const gone = Array.from({ length: count }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
+      await server.redis.hset(KEY, 'kind', 'rw1', ...gone.flat());
+      await server.redis.config('RESETSTAT');
+      expect(await read(ANN)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.info('commandstats')).to.match(/cmdstat_hdel:calls=4,/);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+    });
+
     it('a reader that has run out is not in the way, and is dropped', async () => {
       await read(ANN);
       await read(BEN);
@@ -159,9 +171,15 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
         fence + 8,
         0,
       ]);
-      await server.redis.set(COUNTER, 'no number');
-      expect(await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, HOUR_MS, 0, -1)).to.deep.equal([2, 0, 0]);
-      expect(await accept(CAT, fence + 20)).to.deep.equal([2, 0, 0]);
+      for (const count of ['no number', String(LAST_FENCE), '9223372036854775807']) {
+        await server.redis.set(COUNTER, count, 'PX', 20_000);
+        const again = await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, HOUR_MS, 0, -1);
+        expect(again).to.deep.equal([2, HOLDS.counter, 0]);
+        expect(await accept(CAT, fence + 20)).to.deep.equal([2, HOLDS.counter, 0]);
+        expect(await run(RW_EXTEND, keys, CAT, 'w', TTL_MS, 1, HOUR_MS, fence, -1)).to.deep.equal([1, 0, 0]);
+        expect(await server.redis.get(COUNTER)).to.equal(count);
+        expect(await server.redis.pttl(COUNTER)).to.be.within(1, 20_000);
+      }
       await server.redis.del(COUNTER);
       const [, count = 0] = await accept(CAT, 7);
       expect(await server.redis.get(COUNTER)).to.equal(String(count));
@@ -198,8 +216,11 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       const before = await server.micros();
       expect(await lift(5)).to.deep.equal([1, 0, 0]);
       expect(Number(await server.redis.get(COUNTER))).to.be.within(before, await server.micros());
-      expect(await lift(Number.MAX_SAFE_INTEGER)).to.deep.equal([1, 0, 0]);
-      expect(await server.redis.get(COUNTER)).to.equal(String(Number.MAX_SAFE_INTEGER));
+      expect(await lift(LAST_FENCE - 1)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.get(COUNTER)).to.equal(String(LAST_FENCE - 1));
+      await server.redis.set(COUNTER, 7);
+      expect(await lift(LAST_FENCE)).to.deep.equal([1, 0, 0]); // no fence could follow
+      expect(await server.redis.get(COUNTER)).to.equal('7');
       await server.redis.set(COUNTER, 'no number');
       expect(await lift(5)).to.deep.equal([1, 0, 0]);
     });
@@ -366,6 +387,45 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await leave(BEN);
       expect(await listener.heard()).to.have.length(1);
       expect(await take(DAN, 2, 3, FIRST)).to.deep.equal([1, 0, 0, 0, 1]);
+    });
+
+    it('the watcher is told as soon as one is free, however many others hold one', async () => {
+      for (const holder of [ANN, BEN, CAT]) await take(holder, 1, 3);
+      refused(await take(DAN, 1, 3, FIRST));
+      await leave(ANN);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await take(DAN, 1, 3, FIRST)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('the watcher is told nothing while holders go by another number of permits than its claim', async () => {
+      await take(ANN, 1, 3);
+      await take(BEN, 1, 3);
+      expect((await take(DAN, 1, 2, FIRST))[0]).to.equal(5);
+      await leave(ANN);
+      expect(await listener.heard()).to.deep.equal([]);
+      await leave(BEN);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await take(DAN, 1, 2, FIRST)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('extend: the watcher is told of the permits that it gives up, whether it gets the others or not', async () => {
+      for (const [slots, isTaken] of [
+        ['0', false],
+        ['1', true],
+      ] as const) {
+        await server.redis.flushall();
+        await take(ANN, 1, 3);
+        await take(BEN, 1, 3);
+        await take(CAT, 1, 3);
+        refused(await take(DAN, 1, 3, FIRST));
+        if (!isTaken) await expire(ANN);
+        await listener.heard();
+        const [code] = await extendPermits(CAT, slots, 0, 3);
+        expect([code, await listener.heard()], slots).to.deep.equal([
+          isTaken ? 0 : 1,
+          [`${pushChannel(FIRST)} f ${FIRST} ${KEY}`],
+        ]);
+      }
     });
   });
 

@@ -5,6 +5,7 @@
  */
 import { expect } from 'chai';
 import { pushChannel } from '../lib/keys.js';
+import { LAST_FENCE } from '../lib/lua.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -32,6 +33,10 @@ const WATCHERS = ['', tokenFrom('zoe', '3'), tokenFrom('abe', '4'), tokenFrom('e
 const TTLS = [1_000_000, 2_000_000, 3_000_000];
 const PERIODS = [50_000_000, 90_000_000];
 const SLOTS = ['0', '1', '0,1', '1,2', '2'];
+/** Counts that one fence can follow, or none. */
+const LAST = [LAST_FENCE - 1, LAST_FENCE, LAST_FENCE + 1].map(String);
+/** What a watch may be for: so many of so many permits. */
+const WANTS = ['1/3', '2/3', '1/2'];
 const CASES = [
   ...[RW_CLAIM, RW_CLAIM, RW_CLAIM, RW_ACCEPT, RW_EXTEND, RW_EXTEND, LEAVE, LEAVE, SURVEY_MEMBERS],
   ...[SEM_CLAIM, SEM_CLAIM, SEM_CLAIM, SEM_SETTLE, SEM_SETTLE, SEM_EXTEND, SEM_EXTEND, LEAVE, LEAVE],
@@ -63,6 +68,7 @@ describe('read-write locks and semaphores: the twins do the same as the server',
       const isReadWrite = draw.below(2) === 0;
       for (let step = 0; step < STEPS; step++) {
         if (draw.below(4) === 0) await disturb(draw);
+        if (!isReadWrite && draw.below(8) === 0) await crowd(draw);
         const nowUs = await takeOver(fake);
         const { script, keys, args } = drawCall(draw, isReadWrite, nowUs);
         const real = await server.run(script, keys, ...args);
@@ -102,6 +108,18 @@ describe('read-write locks and semaphores: the twins do the same as the server',
     expect([...seen]).to.include.members(wanted);
   });
 
+  /** All permits are taken, each by another holder, and somebody watches for some. */
+  async function crowd(draw: Draw): Promise<void> {
+    const ends = Math.floor((await server.micros()) / 1_000) + 1_000_000;
+    await server.redis.del(LOCK);
+    await server.redis.hset(LOCK, {
+      kind: 'sem1',
+      watch: `${draw.pick(WATCHERS.slice(1))}|${ends}|0 ${draw.pick(WANTS)}`,
+    });
+    for (const slot of [0, 1, 2]) await server.redis.hset(LOCK, TOKENS[slot] ?? '', `${slot}|${ends}|3`);
+    await server.redis.pexpire(LOCK, 1_000_000);
+  }
+
   /** What others do: fields run out, data is put there, keys are lost. */
   async function disturb(draw: Draw): Promise<void> {
     const { redis } = server;
@@ -117,7 +135,12 @@ describe('read-write locks and semaphores: the twins do the same as the server',
         return;
       }
       case 3: {
-        await redis.set(COUNTER, draw.pick(['0', '7', String(2 ** 51 + 1), 'text']), 'PX', 7_000_000);
+        await redis.set(
+          COUNTER,
+          draw.pick(['0', '7', String(2 ** 51 + 1), 'text', ...LAST]),
+          'PX',
+          7_000_000,
+        );
         return;
       }
       case 4:
@@ -222,7 +245,7 @@ function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
   const ttl = String(draw.pick(TTLS));
   const watch = [draw.pick(WATCHERS), draw.pick(['0', '1'])];
   const permits = draw.pick(['3', '3', '3', '3', '2']);
-  const fence = String(draw.pick([8, 9, 2 ** 51 + 7, nowUs + 5 * CLOCK_STEP_US]));
+  const fence = String(draw.pick([8, 9, 2 ** 51 + 7, LAST_FENCE, nowUs + 5 * CLOCK_STEP_US]));
   const create = draw.pick(['0', '1']);
   const slots = draw.pick(SLOTS);
   switch (script) {

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
 import {
   CALL_NAMES,
   DEFAULTS,
   nodeTimeoutFor,
   type RedlockOptions,
   resolveCall,
+  resolveClose,
   resolveOptions,
   resolveResources,
   resolveTtl,
@@ -35,6 +37,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
   maxHoldMs: [...NO_COUNTS, [0, '0']],
   driftFactor: [...NO_NUMBERS, [Infinity, 'Infinity'], [1, '1'], [1.5, '1.5']],
   keyPrefix: [
+    ['app\ud83d', '"app\\ud83d"'],
     [5, '5'],
     [null, 'null'],
     [['a'], 'an array of 1'],
@@ -180,7 +183,9 @@ describe('options: names that are none', () => {
 describe('options: what is taken', () => {
   it('nothing, and undefined: the defaults', () => {
     const { minDelayMs, maxDelayMs, ...rest } = resolveOptions();
-    expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...DEFAULTS, nodeTimeoutMs: 0 });
+    const { drainMs, ...ofInstances } = DEFAULTS;
+    expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, nodeTimeoutMs: 0 });
+    expect(resolveClose({})).to.deep.equal({ drainMs, releaseHeld: false });
     const nothing: Record<string, undefined> = {};
     for (const name of Object.keys(REFUSED)) nothing[name] = undefined;
     expect(resolveOptions(nothing)).to.deep.equal(resolveOptions());
@@ -269,6 +274,9 @@ describe('options: resources', () => {
     [undefined, 'undefined'],
     [{ 0: 'a', length: 1 }, 'an object (0, length)'],
     [new Set(['a']), 'an object ()'],
+    ['\ud800', '"\\ud800"'],
+    ['\udc00\ud800', '"\\udc00\\ud800"'],
+    [['a', '\udfff'], '"\\udfff"'],
   ];
   for (const [given, text] of refused) {
     it(`${text} is refused`, () => {
@@ -282,6 +290,17 @@ describe('options: resources', () => {
   it('are sorted by code unit, without touching what was given', () => {
     const given = Object.freeze(['b', 'a', 'B', 'ä', '10', '9']);
     expect(resolveResources(given)).to.deep.equal(['10', '9', 'B', 'a', 'b', 'ä']);
+  });
+  it('what is taken are different keys on the masters, too', () => {
+    const names = fc.uniqueArray(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 4 });
+    fc.assert(
+      fc.property(names, (given) => {
+        fc.pre(!given.includes(''));
+        const taken = resolveResources(given);
+        expect(new Set(taken.map((name) => Buffer.from(name).toString('hex'))).size).to.equal(given.length);
+      }),
+    );
+    for (const name of ['😀', 'ä', '\u0000', '\ufffd']) expect(resolveResources(name)).to.deep.equal([name]);
   });
   it('a long name is cut in the text', () => {
     const name = 'x'.repeat(10_000);

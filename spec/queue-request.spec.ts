@@ -4,9 +4,9 @@ import { counterKey, queueKey, turnKey } from '../lib/keys.js';
 import { namedKeys } from '../lib/operation.js';
 import { readPlace } from '../lib/replies.js';
 import { queueing, yielding } from '../lib/queue-request.js';
-import { inspection, plainClaim, release, scriptedClaim, undo } from '../lib/request.js';
+import { claimInLine, inspection, plainClaim, release, scriptedClaim, undo } from '../lib/request.js';
 import { MUTEX, SettledScope } from '../lib/scope.js';
-import { QUEUE, YIELD } from '../lib/scripts.js';
+import { CLAIM, QUEUE, YIELD } from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
 import { scriptDigest } from '../lib/transport.js';
 import { plainScope } from './support/commands.js';
@@ -76,7 +76,7 @@ describe('requests for a place in the queue', () => {
     expect(request.read(null)).to.equal(undefined);
   });
 
-  it('release, undo and inspect name the queues; a claim does not', () => {
+  it('release, undo, inspect and a claim in line name the queues; a claim does not', () => {
     const keysIn = (args: readonly string[]): readonly string[] => args.slice(2, 2 + Number(args[1]));
     const scope = plainScope('r');
     for (const request of [release(scope, ANN, 0), undo(scope, ANN)])
@@ -88,6 +88,14 @@ describe('requests for a place in the queue', () => {
     ]);
     expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r')]);
     expect(keysIn(scriptedClaim(scope, ANN, 500, 0).command.args)).to.deep.equal(['r']);
+    expect(keysIn(claimInLine(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
+    expect(claimInLine(guarded, ANN, 500, 9).command).to.deep.equal({
+      name: 'evalsha',
+      args: [
+        ...[scriptDigest(CLAIM.source), '5', 'r', ...BESIDE, counterKey('r'), MARKER],
+        ...[ANN, '500', '3600000', '9', '5000', '1'],
+      ],
+    });
   });
 
   const cases: readonly (readonly [reply: unknown, outcome: unknown, place: unknown])[] = [

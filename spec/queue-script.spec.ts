@@ -1,14 +1,14 @@
 /**
  * Fair waiting on a real server: each reply of `queue` and `yield`, and what releases and undos do for those who wait.
  */
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pushChannel, queueKey, turnKey } from '../lib/keys.js';
-import { RESERVE_MS, SHOWN_WAITERS } from '../lib/lua-queue.js';
+import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS } from '../lib/lua-queue.js';
 import { RESERVED_MARK } from '../lib/random.js';
 import { ACCEPT, CLAIM, EXTEND, INSPECT, QUEUE, RELEASE, type Script, UNDO, YIELD } from '../lib/scripts.js';
 import { tokenFrom } from '../lib/testing/seeded.js';
+import { rightsOf } from './support/documented-rights.js';
 import { oneListener, oneServer, putData, TYPES } from './support/server.js';
 
 const KEY = 'invoice 42';
@@ -70,6 +70,17 @@ describe('fair waiting: scripts on a real server', () => {
   };
 
   beforeEach(() => listenTo(ANN, BEN, CAT, DAN));
+
+  /** So many are in line before everybody else, of so many clients, and none of them lives. */
+  const lineUpDead = async (count: number, clients: number, key = KEY): Promise<void> => {
+    const line = queueKey(key);
+    for (let i = 0; i < count; i += 1_000) {
+      const some = Array.from({ length: Math.min(1_000, count - i) }, (_, j) => i + j);
+      await server.redis.zadd(line, ...some.flatMap((n) => [n, tokenFrom(`d${n % clients}`, String(n))]));
+    }
+    await server.redis.pexpire(line, LIFE_MS);
+    await server.redis.set(turnKey(key), '0||', 'PX', LIFE_MS);
+  };
 
   describe('queue: the lock is free', () => {
     it('{1, serial, us}: nobody waits; the vote is reserved, the turn names the grant', async () => {
@@ -137,6 +148,19 @@ describe('fair waiting: scripts on a real server', () => {
       expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [CAT]]);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET + 20)]);
       expect(await pushes()).to.deep.equal(['w cat']);
+    });
+
+    it('{0, 0, us, 0}: more of the dead stand before it than one call may drop; the next calls go on', async () => {
+      await lineUpDead(2 * MAX_DROPPED + 1, 7);
+      for (const left of [MAX_DROPPED + 1, 1]) {
+        const [code, ms, us, rank] = numbers(await queue(BEN));
+        expect([code, ms, rank]).to.deep.equal([0, 0, 0]);
+        expect(us).to.be.above(TICKET / 2);
+        expect([await server.redis.zcard(LINE), await holder()]).to.deep.equal([left + 1, null]);
+        await expectLife(LIFE_MS);
+      }
+      expect(numbers(await queue(BEN))[0]).to.equal(1);
+      expect([await waiting(), await holder()]).to.deep.equal([[], reserved(BEN)]);
     });
 
     it('serials rise, also where the clock has stepped back', async () => {
@@ -381,6 +405,60 @@ describe('fair waiting: scripts on a real server', () => {
     });
   });
 
+  describe('claim by one who has stood in line', () => {
+    const FENCED = [...WAITED, 'c'];
+    const claim = (token: string): Promise<unknown> => run(CLAIM, WAITED, token, HOUR_MS, 0, 0, -1, 1);
+    const claimFenced = (token: string): Promise<unknown> =>
+      run(CLAIM, FENCED, token, HOUR_MS, HOUR_MS, 0, -1, 1);
+
+    beforeEach(async () => {
+      await hold(DAN);
+      for (const [i, token] of [ANN, BEN, CAT].entries()) await queue(token, TICKET + i);
+    });
+
+    it('of a lock that was handed to it: it has left the line', async () => {
+      await release(DAN);
+      expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
+      expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
+    });
+
+    it('of a lock that is free: it leaves the line, and nobody else does', async () => {
+      await server.redis.del(KEY);
+      expect(await claim(BEN)).to.deep.equal([1, 0, 0]);
+      expect([await holder(), await waiting()]).to.deep.equal([BEN, [ANN, CAT]]);
+    });
+
+    it('of a lock that another holds: likewise, though it is refused', async () => {
+      expect(numbers(await claim(BEN))[0]).to.equal(0);
+      expect([await holder(), await waiting()]).to.deep.equal([DAN, [ANN, CAT]]);
+    });
+
+    it('fenced: it is counted, and the counter is told apart from queue and turn', async () => {
+      await server.redis.set('c', 5, 'PX', 1_000);
+      await server.redis.del(KEY);
+      expect(await claimFenced(ANN)).to.deep.equal([1, 6, 0]);
+      expect(await claimFenced(ANN)).to.deep.equal([1, 7, 0]);
+      expect([await server.redis.get('c'), (await turn())[0], await waiting()]).to.deep.equal([
+        ...['7', '0', [BEN, CAT]],
+      ]);
+    });
+
+    it('what it holds when it expires is handed to others', async () => {
+      await server.redis.del(KEY);
+      await claim(ANN);
+      await server.redis.del(KEY);
+      expect(numbers(await queue(CAT, TICKET + 2))[3]).to.equal(0);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
+    });
+
+    it('beside data in place of a queue: it is granted all the same', async () => {
+      await server.redis.del(KEY, LINE);
+      await server.redis.set(LINE, 'text');
+      expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
+      expect([await holder(), await server.redis.get(LINE)]).to.deep.equal([ANN, 'text']);
+    });
+  });
+
   for (const script of [RELEASE, UNDO]) {
     describe(script.name, () => {
       const leave = (token: string): Promise<unknown> => run(script, WAITED, token);
@@ -423,6 +501,63 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await leave(DAN)).to.deep.equal(DONE);
         expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
         expect(await pushes()).to.deep.equal([`g ben ${(await turn())[0]}`, 'w cat']);
+      });
+
+      for (const clients of [1, 10, 10_000]) {
+        it(`${clients} dead clients: drops ${MAX_DROPPED} of those in line, tells of more, and goes on when asked again`, async () => {
+          await hold(DAN);
+          await lineUpDead(2 * MAX_DROPPED + 1, clients);
+          await queue(BEN, TICKET);
+          for (const left of [MAX_DROPPED + 1, 1]) {
+            const deleted = left > 1 ? 1 : 0;
+            expect(await leave(DAN)).to.deep.equal(script === UNDO ? [deleted, -2, 2] : -1 - deleted);
+            expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([null, left + 1]);
+            expect(await turn()).to.deep.equal(['0', '', '']);
+            await expectLife(LIFE_MS);
+            expect(await pushes()).to.deep.equal([]);
+          }
+          expect(await leave(DAN)).to.deep.equal(script === UNDO ? [0, -2, 0] : 0);
+          expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), []]);
+          expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['g ben']);
+        });
+      }
+
+      it('as many as it may drop: the one behind them is handed it; where there is none, nothing is left', async () => {
+        await hold(DAN);
+        await lineUpDead(MAX_DROPPED, 3);
+        await queue(BEN, TICKET);
+        expect(await leave(DAN)).to.deep.equal(DONE);
+        expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), []]);
+        await hold(DAN);
+        await lineUpDead(MAX_DROPPED, 3);
+        expect(await leave(DAN)).to.deep.equal(DONE);
+        expect(await server.redis.dbsize()).to.equal(0);
+      });
+
+      it('the dead behind the one that is handed the lock: so many go, and the others later', async () => {
+        await hold(DAN);
+        await lineUpDead(MAX_DROPPED + 10, 2);
+        await queue(ANN, -1);
+        await queue(BEN, TICKET);
+        expect(await leave(DAN)).to.deep.equal(DONE);
+        expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([reserved(ANN), 11]);
+        expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['g ann']);
+        await run(CLAIM, WAITED, ANN, HOUR_MS, 0, 0, -1, 1);
+        expect(await leave(ANN)).to.deep.equal(DONE);
+        expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), []]);
+      });
+
+      it('of several: no more in all, whatever it is done to', async () => {
+        const keys = ['x', 'y', 'z'];
+        for (const key of keys) {
+          await server.redis.set(key, DAN);
+          await lineUpDead(MAX_DROPPED - 100, 5, key);
+        }
+        const all = [...keys, ...keys.map(queueKey), ...keys.map(turnKey)];
+        expect(await run(script, all, DAN)).to.deep.equal(script === UNDO ? [3, -2, 2] : -4);
+        const left = await Promise.all(keys.map((key) => server.redis.zcard(queueKey(key))));
+        expect(left).to.deep.equal([0, MAX_DROPPED - 200, MAX_DROPPED - 100]);
+        expect(await server.redis.exists(...keys)).to.equal(0);
       });
 
       it('nobody lives: the lock is free, and nothing is left', async () => {
@@ -613,6 +748,22 @@ describe('fair waiting: scripts on a real server', () => {
     });
   });
 
+  it('commands that one release runs, with 10,000 of the dead in line: no more than with 1,000', async () => {
+    const commands = async (count: number): Promise<number> => {
+      await hold(DAN);
+      await lineUpDead(count, count);
+      await server.redis.config('RESETSTAT');
+      await release(DAN);
+      const stats = await server.redis.info('commandstats');
+      return [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)]
+        .filter(([, name = '']) => !['eval', 'config|resetstat', 'info'].includes(name))
+        .reduce((sum, [, , calls]) => sum + Number(calls), 0);
+    };
+    const [few, many] = [await commands(1_000), await commands(10_000)];
+    expect([few, many - few]).to.deep.equal([few, 0]);
+    expect(few).to.be.below(MAX_DROPPED + 20);
+  });
+
   describe('at maxmemory', () => {
     const full = (): Promise<unknown> => server.redis.config('SET', 'maxmemory', '1');
     const message = (promise: Promise<unknown>): Promise<unknown> =>
@@ -671,14 +822,7 @@ describe('fair waiting: scripts on a real server', () => {
     };
 
     it('those that docs/OPERATION.md names are enough for all of it', async () => {
-      const text = await readFile(new URL('../docs/OPERATION.md', import.meta.url), 'utf8');
-      const [, rights = ''] = /`~lock:\* (~quorate:\* [^`]*)`/.exec(text) ?? [];
-      await server.redis.call(
-        'ACL',
-        'SETUSER',
-        'other',
-        ...['reset', 'on', '>x', '~invoice*', ...rights.split(' ')],
-      );
+      await server.redis.call('ACL', 'SETUSER', 'other', ...rightsOf('exclusive'), '>x', '~invoice*');
       const withRights = (script: Script, ...args: readonly (string | number)[]): Promise<unknown> =>
         other.eval(script.source, WAITED.length, ...WAITED, ...args);
       const ask = (token: string, ticket: number): Promise<unknown> =>

@@ -1,9 +1,18 @@
 /** Entering a mutex again while holding it, by the flow of calls or by an owner, over masters in memory. */
 import { expect } from 'chai';
-import { Entry } from '../lib/reentrance.js';
+import { HeldLeases } from '../lib/held-leases.js';
+import { Entry } from '../lib/entry.js';
+import { type Owner, Reentrance, reentrantOf } from '../lib/reentrance.js';
 import type { Redlock } from '../lib/redlock.js';
 import { fakeCluster } from './support/fake-cluster.js';
 import { rejection, thrown } from './support/rejection.js';
+
+const OWNERS: readonly (readonly [string, (job?: number) => Owner])[] = [
+  ['an object', (job) => ({ job })],
+  ['a text', (job = 7) => `job ${job}`],
+  ['a symbol', (job) => Symbol(job)],
+  ['a symbol of the registry', (job = 7) => Symbol.for(`job ${job}`)],
+];
 
 for (const nodes of [1, 3]) {
   describe(`re-entrance, N=${nodes}`, () => {
@@ -170,18 +179,49 @@ for (const nodes of [1, 3]) {
       expect(masters.some((master) => master.value('r') !== undefined)).to.equal(false);
     });
 
-    it('a lease that was lost cannot be entered: LOCK_LOST; the next one can', async () => {
-      const { mutex, masters, time, owners } = setUp();
-      const owner = {};
-      const entry = await mutex.acquire({ owner, ttlMs: 1_000 });
-      await time.advance(1_100);
+    for (const [what, ownerOf] of OWNERS) {
+      it(`${what} whose lease was lost is told LOCK_LOST once, by its next call, and may acquire anew`, async () => {
+        for (const call of ['acquire', 'tryAcquire', 'using', 'reenter'] as const) {
+          const { mutex, masters, time, owners } = setUp();
+          const owner = ownerOf();
+          const entry = await mutex.acquire({ owner, ttlMs: 1_000 });
+          await time.advance(1_100);
+          expect(entry.status).to.equal('lost');
+          const told = {
+            acquire: () => rejection(mutex.acquire({ owner })),
+            tryAcquire: () => rejection(mutex.tryAcquire({ owner })),
+            using: () => rejection(mutex.using({ owner }, () => undefined)),
+            reenter: () => Promise.resolve(thrown(() => mutex.reenter({ owner }))),
+          };
+          const error = await told[call]();
+          expect([error.code, error.resources]).to.deep.equal(['LOCK_LOST', ['r']]);
+          expect(thrown(() => mutex.reenter({ owner })).code).to.equal('NOT_HELD');
+          expect(masters.some((master) => master.value('r') !== undefined)).to.equal(false);
+          const next = await mutex.acquire({ owner });
+          await entry.release(); // late, and of the old one
+          expect([entry.status, next.status]).to.deep.equal(['released', 'held']);
+          expect(mutex.reenter({ owner }).token).to.equal(next.token);
+          expect([...owners()]).to.not.include('undefined');
+        }
+      });
+    }
+
+    it('a lease that ran out while the event loop was stalled is not entered either, and told once', async () => {
+      const { mutex, time } = setUp();
+      const entry = await mutex.acquire({ owner: 'x', ttlMs: 1_000 });
+      time.stall(1_100);
+      expect(thrown(() => mutex.reenter({ owner: 'x' })).code).to.equal('LOCK_LOST');
+      expect(thrown(() => mutex.reenter({ owner: 'x' })).code).to.equal('NOT_HELD');
+      await (await mutex.acquire({ owner: 'x' })).release();
       expect(entry.status).to.equal('lost');
-      expect((await rejection(mutex.acquire({ owner }))).code).to.equal('LOCK_LOST');
-      expect(thrown(() => mutex.reenter({ owner })).code).to.equal('LOCK_LOST');
+    });
+
+    it('who leaves a lease that was lost has heard of it: its next call acquires anew', async () => {
+      const { mutex, time } = setUp();
+      const entry = await mutex.acquire({ owner: 'x', ttlMs: 1_000 });
+      await time.advance(1_100);
       await entry.release();
-      expect(masters.some((master) => master.value('r') !== undefined)).to.equal(false);
-      await (await mutex.acquire({ owner })).release();
-      expect([...owners()]).to.deep.equal(['undefined']);
+      await (await mutex.acquire({ owner: 'x' })).release();
     });
 
     it('what the routine returns and throws stands, at each depth', async () => {
@@ -207,6 +247,7 @@ for (const nodes of [1, 3]) {
       const { mutex, redlock, sent } = setUp();
       for (const [owner, shown] of [
         ['', '""'],
+        ['a\ud800', '"a\\ud800"'],
         [7, '7'],
         [null, 'null'],
         [true, 'true'],
@@ -214,7 +255,7 @@ for (const nodes of [1, 3]) {
         const error = await rejection(mutex.acquire({ owner }));
         expect([error.code, error.message]).to.deep.equal([
           'INVALID_ARGUMENT',
-          `owner must be an object, a symbol or a non-empty string; got ${shown}`,
+          `owner must be an object, a symbol or a non-empty string of well-formed Unicode; got ${shown}.`,
         ]);
       }
       const odd = { reentrant: 'yes' } as unknown as { reentrant: true };
@@ -239,6 +280,33 @@ for (const nodes of [1, 3]) {
   });
 }
 
+describe('re-entrance: owners that never leave', () => {
+  it('3,000 of them: all are forgotten as their leases run out', async () => {
+    const { time, redlock } = fakeCluster(1);
+    const reentrance = new Reentrance(new HeldLeases(time, time));
+    const owners = Array.from({ length: 3_000 }, (_, i) => OWNERS[i % OWNERS.length]?.[1](i) ?? 'none');
+    const mutexOf = (i: number) => reentrantOf(redlock.mutex(`r${i}`), reentrance);
+    for (const [i, owner] of owners.entries()) await mutexOf(i).acquire({ owner, ttlMs: 60_000 });
+    expect(reentrance.size).to.equal(3_000);
+    await time.advance(60_000);
+    expect([reentrance.size, time.pending]).to.deep.equal([0, 0]);
+  });
+
+  it('one owner of 1,500 locks: so is what it has', async () => {
+    const { time, redlock } = fakeCluster(1);
+    const reentrance = new Reentrance(new HeldLeases(time, time));
+    for (let i = 0; i < 1_500; i++) {
+      await reentrantOf(redlock.mutex(`r${i}`), reentrance).acquire({ owner: redlock, ttlMs: 60_000 });
+    }
+    await time.advance(60_000);
+    expect(reentrance.size).to.equal(0);
+    const last = reentrantOf(redlock.mutex('r1499'), reentrance);
+    expect((await rejection(last.acquire({ owner: redlock }))).code).to.equal('LOCK_LOST');
+    await last.acquire({ owner: redlock, ttlMs: 60_000 });
+    expect(reentrance.size).to.equal(1);
+  });
+});
+
 function close(redlock: Redlock): Promise<void> {
-  return redlock.close();
+  return redlock.close({ releaseHeld: true });
 }

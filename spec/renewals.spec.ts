@@ -142,6 +142,19 @@ describe('renewals of many leases', () => {
       expect(holdAll(masters, leases)).to.equal(true);
     });
 
+    it(`N=${nodes}: a quorum is frozen, and a node timeout is longer than what is left in the end: told by the end of validity all the same`, async () => {
+      const { masters, redlock, time } = fakeCluster(nodes, { ttlMs: 10_000, nodeTimeoutMs: 3_000 });
+      const leases = await Promise.all(
+        ['a', 'b', 'c'].map((name) => redlock.acquire(name, { renew: true })), // renewed together, three times
+      );
+      const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
+      const toldAtMs = leases.map(() => NaN);
+      leases.forEach((lease, i) => lease.signal.addEventListener('abort', () => (toldAtMs[i] = time.now())));
+      for (const master of masters.slice(0, quorumOf(nodes))) master.manner = 'freeze';
+      await time.advance(20_000);
+      for (const atMs of toldAtMs) expect(atMs).to.be.within(endMs - 2, endMs);
+    });
+
     it(`N=${nodes}: a quorum that is frozen costs them all, each told by the end of its validity`, async () => {
       const { leases, masters, time } = await keep(nodes);
       const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
@@ -367,8 +380,11 @@ describe('renewals: one call', () => {
     answered(): number;
   }
 
-  /** Four leases, held by three masters. */
-  function scene(sentTo?: (nodes: readonly Node[]) => readonly Node[]): Scene {
+  /** Four leases, held by three masters. @param timeoutsMs  the node timeout of each */
+  function scene(
+    sentTo?: (nodes: readonly Node[]) => readonly Node[],
+    timeoutsMs: readonly number[] = [50, 50, 50, 50],
+  ): Scene {
     const time = new FakeTime();
     const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
     const nodes = masters.map((master, i) => new Node(master, i, time));
@@ -379,9 +395,9 @@ describe('renewals: one call', () => {
     const owed: [string, string][] = [];
     const ends = grants.map(() => 'open');
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
-    const due = grants.map((grant) => {
+    const due = grants.map((grant, i) => {
       const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
-      return new Renewing(grant, request, 50, () => undefined);
+      return new Renewing(grant, request, timeoutsMs[i] ?? NaN, () => undefined);
     });
     const ground: RenewalGround = {
       nodes,
@@ -512,6 +528,22 @@ describe('renewals: one call', () => {
     expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', 'unsure']);
     expect(nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([false, false, true]);
     expect(time.pending).to.equal(0);
+  });
+
+  it('masters have no longer to answer than the shortest node timeout among them, whichever comes first', async () => {
+    for (const timeoutsMs of [
+      [20, 900, 900, 900],
+      [900, 20, 900, 900],
+      [900, 900, 900, 20],
+    ]) {
+      const { ends, masters, send, time } = scene(undefined, timeoutsMs);
+      for (const master of masters.slice(0, 2)) master.manner = 'freeze';
+      send();
+      await time.advance(19);
+      expect([...new Set(ends)]).to.deep.equal(['open']);
+      await time.advance(1);
+      expect([...new Set(ends)]).to.deep.equal(['unsure']);
+    }
   });
 
   it('with fewer than a quorum connected nothing is sent', async () => {

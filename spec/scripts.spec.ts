@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../lib/keys.js';
-import { FLOOR_LEAD_US } from '../lib/lua.js';
+import { FLOOR_LEAD_US, HOLDS, LAST_FENCE } from '../lib/lua.js';
 import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../lib/scripts.js';
 import { scriptDigest } from '../lib/transport.js';
 import { oneServer, putData, TYPES } from './support/server.js';
@@ -8,6 +8,11 @@ import { oneServer, putData, TYPES } from './support/server.js';
 const HOUR_MS = 3_600_000;
 /** More than 2^53 / 8, as fences are today, and odd, so that a rounding would show. */
 const BIG = 1_790_000_000_000_001;
+
+/** Counts that no fence follows, the last of them beyond what INCR can count. */
+const SPENT = [LAST_FENCE, LAST_FENCE + 1, Number.MAX_SAFE_INTEGER, 2 ** 53]
+  .map(String)
+  .concat('9007199254740993', '9223372036854775807', '9'.repeat(30));
 
 /** The reply with its time left: `about` that many ms, as Redis counts down while the spec runs. */
 function about(reply: unknown, ms: number): boolean {
@@ -413,7 +418,7 @@ describe('scripts on a real server', () => {
     ),
   ];
   for (const [title, put] of contents) {
-    it(`${title} for a counter: claim and accept {2, 0, 0} and nothing is taken; an extension does without it; it stays`, async () => {
+    it(`${title} for a counter: claim and accept {2, what, 0} and nothing is taken; an extension does without it; it stays`, async () => {
       await server.redis.set('c1', 5);
       await put('c2');
       const before = await server.redis.dump('c2');
@@ -421,10 +426,10 @@ describe('scripts on a real server', () => {
         ['c1', 'c2'],
         ['c2', 'c1'],
       ]) {
-        expect(await claimFenced(['a', 'b', ...counters])).to.deep.equal([2, 0, 0]);
+        expect(await claimFenced(['a', 'b', ...counters])).to.deep.equal([2, HOLDS.counter, 0]);
         expect([await server.redis.exists('a', 'b'), await server.redis.get('c1')]).to.deep.equal([0, '5']);
         await server.redis.mset('a', 'mine', 'b', 'mine');
-        expect(await accept(['a', 'b', ...counters], 7)).to.deep.equal([2, 0, 0]);
+        expect(await accept(['a', 'b', ...counters], 7)).to.deep.equal([2, HOLDS.counter, 0]);
         expect(await server.redis.get('c1')).to.equal('5');
         await server.redis.del('a', 'b');
       }
@@ -433,6 +438,55 @@ describe('scripts on a real server', () => {
       expect(await server.redis.dump('c2')).to.deep.equal(before);
     });
   }
+
+  for (const count of SPENT) {
+    const left = 20_000;
+    const expectKept = async (): Promise<void> => {
+      expect([await server.redis.get('c'), await server.redis.exists('a')]).to.deep.equal([count, 0]);
+      expect(await server.redis.pttl('c')).to.be.within(1, left);
+    };
+
+    it(`a counter at ${count}, which no fence can follow: {2, what, 0} to a claim and an acceptance; it lives no longer`, async () => {
+      await server.redis.set('c', count, 'PX', left);
+      await server.redis.set('d', 5, 'PX', left);
+      for (const keys of [
+        ['a', 'c'],
+        ['a', 'b', 'c', 'd'],
+        ['a', 'b', 'd', 'c'],
+      ]) {
+        expect(await claimFenced(keys)).to.deep.equal([2, HOLDS.counter, 0]);
+        await expectKept();
+        await server.redis.mset('a', 'mine', 'b', 'mine');
+        expect(await accept(keys, BIG)).to.deep.equal([2, HOLDS.counter, 0]);
+        await server.redis.del('a', 'b');
+      }
+      await expectKept();
+      expect(await server.redis.get('d')).to.equal('5');
+    });
+
+    it(`a counter at ${count}: an extension leaves it as it is, a release and an undo as well`, async () => {
+      await server.redis.set('c', count, 'PX', left);
+      await server.redis.set('a', 'mine');
+      expect(await extendFenced(['a', 'c'], BIG)).to.deep.equal([1, 0, 0]);
+      for (const script of [RELEASE, UNDO]) await run(script, [...withQueues(['a']), 'c'], 'mine', BIG);
+      await expectKept();
+    });
+  }
+
+  it('the last fence there is: it is granted, and accepted; but no counter is lifted to it for the sake of another', async () => {
+    const last = LAST_FENCE;
+    await server.redis.set('c', last - 1);
+    expect(await claimFenced(['a', 'c'])).to.equal(last);
+    await server.redis.set('c', last - 1);
+    expect(await accept(['a', 'c'], last)).to.deep.equal([1, last, 0]);
+    await server.redis.set('c', BIG, 'PX', 20_000);
+    expect(await extendFenced(['a', 'c'], last)).to.deep.equal([1, 0, 0]);
+    for (const script of [RELEASE, UNDO]) await run(script, [...withQueues(['a']), 'c'], 'mine', last);
+    expect(await server.redis.get('c')).to.equal(String(BIG));
+    await server.redis.set('a', 'mine');
+    expect(await extendFenced(['a', 'c'], last - 1)).to.deep.equal([1, 0, 0]);
+    expect(await server.redis.get('c')).to.equal(String(last - 1));
+  });
 
   it('a fence beyond 2^50 goes through every script exactly, as a number and as a text (T-A8)', async () => {
     for (const fence of [2 ** 50 + 1, BIG, 2 ** 52 + 1]) {

@@ -4,7 +4,9 @@ import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { type Bench, fakeCluster } from './support/fake-cluster.js';
 import { serverError } from './support/fake-master.js';
-import { settle } from './support/fake-time.js';
+import { TimestampLease } from '../lib/timestamp-lease.js';
+import { MemoryMasters } from '../lib/testing/index.js';
+import { FakeTime, settle } from './support/fake-time.js';
 import { rejection, thrown } from './support/rejection.js';
 
 const SIZES = [1, 3, 5];
@@ -23,8 +25,9 @@ function printed(value: unknown): string {
   console.log('%s %o %O %j', value, value, value, value);
   console.dir(value, { depth: null, showHidden: true });
   const everything = inspect(value, { depth: null, showHidden: true, getters: false });
+  const raw = inspect(value, { depth: null, showHidden: true, customInspect: false });
   const error = value instanceof Error ? [value.stack, value.message, String(value.cause)].join() : '';
-  return [text, everything, String(value), JSON.stringify(value), error].join('\n');
+  return [text, everything, raw, String(value), JSON.stringify(value), error].join('\n');
 }
 
 function expectNoToken({ random }: Bench, value: unknown): void {
@@ -92,7 +95,7 @@ describe('no text shows a token', () => {
       expectNoToken(bench, error);
       for (const entry of error.tally) expectNoToken(bench, entry);
       expectNoToken(bench, await rejection(redlock.acquire(['a', 'b'], { waitMs: 0 })));
-      await redlock.close();
+      await redlock.close({ releaseHeld: true });
     });
 
     it(`N=${nodes}: a server that cuts the quoted command in the middle of the token`, async () => {
@@ -108,7 +111,7 @@ describe('no text shows a token', () => {
       const error = await rejection(bench.redlock.acquire('r', { waitMs: 0 }));
       expect(error.code).to.equal('MISCONFIGURED');
       expectNoToken(bench, error);
-      await bench.redlock.close();
+      await bench.redlock.close({ releaseHeld: true });
     });
 
     it(`N=${nodes}: odd replies that hold the token`, async () => {
@@ -118,7 +121,7 @@ describe('no text shows a token', () => {
         master.call = (command) => send(command).then(() => bench.random.tokens.at(-1));
       }
       expectNoToken(bench, await rejection(bench.redlock.acquire('r', { waitMs: 0 })));
-      await bench.redlock.close();
+      await bench.redlock.close({ releaseHeld: true });
     });
 
     it(`N=${nodes}: errors of extensions and adoptions`, async () => {
@@ -148,6 +151,61 @@ describe('no text shows a token', () => {
       expect(first.holder).to.not.equal((await redlock.inspect('s')).holder);
     });
   }
+
+  it('console.log of a lease of each kind: what its JSON has, and nothing of any other lease', async () => {
+    const bench = fakeCluster(3);
+    const { redlock } = bench;
+    const options = { ttlMs: 3_000, renew: true };
+    const lock = redlock.readWriteLock('shared');
+    const leases = [
+      await redlock.acquire('first', options),
+      await redlock.acquire('second', options),
+      await redlock.semaphore('permits', 3).acquire(options),
+      await lock.write.acquire(options),
+      await redlock.mutex('entered', { reentrant: true }).acquire({ ...options, owner: 'x' }),
+    ];
+    const names = leases.map(({ resources }) => resources[0] ?? '');
+    for (const lease of leases) {
+      void lease.signal;
+      const text = printed(lease);
+      expectNoToken(bench, lease);
+      for (const name of names) {
+        if (lease.resources.includes(name)) expect(text).to.contain(name);
+        else expect(text, `${lease.resources.join()} shows another lease`).to.not.contain(name);
+      }
+      for (const key of ['resources', 'fence', 'ttlMs', 'status', 'remainingMs'])
+        expect(inspect(lease), key).to.contain(`${key}:`);
+      expect(inspect(lease)).to.match(/^(Lease|WriteLease|Entry) \{/);
+      expect(inspect([[[lease]]])).to.match(/\[(Lease|WriteLease|Entry)\]/);
+    }
+    for (const other of [redlock, redlock.mutex('m'), lock, lock.read, redlock.semaphore('permits', 3)])
+      expectNoToken(bench, other);
+    await redlock.close({ releaseHeld: true });
+  });
+
+  it('console.log of masters in memory, and of a timestamp lease', async () => {
+    const masters = new MemoryMasters(3);
+    const lease = await masters.redlock().acquire('r');
+    for (const value of [lease, masters, masters.redlock()])
+      expect(printed(value)).to.not.contain(lease.token);
+    await masters.close();
+    const time = new FakeTime();
+    const timestamp = new TimestampLease(
+      {
+        clock: time,
+        timers: time,
+        wallMs: () => 1_000,
+        clockMarginMs: 0,
+        unit: 'ms',
+        release: () => Promise.resolve(),
+        extend: () => Promise.reject(new Error('not asked')),
+      },
+      { resource: 'lock.r', instant: 2_000, ttlMs: 1_000, sentAtMs: time.now(), renew: false },
+    );
+    expect(inspect(timestamp))
+      .to.match(/^TimestampLease \{/)
+      .and.to.contain("status: 'held'");
+  });
 
   it('N=3: LOCK_TAKEN, while another holds it', async () => {
     const bench = fakeCluster(3);

@@ -1,6 +1,7 @@
 /** A stay in the queues of masters: when it begins, what counts as reserved, what is yielded, how it ends. */
 import { expect } from 'chai';
-import { gate, holdReplies } from './support/commands.js';
+import { turnKey } from '../lib/keys.js';
+import { gate, holdReplies, kindOf } from './support/commands.js';
 import type { FakeMaster } from './support/fake-master.js';
 import { settle } from './support/fake-time.js';
 import {
@@ -56,6 +57,17 @@ function serialsTo(master: FakeMaster): number[] {
     tell(text);
   };
   return serials;
+}
+
+/** Yields are lost with their connection until the returned function is called; it is there again at once. */
+function loseYields(master: FakeMaster): () => void {
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'yield') return send(command);
+    master.sent.push(command);
+    return Promise.reject(new Error('Connection is closed.'));
+  };
+  return () => (master.call = send);
 }
 
 describe('a stay in line', () => {
@@ -310,6 +322,58 @@ describe('a stay in line: yielding', () => {
     m1.forget(); // the other one is gone, and so is the queue
     await time.advance(1_000);
     expect([kindsOf(m1), m1.value('r')]).to.deep.equal([['queue', 'yield', 'queue'], `${MINE}+`]);
+    stay.end();
+  });
+
+  it('a yield that is lost with its connection is sent again with each look that still shows the reservation', async () => {
+    const started = await inLine(5, (masters) => {
+      for (const [i, master] of masters.entries()) master.set('r', OTHER, [300_000, 400, 800][i] ?? 300_000);
+    });
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    const arrive = loseYields(m1);
+    const told = await queueAs(m1, THIRD, 5);
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'yield'], 'refused']);
+    await time.advance(410); // the second master's lock runs out: it looks at all
+    expect([kindsOf(m1).slice(2), kinds(started)[0]]).to.deep.equal([['queue', 'yield'], 'refused']);
+    arrive();
+    await time.advance(400);
+    expect(kindsOf(m1).slice(4)).to.deep.equal(['queue', 'yield']);
+    expect([m1.value('r'), told]).to.deep.equal([`${THIRD}+`, ['g']]);
+    expect(new Set(argsOf(m1, 'yield').map(([serial]) => serial)).size).to.equal(1);
+    stay.end();
+  });
+
+  it('a look that was sent before the yield knows nothing of it: that is not sent again', async () => {
+    const { m1, stay, time } = await inLine();
+    await letGo(m1);
+    m1.latencyMs = 20;
+    const [serial] = m1.value(turnKey('r'))?.split('|') ?? [];
+    await time.advance(496); // it asks again after half of the reservation, and is answered 20 ms later
+    void queueAs(m1, THIRD, 5);
+    m1.line.tell(`i ${serial} ${MINE} r`);
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'queue', 'yield']);
+    await time.advance(30);
+    expect([kindsOf(m1), m1.value('r')]).to.deep.equal([['queue', 'queue', 'yield'], `${THIRD}+`]);
+    await time.advance(100);
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'queue', 'yield']);
+    stay.end();
+  });
+
+  it('nor does it take back what was reserved meanwhile', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    const [serial] = m1.value(turnKey('r'))?.split('|') ?? [];
+    const arrive = holdReplies(m1, 'queue');
+    await time.advance(496);
+    m1.line.tell(`i ${serial} ${MINE} r`); // from one that has gone: it is handed the vote again
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'queue', 'yield'], 'granted']);
+    arrive();
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'queue', 'yield'], 'granted']);
     stay.end();
   });
 

@@ -4,11 +4,22 @@ import { expect } from 'chai';
 import { RedisSubscription, SUBSCRIBER_SETTINGS } from '../lib/subscription.js';
 import { settle } from './support/fake-time.js';
 
+class FakeStream extends EventEmitter {
+  readonly unref: () => void;
+
+  constructor(unref: () => void = () => undefined) {
+    super();
+    this.unref = unref;
+  }
+
+  destroy(): void {}
+}
+
 class FakeSubscriber extends EventEmitter {
   readonly calls: string[] = [];
   /** Answers to the next subscriptions, instead of yes; an Error rejects. */
   readonly answers: (Error | Promise<unknown>)[] = [];
-  stream: { unref(): void } = { unref: () => undefined };
+  stream = new FakeStream();
 
   connect(): Promise<unknown> {
     this.calls.push('connect');
@@ -27,7 +38,7 @@ class FakeSubscriber extends EventEmitter {
 
   /** Connected, with a socket of its own. */
   ready(): Promise<void> {
-    this.stream = { unref: () => void this.calls.push('unref') };
+    this.stream = new FakeStream(() => this.calls.push('unref'));
     this.emit('ready');
     return settle();
   }

@@ -157,6 +157,136 @@ describe('SystemTimers', () => {
     expect(fired).to.equal(2);
   });
 
+  it('deadline: once all were cancelled, a shorter one fires at its own instant', async () => {
+    const timers = new SystemTimers();
+    for (const delayMs of [6_000, 9_000])
+      timers.deadline(delayMs, () => expect.fail('it was cancelled')).cancel();
+    await clock.tickAsync(10);
+    timers.deadline(100, fire);
+    await clock.tickAsync(99);
+    await turn();
+    expect(fired).to.equal(0);
+    await clock.tickAsync(1);
+    await turn();
+    expect(fired).to.equal(1);
+    await clock.tickAsync(10_000);
+    await turn();
+    expect([fired, clock.countTimers()]).to.deep.equal([1, 0]);
+  });
+
+  it('deadline: one that was set before another fires is not put off by one that is set as that fires', async () => {
+    const timers = new SystemTimers();
+    const at: string[] = [];
+    timers.deadline(100, () => {
+      at.push(`first ${performance.now()}`);
+      timers.deadline(100, () => at.push(`third ${performance.now()}`));
+    });
+    await clock.tickAsync(50);
+    timers.deadline(100, () => at.push(`second ${performance.now()}`));
+    for (let ms = 51; ms <= 200; ms++) {
+      await clock.tickAsync(1);
+      await turn();
+    }
+    expect(at).to.deep.equal(['first 100', 'second 150', 'third 200']);
+  });
+
+  it('deadline: nor by one that is set between the timer and the check phase', async () => {
+    const timers = new SystemTimers();
+    timers.deadline(100, fire);
+    await clock.tickAsync(50);
+    timers.deadline(100, fire);
+    clock.tick(50); // the timer phase
+    timers.deadline(100, fire); // a socket is read
+    await turn();
+    expect(fired).to.equal(1);
+    await clock.tickAsync(50);
+    await turn();
+    expect(fired).to.equal(2);
+    await clock.tickAsync(50);
+    await turn();
+    expect([fired, clock.countTimers()]).to.deep.equal([3, 0]);
+  });
+
+  it('deadline: those behind one whose callback throws still fire', async () => {
+    const timers = new SystemTimers();
+    const uncaught: unknown[] = [];
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.once('uncaughtException', (error) => uncaught.push(error.message));
+    timers.deadline(100, () => {
+      throw new Error('of the callback');
+    });
+    timers.deadline(100, fire);
+    timers.deadline(150, fire);
+    await clock.tickAsync(100);
+    await turn();
+    await turn();
+    for (const listener of listeners) process.on('uncaughtException', listener);
+    expect(uncaught).to.deep.equal(['of the callback']);
+    await clock.tickAsync(1);
+    await turn();
+    expect(fired).to.equal(1);
+    await clock.tickAsync(49);
+    await turn();
+    expect([fired, clock.countTimers()]).to.deep.equal([2, 0]);
+  });
+
+  it('deadline: any mix of lengths, cancelled or not, each fires at its own instant and none twice', async () => {
+    const timers = new SystemTimers();
+    let draw = 12_345;
+    const whole = (below: number): number => (draw = (draw * 48_271) % 2_147_483_647) % below;
+    const due: number[] = [];
+    const seen: number[] = [];
+    const open = new Set<Timer>();
+    for (let ms = 0; ms < 20_000; ms++) {
+      for (let i = whole(20) === 0 && ms < 19_000 ? whole(4) : 0; i > 0; i--) {
+        const delayMs = 1 + whole([5, 40, 900][whole(3)] ?? 1);
+        const timer = timers.deadline(delayMs, () => {
+          open.delete(timer);
+          seen.push(performance.now());
+          due.push(ms + delayMs);
+        });
+        open.add(timer);
+      }
+      if (whole(30) === 0) {
+        for (const timer of open) timer.cancel();
+        open.clear();
+      }
+      await clock.tickAsync(1);
+      await turn();
+    }
+    expect(seen.length).to.be.above(300);
+    expect(seen).to.deep.equal(due);
+    expect([open.size, clock.countTimers()]).to.deep.equal([0, 0]);
+  });
+
+  it('deadline: of one length in sequence, no real timer is set or cleared for each', () => {
+    const timers = new SystemTimers();
+    const [sets, clears] = [sinon.spy(globalThis, 'setTimeout'), sinon.spy(globalThis, 'clearTimeout')];
+    try {
+      for (let i = 0; i < 500; i++) {
+        timers.deadline(200, fire).cancel();
+        if (i % 10 === 9) clock.tick(1);
+      }
+      expect([sets.callCount, clears.callCount]).to.deep.equal([1, 0]);
+    } finally {
+      sets.restore();
+      clears.restore();
+    }
+  });
+
+  it('deadline: an answer that is read in the turn in which it is due cancels it, also where it has a timer of its own', async () => {
+    for (const othersMs of [50, 6_000]) {
+      const timers = new SystemTimers();
+      timers.deadline(othersMs, () => undefined);
+      const answered = timers.deadline(100, fire);
+      clock.tick(5_000); // a stalled event loop: the timer phase
+      answered.cancel();
+      await turn();
+      expect(fired, `beside one of ${othersMs} ms`).to.equal(0);
+    }
+  });
+
   it('deadline: after a stalled event loop, the callback comes behind the I/O of that turn', async () => {
     set('deadline', 100);
     clock.tick(5_000); // all at once: the timer phase

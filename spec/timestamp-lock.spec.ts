@@ -68,6 +68,24 @@ describe('timestamp lock: acquire', () => {
       expect(bench.time.pending).to.equal(0);
     });
 
+    it(`${method}: a name that is no well-formed Unicode is refused: others have the same key`, async () => {
+      const bench = new TimestampBench();
+      const lock = bench.lock({ method });
+      for (const call of [
+        () => lock.acquire('\ud800'),
+        () => lock.tryAcquire('\ud800'),
+        () => lock.using('\ud800', () => undefined),
+        () => lock.inspect('\ud800'),
+      ]) {
+        const { code, message } = await rejection(call());
+        expect(code).to.equal('INVALID_ARGUMENT');
+        expect(message).to.match(
+          /^resource must be one non-empty string of well-formed Unicode; got "\\ud800"/,
+        );
+      }
+      expect(bench.sent()).to.deep.equal([]);
+    });
+
     for (const [what, content] of [
       ['a token', 'client:secret'],
       ['the other unit', String(DAY_MS)],
@@ -120,7 +138,7 @@ describe('timestamp lock: acquire', () => {
       bench.server.become('opening');
       const failed = rejection(lock.acquire('c', { waitMs: 0 }));
       await bench.time.advance(200);
-      expect((await failed).message).to.match(/no reply within 200 ms/);
+      expect((await failed).message).to.match(/not connected within 200 ms/);
       expect([bench.server.listeners, bench.time.pending]).to.deep.equal([0, 0]);
       bench.server.become('ready');
       await settle();

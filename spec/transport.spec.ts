@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
+import type { DialledSocket } from '../lib/tls-mismatch.js';
 import { checkClient, clientName, fingerprint, type RedisClient, RedisTransport } from '../lib/transport.js';
 import { thrown } from './support/rejection.js';
 
@@ -9,7 +10,7 @@ class FakeClient extends EventEmitter implements RedisClient {
   connects = 0;
   readonly calls: unknown[][] = [];
   isCluster = false;
-  stream = { writable: true };
+  stream: DialledSocket & { writable: boolean } = { writable: true };
   startupNodes: unknown[] = [];
   options: Record<string, unknown> = {};
   connectFailure: Error | undefined;
@@ -104,6 +105,90 @@ describe('transport: the state of a client (rule 10)', () => {
   });
 });
 
+describe('transport: why there is no connection', () => {
+  const [PLAIN, TLS] = [{}, { secureConnecting: true }] as const;
+  const coded = (code: string): Error => Object.assign(new Error(`read ${code}`), { code });
+
+  /** What it says after a connection that the client saw so, and that ended so. */
+  function reason(socket: DialledSocket, error: Error | undefined): string | undefined {
+    const { client, transport } = ground('connecting');
+    client.stream = { writable: true, ...socket };
+    void transport.state;
+    if (error !== undefined) client.emit('error', error);
+    client.become('close', 'close');
+    return transport.lossReason?.message;
+  }
+
+  const ends: [string, DialledSocket, Error | undefined, RegExp | undefined][] = [
+    [
+      'plain, reset before any answer',
+      { ...PLAIN, bytesWritten: 22, bytesRead: 0 },
+      coded('ECONNRESET'),
+      /rediss/,
+    ],
+    ['plain, broken pipe', { ...PLAIN, bytesWritten: 22, bytesRead: 0 }, coded('EPIPE'), /rediss/],
+    ['plain, closed without a word', { ...PLAIN, bytesWritten: 22, bytesRead: 0 }, undefined, /rediss/],
+    [
+      'plain, reset after an answer',
+      { ...PLAIN, bytesWritten: 22, bytesRead: 9 },
+      coded('ECONNRESET'),
+      /^read EC/,
+    ],
+    [
+      'plain, refused',
+      { ...PLAIN, bytesWritten: 0, bytesRead: 0 },
+      coded('ECONNREFUSED'),
+      /^read ECONNREFUSED$/,
+    ],
+    [
+      'plain, an error of another kind',
+      { ...PLAIN, bytesWritten: 22, bytesRead: 0 },
+      new Error('odd'),
+      /^odd$/,
+    ],
+    [
+      'plain, closed before anything was sent',
+      { ...PLAIN, bytesWritten: 0, bytesRead: 0 },
+      undefined,
+      undefined,
+    ],
+    ['plain, closed after an answer', { ...PLAIN, bytesWritten: 22, bytesRead: 9 }, undefined, undefined],
+    ['TLS, unanswered', { ...TLS, connecting: false }, coded('ETIMEDOUT'), /^no answer to the TLS handshake/],
+    ['TLS, TCP itself unanswered', { ...TLS, connecting: true }, coded('ETIMEDOUT'), /^read ETIMEDOUT$/],
+    ['TLS, an error that says it', { ...TLS, connecting: false }, new Error('self-signed'), /^self-signed$/],
+    ['TLS, closed', { ...TLS, connecting: false, bytesWritten: 0, bytesRead: 0 }, undefined, undefined],
+  ];
+  for (const [title, socket, error, text] of ends) {
+    it(`${title}: ${String(text)}`, () => {
+      const said = reason(socket, error);
+      if (text === undefined) expect(said).to.equal(undefined);
+      else expect(said).to.match(text);
+    });
+  }
+
+  it('while TLS shakes hands it says so, and no more once it is ready; listeners are taken off', () => {
+    const { client, transport } = ground('connecting');
+    client.stream = { writable: true, connecting: false, secureConnecting: true };
+    expect(transport.state).to.equal('opening');
+    expect(transport.lossReason?.message).to.match(/TLS handshake/);
+    client.become('ready');
+    expect(transport.state).to.equal('ready');
+    expect([transport.lossReason, client.eventNames()]).to.deep.equal([undefined, []]);
+  });
+
+  it('a connection that ended without a word does not go by what the one before was told', () => {
+    const { client, transport } = ground('connecting');
+    client.stream = { writable: true, bytesWritten: 22, bytesRead: 0 };
+    void transport.state;
+    client.emit('error', coded('ECONNREFUSED'));
+    client.become('close', 'close');
+    expect(transport.lossReason?.message).to.equal('read ECONNREFUSED');
+    client.become('connecting');
+    client.become('close', 'close');
+    expect(transport.lossReason?.message).to.match(/rediss/);
+  });
+});
+
 describe('transport: commands and listeners', () => {
   it('sends by built-in commands, which go past autopipelining and past what a caller put on the client', async () => {
     const { client, transport } = ground();
@@ -174,7 +259,7 @@ describe('transport: what is no client', () => {
     { createBuiltinCommand: 1, status: 'ready' },
   ]) {
     it(`${JSON.stringify(given)} is refused by name of its place`, () => {
-      const error = thrown(() => checkClient(given, 'clients[1]'));
+      const error = thrown(() => checkClient(given, 'clients[1]', 'say it otherwise'));
       expect(error.code).to.equal('INVALID_ARGUMENT');
       expect(error.message).to.match(/^clients\[1\] must be an ioredis Redis or Cluster instance; got /);
     });

@@ -24,6 +24,8 @@ export interface Session<Held = unknown> {
   settled(): Promise<void>;
   /** Resolves when a quorum has answered a PING that went to all masters: the round trip that nothing undercuts. */
   answered(): Promise<void>;
+  /** From now on a step that takes longer than that fails; only where a contender has no time limit of its own. */
+  limit?(stepMs: number): void;
   /** Commands that were sent to the masters so far. Counting begins with the first call. */
   sent(): number;
   close(): Promise<void>;
@@ -51,5 +53,8 @@ export interface HoldKind {
 
 /** The ttl of all contenders where a scenario asks for no other. */
 export const TTL_MS = 30_000;
+
+/** Of those that are measured in another one than 0. */
+export const DATABASE = 3;
 
 export const PLAIN_HOLD: HoldKind = { label: 'held', renew: false, isWatched: false };

@@ -3,6 +3,8 @@
  * would. Both steps go to all masters.
  *
  * They are no locks to use: no validity, no timeouts, no undo and no retry, and they trust every client to be connected.
+ * Only under faults they have a time limit, and give back what came of a claim that failed; else one whose master is silent
+ * would never return, and what it took would be in the way of the next one.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
@@ -109,6 +111,7 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
   readonly #sends: Sends;
   readonly #votes: number;
   readonly #spare: number;
+  #limitMs: number | undefined;
 
   constructor(clients: readonly Redis[], votes: number, sends: Sends) {
     super(clients);
@@ -117,8 +120,29 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
     this.#spare = clients.length - votes;
   }
 
+  limit(stepMs: number): void {
+    this.#limitMs = stepMs;
+  }
+
   acquire(resource: string): Promise<FloorHeld> {
-    const token = randomUUID();
+    const held = { resource, token: randomUUID() };
+    return this.#limitMs === undefined ? this.#claim(held) : this.#claimWithin(this.#limitMs, held);
+  }
+
+  release(held: FloorHeld): Promise<void> {
+    return this.#limitMs === undefined ? this.#giveBack(held) : within(this.#limitMs, this.#giveBack(held));
+  }
+
+  async #claimWithin(limitMs: number, held: FloorHeld): Promise<FloorHeld> {
+    try {
+      return await within(limitMs, this.#claim(held));
+    } catch (error) {
+      void this.#giveBack(held).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #claim(held: FloorHeld): Promise<FloorHeld> {
     return new Promise((resolve, reject) => {
       let granted = 0;
       let failed = 0;
@@ -127,14 +151,14 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
       };
       const onReply = (reply: unknown): void => {
         if (reply !== 'OK' && !isFence(reply)) onFailure();
-        else if (++granted === this.#votes) resolve({ resource, token });
+        else if (++granted === this.#votes) resolve(held);
       };
-      const claim = this.#sends.claim(resource, token);
+      const claim = this.#sends.claim(held.resource, held.token);
       for (const client of this.clients) claim(client).then(onReply, onFailure);
     });
   }
 
-  release({ resource, token }: FloorHeld): Promise<void> {
+  #giveBack({ resource, token }: FloorHeld): Promise<void> {
     return new Promise((resolve, reject) => {
       let confirmed = 0;
       let failed = 0;
@@ -147,6 +171,18 @@ class FloorSession extends ClientSession implements Session<FloorHeld> {
       const giveBack = this.#sends.release(resource, token);
       for (const client of this.clients) giveBack(client).then(onReply, onFailure);
     });
+  }
+}
+
+async function within<Result>(limitMs: number, step: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs / 1_000} s`)), limitMs);
+  });
+  try {
+    return await Promise.race([step, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

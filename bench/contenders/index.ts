@@ -2,7 +2,7 @@
  * All contenders, in the order of the report. Each is loaded only by the process that runs it. A further algorithm is
  * one more file and one more entry.
  */
-import type { Contender } from './contender.js';
+import { type Contender, DATABASE } from './contender.js';
 
 export interface Entry {
   /** How the report calls it. */
@@ -16,6 +16,8 @@ export interface Entry {
   readonly renews: boolean;
   /** A lock on one master by its algorithm: it takes part where there is one. */
   readonly isOnOneMaster?: true;
+  /** Where its locks are. @default 0 */
+  readonly database?: number;
   /** Takes part in a quick run, too. */
   readonly isQuick: boolean;
   /** Its name in bench/package.json. */
@@ -25,6 +27,7 @@ export interface Entry {
 
 const own = { kind: 'own', waits: true, renews: true, isQuick: true } as const;
 const onOne = { isOnOneMaster: true } as const;
+const inDatabase = { database: DATABASE, waits: false, isQuick: false } as const; // many keys tell what it costs
 const floor = { kind: 'floor', waits: false, renews: false } as const;
 const peer = { kind: 'peer', waits: true, renews: true } as const;
 
@@ -77,6 +80,20 @@ export const CONTENDERS = {
     label: 'quorate, a permit',
     about: '`redlock.semaphore(name, 16)`: one permit',
     load: () => import('./quorate-semaphore.js'),
+  },
+  'quorate-database': {
+    ...own,
+    ...inDatabase,
+    label: 'quorate, database 3',
+    about: `with a database number, \`redis://…/${DATABASE}\`: each script selects it`,
+    load: () => import('./quorate-database.js'),
+  },
+  'quorate-plain-database': {
+    ...own,
+    ...inDatabase,
+    label: 'quorate, plain, db 3',
+    about: 'the same for plain: what is one command elsewhere is a script there',
+    load: () => import('./quorate-plain-database.js'),
   },
   'timestamp-script': {
     ...own,

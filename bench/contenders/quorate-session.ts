@@ -27,6 +27,11 @@ export function quorateWith(options: RedlockOptions, lockOf?: LockOf): Contender
   };
 }
 
+/** The same over clients of another database than 0. */
+export function inDatabase<Held>(contender: Contender<Held>, database: number): Contender<Held> {
+  return { ...contender, open: (urls) => contender.open(urls.map((url) => `${url}/${database}`)) };
+}
+
 class QuorateSession extends ClientSession implements Session<Lease> {
   protected readonly redlock: Redlock;
 
@@ -53,7 +58,7 @@ class QuorateSession extends ClientSession implements Session<Lease> {
   }
 
   override async close(): Promise<void> {
-    await this.redlock.close();
+    await this.redlock.close({ releaseHeld: true });
     await super.close();
   }
 }

@@ -34,8 +34,8 @@ export function labelOf(name: ContenderName): string {
   return entryOf(name).label;
 }
 
-/** Long enough to tell what went wrong; the whole text is in the JSON. */
+/** Long enough to tell what went wrong; the whole text is in the JSON. The name `Error` tells nothing. */
 export function brief(trouble: string): string {
-  const [line = ''] = trouble.split('\n');
+  const [line = ''] = trouble.replace(/^Error: /, '').split('\n');
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

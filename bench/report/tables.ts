@@ -64,7 +64,8 @@ function faultTable(faults: readonly FaultRow[]): Table {
           : whole(healthy.figures.pairsPerSecond),
         ...others.map(({ trouble, figures, ratio }) => {
           if (figures === undefined) return brief(trouble ?? NONE);
-          return withRange(ratio) + (figures.failures > 0 ? `, ${figures.failures} failed` : '');
+          const { failures, failure } = figures;
+          return withRange(ratio) + (failures > 0 ? `, ${failures} failed: ${brief(failure ?? NONE)}` : '');
         }),
       ];
     }),

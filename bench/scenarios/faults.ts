@@ -30,6 +30,8 @@ const MAJORITIES: readonly Fault[] = [
 const LOAD: Load = { nodes: QUORUM_OF, inFlight: 1 };
 const SESSION = sessionOf(QUORUM_OF);
 
+/** Of a contender that has no time limit of its own; twice that, for the lead-in and for what is counted, hangs for nobody. */
+const STEP_LIMIT_MS = 400;
 /** A client that lost its connection dials again after up to 2 s. */
 const SETTLE_MS = 10_000;
 
@@ -42,6 +44,8 @@ interface Trial {
 interface Track {
   readonly name: ContenderName;
   readonly fault: Fault;
+  /** With all masters up, also where the fault then was too much. */
+  readonly healthy: Figures[];
   readonly trials: Trial[];
   trouble: string | undefined;
 }
@@ -49,7 +53,7 @@ interface Track {
 export async function measureFaults(scene: Scene): Promise<FaultRow[]> {
   const { plan, contenders } = scene;
   const tracks = MINORITIES.map((fault) =>
-    contenders.map((name): Track => ({ name, fault, trials: [], trouble: undefined })),
+    contenders.map((name): Track => ({ name, fault, healthy: [], trials: [], trouble: undefined })),
   );
   for (const name of contenders) await troubleOf(() => turn(scene, name, LOAD, plan.warmUpMs));
   for (let round = 0; round < plan.faultRounds; round++) {
@@ -68,7 +72,13 @@ export async function measureFaults(scene: Scene): Promise<FaultRow[]> {
 async function tryRow(scene: Scene, fault: Fault, row: readonly Track[], round: number): Promise<void> {
   const healthy = new Map<Track, Figures>();
   await settleAll(scene);
-  for (const track of row) await attempt(track, async () => void healthy.set(track, await run(scene, track)));
+  for (const track of row) {
+    await attempt(track, async () => {
+      const before = await run(scene, track);
+      track.healthy.push(before);
+      healthy.set(track, before);
+    });
+  }
   await under(scene, fault, round, async () => {
     for (const track of row) {
       const before = healthy.get(track);
@@ -88,7 +98,8 @@ async function attempt(track: Track, work: () => Promise<void>): Promise<void> {
 async function run(scene: Scene, { name }: Track): Promise<Figures> {
   const { faultMs: durationMs, faultCapMs: capMs, leadInMs } = scene.plan;
   const worker = await scene.team.opened(name, SESSION, urlsOf(scene, QUORUM_OF));
-  const order = { kind: 'run', session: SESSION, leadInMs, durationMs, inFlight: 1 } as const;
+  const load = { leadInMs, durationMs, inFlight: 1, stepLimitMs: STEP_LIMIT_MS };
+  const order = { kind: 'run', session: SESSION, ...load } as const;
   await worker.order(order, { capMs, durationMs: leadInMs + durationMs });
   return worker.order({ kind: 'take', session: SESSION });
 }
@@ -128,10 +139,10 @@ async function settleAll(scene: Scene): Promise<void> {
 function toHealthyRow(contender: ContenderName, tracks: readonly Track[]): FaultRow {
   const row = { contender, fault: 'healthy' };
   const own = tracks.filter(({ name }) => name === contender);
-  const trials = own.flatMap((track) => track.trials);
-  if (trials.length === 0)
+  const healthy = own.flatMap((track) => track.healthy);
+  if (healthy.length === 0)
     return { ...row, trouble: own.find(({ trouble }) => trouble)?.trouble ?? 'no round' };
-  return { ...row, figures: medianFigures(trials.map(({ healthy }) => healthy)) };
+  return { ...row, figures: medianFigures(healthy) };
 }
 
 function toRow({ name, fault, trials, trouble }: Track): FaultRow {

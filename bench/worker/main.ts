@@ -65,6 +65,7 @@ type SessionOrder = Exclude<Order, { kind: 'kinds' | 'open' | 'gather' | 'conten
 function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): unknown {
   switch (order.kind) {
     case 'run':
+      if (order.stepLimitMs !== undefined) session.limit?.(order.stepLimitMs);
       return stopwatch.run(order);
     case 'take':
       return stopwatch.take();

@@ -4,9 +4,11 @@
  * What can go wrong: a Redis that evicts, expires or loses the key accepts late writes again. An effect elsewhere than in
  * that Redis is a second step: the process can be paused between the two (RedisFence.LUA joins them in one script).
  */
+import { Database, selecting } from '../database.js';
 import { invalidArgument, RedlockError, show } from '../errors.js';
+import { checkNames } from '../option-names.js';
 import { scriptDigest } from '../transport.js';
-import { checkOptions, messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
+import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /** What is needed of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */
 export interface RedisFenceClient {
@@ -81,7 +83,8 @@ export class RedisFence {
    * `quorate_accepts(key, fence)`, or with a ttl in ms as third argument. It returns true, and then the fence is
    * remembered; or false and the highest that was accepted, as a text. It fails, and nothing is written, for a fence that
    * is no positive safe integer and a key that holds something else. The key is one of your KEYS; `keyPrefix` + resource
-   * is the one that `accepts` uses.
+   * is the one that `accepts` uses. It stands in the database that your script is in: where that is another than 0, begin
+   * the script with `redis.call('SELECT', n)`, as `accepts` does.
    *
    * @example
    * ```ts
@@ -96,6 +99,7 @@ export class RedisFence {
   static readonly LUA: string = ACCEPTS;
 
   readonly #redis: RedisFenceClient;
+  readonly #database: Database;
   readonly #keyPrefix: string;
   readonly #ttl: readonly string[];
 
@@ -104,13 +108,15 @@ export class RedisFence {
     if (typeof redis?.eval !== 'function' || typeof redis.evalsha !== 'function') {
       throw invalidArgument('redis', redis, 'an ioredis Redis or Cluster instance');
     }
-    checkOptions(options, ['keyPrefix', 'ttlMs']);
+    checkNames('options', options, ['keyPrefix', 'ttlMs']);
     const { keyPrefix = 'quorate:accepted:', ttlMs } = options;
-    if (typeof keyPrefix !== 'string') throw invalidArgument('keyPrefix', keyPrefix, 'a string');
+    if (typeof keyPrefix !== 'string' || !keyPrefix.isWellFormed())
+      throw invalidArgument('keyPrefix', keyPrefix, 'a string of well-formed Unicode');
     if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs >= 1)) {
       throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
     }
     this.#redis = redis;
+    this.#database = new Database(redis);
     this.#keyPrefix = keyPrefix;
     this.#ttl = ttlMs === undefined ? [] : [String(ttlMs)];
   }
@@ -154,11 +160,13 @@ export class RedisFence {
   }
 
   async #run(key: string, fence: string): Promise<unknown> {
+    const database = this.#database.number;
+    const source = database === undefined ? SOURCE : selecting(SOURCE, database);
     try {
-      return await this.#redis.evalsha(scriptDigest(SOURCE), 1, key, fence, ...this.#ttl);
+      return await this.#redis.evalsha(scriptDigest(source), 1, key, fence, ...this.#ttl);
     } catch (error) {
       if (!says(error, 'NOSCRIPT')) throw error;
-      return this.#redis.eval(SOURCE, 1, key, fence, ...this.#ttl);
+      return this.#redis.eval(source, 1, key, fence, ...this.#ttl);
     }
   }
 }

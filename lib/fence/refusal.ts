@@ -10,8 +10,8 @@ const DIGITS = /^[1-9]\d*$/;
  * @throws RedlockError `INVALID_ARGUMENT`
  */
 export function requireFence(resource: unknown, fence: unknown): number {
-  if (typeof resource !== 'string' || resource === '') {
-    throw invalidArgument('resource', resource, 'a non-empty string');
+  if (typeof resource !== 'string' || resource === '' || !resource.isWellFormed()) {
+    throw invalidArgument('resource', resource, 'a non-empty string of well-formed Unicode');
   }
   if (fence === undefined) {
     const text = 'fence must be a positive safe integer; got undefined: fencing is off for this lease';
@@ -21,15 +21,6 @@ export function requireFence(resource: unknown, fence: unknown): number {
     throw invalidArgument('fence', fence, 'a positive safe integer');
   }
   return fence;
-}
-
-/** Options as they were given: an object, of known names only. */
-export function checkOptions(given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidArgument('options', given, 'an object');
-  }
-  const stranger = Object.keys(given).find((name) => !known.includes(name));
-  if (stranger !== undefined) throw invalidArgument('options', stranger, `of these: ${known.join(', ')}`);
 }
 
 /** `highest`: what was accepted, or a few words where that is not known. */

@@ -7,7 +7,8 @@
  * rows that were deleted (they accept late writes again).
  */
 import { invalidArgument, RedlockError, show } from '../errors.js';
-import { checkOptions, messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
+import { checkNames } from '../option-names.js';
+import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /**
  * Runs one statement in the caller's transaction, always with two parameters, `params[0]` for `$1` and `params[1]` for
@@ -61,7 +62,7 @@ export class SqlFence {
 
   /** @throws RedlockError `INVALID_ARGUMENT` for a table that is no plain name */
   constructor(options: SqlFenceOptions = {}) {
-    checkOptions(options, ['table']);
+    checkNames('options', options, ['table']);
     const { table = 'quorate_fences' } = options;
     if (typeof table !== 'string' || !TABLE.test(table)) {
       throw invalidArgument('table', table, 'a plain name or schema.name, of letters, digits and _');

@@ -8,6 +8,7 @@ import { SILENT_WINDOW } from '../window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from './client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from './entries.js';
+import { Expectations } from './expectations.js';
 import type { SimulatedLink } from './link.js';
 import type { MemoryServer } from './server.js';
 import { Votes, votesOn } from './votes.js';
@@ -41,6 +42,8 @@ interface Holding {
   readonly lease: Lease;
   readonly client: SimulatedClient;
   untilMs: number;
+  /** A routine runs under it: nobody may come in before that has ended, unless the lease is lost. */
+  isWork: boolean;
   /** Its end was seen; it must not come back. */
   isOver: boolean;
   /** That it overlaps with another was told. */
@@ -58,15 +61,6 @@ interface Token {
   isExempt: boolean;
   /** The servers whose answer to it reached the client: what undoes it there may have to wait for room. */
   readonly answeredBy: Set<string>;
-}
-
-/** A promise that has to settle. */
-interface Expectation {
-  readonly client: SimulatedClient;
-  readonly what: string;
-  readonly withinMs: number;
-  /** The client's running time when it began. */
-  readonly sinceMs: number;
 }
 
 /** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
@@ -87,7 +81,7 @@ export class Checker {
   readonly #tokens = new Map<string, Token>();
   readonly #votes = new Votes();
   readonly #calls = new Calls<Token>();
-  readonly #expected = new Set<Expectation>();
+  readonly #expected = new Expectations((text) => this.fail('settling', text));
 
   /** @param isBeyond  faults break exclusion in this run; tokens must go on rising */
   constructor(world: World, isBeyond: boolean) {
@@ -140,7 +134,8 @@ export class Checker {
   }
 
   #hold(client: SimulatedClient, lease: Lease): void {
-    const holding = { lease, client, untilMs: lease.validUntilMs, isOver: false, isTold: false };
+    const untilMs = lease.validUntilMs;
+    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold: false };
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
       if (list === undefined) this.#open.set(resource, [holding]);
@@ -148,28 +143,22 @@ export class Checker {
     }
   }
 
+  /** A routine begins under it. */
+  worksUnder(lease: Lease): void {
+    for (const resource of lease.resources) {
+      const holding = this.#open.get(resource)?.find((one) => one.lease === lease);
+      if (holding !== undefined) holding.isWork = true;
+    }
+  }
+
   /** A promise of a client's has to settle within so much of its own running time; call what is returned when it has. */
   expect(client: SimulatedClient, what: string, withinMs: number): () => void {
-    const expectation = { client, what, withinMs, sinceMs: client.ranMs() };
-    this.#expected.add(expectation);
-    return () => {
-      if (this.#expected.delete(expectation)) this.#judge(expectation);
-    };
+    return this.#expected.expect(client, what, withinMs);
   }
 
   /** From time to time: promises that are late. */
   lookForLate(): void {
-    for (const expectation of this.#expected) {
-      if (!expectation.client.isAlive) this.#expected.delete(expectation);
-      else if (!this.#judge(expectation)) this.#expected.delete(expectation);
-    }
-  }
-
-  #judge({ client, what, withinMs, sinceMs }: Expectation): boolean {
-    const tookMs = client.ranMs() - sinceMs;
-    if (!client.isAlive || tookMs <= withinMs) return true;
-    this.fail('settling', `${client.name}: ${what} takes ${tookMs.toFixed(0)} ms, ${withinMs} at most`);
-    return false;
+    this.#expected.lookForLate();
   }
 
   /** Its holder let go of it. */
@@ -194,9 +183,17 @@ export class Checker {
       if (token.client === client && !token.hasFailed) token.isExempt = true;
   }
 
+  /** Its instance is closed: what it still owed to masters that were away runs out by itself. */
+  closed(client: SimulatedClient): void {
+    for (const token of this.#tokens.values()) if (token.client === client) token.isExempt = true;
+  }
+
   /** A command was sent; the first with a token tells what it is for. */
-  sent(client: SimulatedClient, command: Command): void {
-    for (const entry of entriesOf(command)) this.#sent(client, entry);
+  sent(client: SimulatedClient, server: MemoryServer, command: Command): void {
+    for (const entry of entriesOf(command)) {
+      this.#sent(client, entry);
+      this.#votes.sent(server, entry);
+    }
   }
 
   #sent(client: SimulatedClient, command: Command): void {
@@ -350,7 +347,7 @@ export class Checker {
       if (holding.isOver || holding.isTold) continue;
       const { client, lease } = holding;
       if (client.isSuspended) continue; // nothing of it can read a clock now, or do anything
-      if (client.clock.now() >= lease.validUntilMs || lease.status !== 'held') {
+      if (client.clock.now() >= lease.validUntilMs || isOver(holding)) {
         holding.isOver = true;
         continue;
       }
@@ -363,4 +360,9 @@ export class Checker {
       this.brokenBy('exclusion', `${resource} is held by ${pair}`);
     }
   }
+}
+
+/** A lease that was freed under its routine is not over: the routine goes on. */
+function isOver({ isWork, lease }: Holding): boolean {
+  return isWork ? lease.status === 'lost' : lease.status !== 'held';
 }

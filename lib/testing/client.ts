@@ -1,10 +1,10 @@
 /**
- * A client's process: clocks that run at a rate of their own, timers, and the faults of a process. It is paused (by a
- * collector of garbage, by SIGSTOP: what comes in waits, clocks go on), suspended with its machine (the monotonic clock
- * stands still, the boot clock goes on), or it crashes.
+ * A client's process: clocks that run at a rate of their own, an event loop under the timers of production, and the faults
+ * of a process. It is paused (by a collector of garbage, by SIGSTOP: what comes in waits, clocks go on), suspended with its
+ * machine (the monotonic clock stands still, the boot clock goes on), or it crashes.
  */
-import { type Clock, SystemClock, type Timer, type Timers } from '../clock.js';
-import type { World } from './world.js';
+import { type Clock, type EventLoop, SystemClock, SystemTimers, type Timer, type Timers } from '../clock.js';
+import type { Event, World } from './world.js';
 
 /** In which order a process that goes on handles what came in meanwhile: as an event loop does. */
 const Turn = { timers: 0, sockets: 1, check: 2 } as const;
@@ -17,6 +17,17 @@ interface Held {
 
 /** The boot clock of Linux counts in steps of 10 ms. */
 const BOOT_STEP_MS = 10;
+/** The longest delay that `setTimeout` takes; it makes 1 ms of a longer one. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A timer of the event loop. */
+class LoopTimer {
+  /** The event that it fires with; another one after a suspension. */
+  event: Event | undefined;
+  isSet = true;
+
+  unref(): void {} // the world ends when a run is over
+}
 
 export class SimulatedClient implements Timers {
   readonly name: string;
@@ -26,10 +37,13 @@ export class SimulatedClient implements Timers {
   isPaused = false;
   /** What its wall clock is ahead; nothing of ours reads that. */
   wallStepMs = 0;
-  /** Timers that are set and have not fired. */
+  /** Timers that somebody waits for. */
   pending = 0;
+  /** Timers of its event loop: those, and what production keeps for the next ones. */
+  armed = 0;
   readonly #world: World;
   readonly #rate: number;
+  readonly #timers: Timers;
   #pausedMs = 0;
   #pausedSinceMs: number | undefined;
   #suspendedMs = 0;
@@ -45,6 +59,7 @@ export class SimulatedClient implements Timers {
       () => this.bootMs(),
       () => this.monotonicMs(),
     );
+    this.#timers = new SystemTimers(this.#eventLoop());
   }
 
   get isSuspended(): boolean {
@@ -73,15 +88,15 @@ export class SimulatedClient implements Timers {
   }
 
   wait(delayMs: number, callback: () => void): Timer {
-    return this.#set(delayMs, callback, Turn.timers);
+    return this.#counted(callback, (counted) => this.#timers.wait(delayMs, counted));
   }
 
   deadline(delayMs: number, callback: () => void): Timer {
-    return this.#set(delayMs, callback, Turn.check);
+    return this.#counted(callback, (counted) => this.#timers.deadline(delayMs, counted));
   }
 
   background(delayMs: number, callback: () => void): Timer {
-    return this.#set(delayMs, callback, Turn.timers);
+    return this.#counted(callback, (counted) => this.#timers.background(delayMs, counted));
   }
 
   /** Resolves after so many ms of its own running time. */
@@ -122,33 +137,58 @@ export class SimulatedClient implements Timers {
     this.#held = [];
   }
 
-  #set(delayMs: number, callback: () => void, turn: Turn): Timer {
-    if (delayMs === Infinity) return { cancel: () => undefined };
-    let isSet = true;
+  #counted(callback: () => void, set: (counted: () => void) => Timer): Timer {
+    let isPending = true;
     this.pending++;
-    const unset = (): void => {
-      if (isSet) this.pending--;
-      isSet = false;
+    const end = (): void => {
+      if (isPending) this.pending--;
+      isPending = false;
     };
-    const dueMs = this.monotonicMs() + Math.ceil(Math.max(delayMs, 0));
-    const fire = (): void => {
-      if (!isSet) return;
-      const leftMs = dueMs - this.monotonicMs();
-      if (leftMs > 1e-6) {
-        event = this.#world.after(leftMs / this.#rate, arrive); // the machine was suspended meanwhile
-        return;
-      }
-      unset();
+    const timer = set(() => {
+      end();
       callback();
-    };
-    const arrive = (): void => this.#deliver(fire, turn);
-    let event = this.#world.after((dueMs - this.monotonicMs()) / this.#rate, arrive);
+    });
     return {
       cancel: () => {
-        unset();
-        event.isCancelled = true;
+        end();
+        timer.cancel();
       },
     };
+  }
+
+  #eventLoop(): EventLoop {
+    return {
+      now: () => this.monotonicMs(),
+      setTimeout: (callback, delayMs) => this.#setTimeout(callback, delayMs),
+      clearTimeout: (timer: LoopTimer | undefined) => this.#clear(timer),
+      setImmediate: (callback) => void this.#world.after(0, () => this.#deliver(callback, Turn.check)),
+    };
+  }
+
+  #setTimeout(callback: () => void, delayMs: number): LoopTimer {
+    const timer = new LoopTimer();
+    this.armed++;
+    const taken = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
+    const dueMs = this.monotonicMs() + taken;
+    const schedule = (): void => {
+      const leftMs = dueMs - this.monotonicMs();
+      timer.event = this.#world.after(leftMs / this.#rate, () => this.#deliver(fire, Turn.timers));
+    };
+    const fire = (): void => {
+      if (!timer.isSet) return;
+      if (dueMs - this.monotonicMs() > 1e-6) return schedule(); // the machine was suspended meanwhile
+      this.#clear(timer);
+      callback();
+    };
+    schedule();
+    return timer;
+  }
+
+  #clear(timer: LoopTimer | undefined): void {
+    if (timer?.isSet !== true) return;
+    timer.isSet = false;
+    if (timer.event !== undefined) timer.event.isCancelled = true;
+    this.armed--;
   }
 
   #deliver(run: () => void, turn: Turn): void {

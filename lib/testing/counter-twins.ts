@@ -1,5 +1,5 @@
 /** Twins of what the scripts do to the guard's marker and to counters, function by function as in lua.ts. */
-import { FLOOR_LEAD_US } from '../lua.js';
+import { FLOOR_LEAD_US, LAST_FENCE } from '../lua.js';
 import { FOREIGN } from './keyspace.js';
 import type { Store } from './store.js';
 
@@ -22,7 +22,7 @@ export function guarded(store: Store, key: string, period: number): Reply | numb
   return sinceMs + period > nowMs ? [-1, sinceMs + period - nowMs, 0] : (sinceMs + period) * 1_000;
 }
 
-/** A counter, re-created where it is missing; undefined for something that is no counter. */
+/** A counter, re-created where it is missing; undefined for something that is no counter, or one that no fence can follow. */
 export interface Counter {
   readonly count: number;
   /** The clock by which it was re-created. */
@@ -33,14 +33,16 @@ export function counter(store: Store, key: string, least: number, floor = 0): Co
   const count = store.get(key);
   if (count === FOREIGN) return undefined;
   if (count !== undefined && count !== '0') {
-    return /^\d+$/.test(count) ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
+    const canGoOn = /^\d+$/.test(count) && Number(count) < LAST_FENCE;
+    return canGoOn ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
   }
   const us = store.micros();
   return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };
 }
 
-/** Lifts counters that lag behind to what was seen elsewhere. */
+/** Lifts counters that lag behind to what was seen elsewhere; not to where no fence could follow. */
 export function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
+  if (Number(seen) >= LAST_FENCE) return;
   for (const key of counters) {
     const count = store.get(key);
     if (typeof count !== 'string' || !/^\d+$/.test(count)) continue;

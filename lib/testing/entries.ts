@@ -31,15 +31,8 @@ interface Kind {
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  [ENTRY.claim]: {
-    script: CLAIM,
-    heads: 3,
-    hasCounters: ([, life]) => life !== '0',
-    hasQueues: false,
-    rests: () => 0,
-    args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [token, ttl, life, floor, guard],
-    isGuarded: true,
-  },
+  [ENTRY.claim]: claiming(false),
+  [ENTRY.claimInLine]: claiming(true),
   [ENTRY.accept]: {
     script: ACCEPT,
     heads: 1,
@@ -68,6 +61,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
   [ENTRY.undo]: withdrawal(UNDO),
   [ENTRY.release]: withdrawal(RELEASE),
 };
+
+function claiming(isInLine: boolean): Kind {
+  const more = isInLine ? ['1'] : [];
+  return {
+    script: CLAIM,
+    heads: 3,
+    hasCounters: ([, life]) => life !== '0',
+    hasQueues: isInLine,
+    rests: () => 0,
+    args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [
+      ...[token, ttl, life, floor, guard],
+      ...more,
+    ],
+    isGuarded: true,
+  };
+}
 
 function withdrawal(script: Script): Kind {
   const hasCounters = ([lifts]: readonly string[]): boolean => lifts === '1';

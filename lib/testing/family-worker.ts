@@ -12,7 +12,7 @@ import { type Deeds, describe } from './worker.js';
 export const FAMILY = { readWrite: 'rw', semaphore: '{t}sem' } as const;
 
 const LONG_HOLD_MS = 500;
-const SLACK_MS = 150;
+const SLACK_MS = 10;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
 
 export interface FamilyTerms {
@@ -100,7 +100,7 @@ export class FamilyWorker {
     const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inLine) };
     const toWrite = seeded.chance(0.4);
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
-    const allowedMs = (isTry ? 0 : waitMs) + 2 * nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const allowedMs = (isTry ? 0 : waitMs) + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
     const settled = this.#stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {

@@ -8,7 +8,7 @@ import { type Deeds, describe } from './worker.js';
 
 /** So many locks, all of which everybody wants. */
 const KEPT = 14;
-const SLACK_MS = 150;
+const SLACK_MS = 10;
 const WAIT_MS = 400;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
 

@@ -1,6 +1,7 @@
 /** The hash of a read-write lock or a semaphore, as its scripts see it: see lua-members.ts. */
 import { pushChannel } from '../keys.js';
-import { HOLDS, STORED_KIND, type StoredKind } from '../lua-members.js';
+import { HOLDS } from '../lua.js';
+import { STORED_KIND, type StoredKind } from '../lua-members.js';
 import { isOurs } from '../random.js';
 import type { Reply } from './counter-twins.js';
 import { FOREIGN } from './keyspace.js';

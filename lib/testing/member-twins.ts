@@ -1,4 +1,5 @@
 /** Twins of the scripts of read-write locks and semaphores, function by function as in lua-members.ts and member-scripts.ts. */
+import { HOLDS, LAST_FENCE } from '../lua.js';
 import { STORED_KIND, type StoredKind, WATCH_MS } from '../lua-members.js';
 import { SHOWN_WAITERS } from '../lua-queue.js';
 import {
@@ -81,7 +82,7 @@ function claimToReadOrWrite(store: Store, keys: readonly string[], args: readonl
   let [fence, seenAt] = [0, 0];
   if (life !== '0') {
     const found = counter(store, keys[1] ?? '', least, Number(floor));
-    if (found === undefined) return [2, 0, 0];
+    if (found === undefined) return [2, HOLDS.counter, 0];
     fence = found.count + 1;
     seenAt = found.bornUs ?? 0;
     store.set(keys[1] ?? '', String(fence), Number(life));
@@ -101,7 +102,7 @@ function acceptWriter(store: Store, keys: readonly string[], args: readonly stri
   if (own.first !== 'w') return [0, own.ends - hash.nowMs, 0];
   const key = keys[1] ?? '';
   const found = counter(store, key, least);
-  if (found === undefined) return [2, 0, 0];
+  if (found === undefined) return [2, HOLDS.counter, 0];
   if (found.count < Number(fence)) {
     store.set(key, fence, Number(life));
     return [1, Number(fence), 0];
@@ -126,7 +127,7 @@ function extendReaderOrWriter(store: Store, keys: readonly string[], args: reado
   if (own !== undefined && own.first !== role) hash.tell();
   if (life === '0') return [1, 0, 0];
   const found = counter(store, keys[1] ?? '', least);
-  if (found !== undefined)
+  if (found !== undefined && Number(fence) < LAST_FENCE)
     store.set(keys[1] ?? '', String(Math.max(found.count, Number(fence))), Number(life));
   return [1, 0, 0];
 }

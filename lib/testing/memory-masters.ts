@@ -6,7 +6,8 @@
  * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
  */
 import { type Clock, SystemClock, SystemTimers, type Timers } from '../clock.js';
-import { invalidArgument, RedlockError, show } from '../errors.js';
+import { invalidArgument, RedlockError } from '../errors.js';
+import { checkNames } from '../option-names.js';
 import type { RedlockOptions } from '../options.js';
 import { SystemRandom } from '../random.js';
 import { Redlock } from '../redlock.js';
@@ -129,7 +130,7 @@ export class MemoryMasters {
     return redlock;
   }
 
-  /** Closes every instance that came from here. The same promise each time. */
+  /** Closes every instance that came from here, and frees what they hold. The same promise each time. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -140,7 +141,9 @@ export class MemoryMasters {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([...this.#instances].map((redlock) => redlock.close()));
+    await Promise.all(
+      [...this.#instances].map((redlock) => redlock.close({ drainMs: 0, releaseHeld: true })),
+    );
   }
 
   #letProcessGo(): void {
@@ -192,7 +195,7 @@ class Master implements MemoryMaster {
   }
 
   restart(options: RestartOptions): void {
-    checkNames(options, ['data']);
+    checkNames('options', options, ['data']);
     const { data } = options;
     if (data !== 'kept' && data !== 'lost') throw invalidArgument('data', data, "'kept' or 'lost'");
     void this.kill();
@@ -355,7 +358,7 @@ function monotonicClock(): Clock {
 }
 
 function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; readonly timers: Timers } {
-  checkNames(options, ['clock', 'timers']);
+  checkNames('options', options, ['clock', 'timers']);
   const { clock, timers } = options;
   if (clock === undefined && timers === undefined) {
     return { clock: monotonicClock(), timers: new SystemTimers() };
@@ -372,13 +375,4 @@ function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; re
 function hasMethods<T extends object>(given: T | undefined, names: readonly (keyof T)[]): given is T {
   if (typeof given !== 'object' || given === null) return false;
   return names.every((name) => typeof given[name] === 'function');
-}
-
-function checkNames(given: object, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) throw invalidArgument('options', given, 'an object');
-  for (const [name, value] of Object.entries(given)) {
-    if (known.includes(name)) continue;
-    const text = `${name} (${show(value)}) is not an option here. Known: ${known.join(', ')}`;
-    throw new RedlockError('INVALID_ARGUMENT', text);
-  }
 }

@@ -1,9 +1,9 @@
 /** Twins of what the scripts do to queues, function by function as in lua-queue.ts. */
 import { pushChannel } from '../keys.js';
 import { RESERVE_MS } from '../lua-queue.js';
-import { isOurs, RESERVED_MARK } from '../random.js';
+import { isOurs, publicPart, RESERVED_MARK } from '../random.js';
 import { FOREIGN, type Member } from './keyspace.js';
-import type { Store } from './store.js';
+import type { Spare, Store } from './store.js';
 
 interface Turn {
   readonly serial: number;
@@ -20,18 +20,37 @@ export function reservedFor(token: string): string {
   return token + RESERVED_MARK;
 }
 
+/** Who hears a push. */
+interface Hearing {
+  /** The first in line who does, or may: undefined where those who were looked at are gone. */
+  readonly member: Member | undefined;
+  /** False where this user may not publish. */
+  readonly isTold: boolean;
+  /** There are others, whom this call may not drop. */
+  readonly isMore: boolean;
+}
+
+/** One who asks for a place, or gives a vote up. */
+interface Waiter {
+  readonly token: string;
+  readonly ticket: number;
+  readonly lifeMs: number;
+}
+
 /** The queue of one resource. */
 class Line {
   readonly #store: Store;
   readonly #lock: string;
   readonly #queue: string;
   readonly #turn: string;
+  readonly #spare: Spare;
 
-  constructor(store: Store, lock: string, queue: string, turn: string) {
+  constructor(store: Store, [lock, queue, turn]: Waited, spare: Spare) {
     this.#store = store;
     this.#lock = lock;
     this.#queue = queue;
     this.#turn = turn;
+    this.#spare = spare;
   }
 
   /** @returns how many it reaches; undefined where that is not allowed */
@@ -75,33 +94,32 @@ class Line {
     this.#tellHead(self);
   }
 
-  /** @returns who has the vote now */
-  handOver(self?: string): Turn | undefined {
-    let first = this.head();
-    const serial = first === undefined ? 0 : this.nextSerial();
-    while (first !== undefined) {
-      const { name: token, score: ticket } = first;
-      const receivers = token === self ? 1 : this.push(token, `g ${serial}`);
-      if (receivers === undefined) {
-        this.setTurn('0||', RESERVE_MS);
-        return undefined;
-      }
-      if (receivers > 0) {
+  /** @returns who has the vote now; 'more' where nobody has it and there are others to drop */
+  handOver(self?: string): Turn | 'more' | undefined {
+    const first = this.head();
+    if (first !== undefined) {
+      const serial = this.nextSerial();
+      const { member, isTold, isMore } = this.#alive(`g ${serial}`, first, self);
+      if (member !== undefined && isTold) {
+        const { name: token, score: ticket } = member;
         this.give(token, ticket, serial, 0, self);
         return { serial, token, ticket };
       }
-      this.#store.removeMember(this.#queue, token);
-      first = this.head();
+      if (member !== undefined || isMore) {
+        this.setTurn('0||', RESERVE_MS);
+        return isMore ? 'more' : undefined;
+      }
     }
     this.#store.delete(this.#turn);
     return undefined;
   }
 
-  leave(token: string): void {
+  /** @returns whether there are others to drop before the lock can be handed over */
+  leave(token: string): boolean {
     if (this.#store.get(this.#lock) === reservedFor(token)) this.#store.delete(this.#lock);
     if (this.#store.members(this.#queue) === FOREIGN) throw new WrongType();
     this.#store.removeMember(this.#queue, token);
-    if (this.#store.get(this.#lock) === undefined) this.handOver();
+    return this.#store.get(this.#lock) === undefined && this.handOver() === 'more';
   }
 
   join(token: string, ticket: number, lifeMs: number): void {
@@ -113,11 +131,33 @@ class Line {
   }
 
   #tellHead(self: string | undefined): void {
-    let first = this.head();
-    while (first !== undefined && this.push(first.name, 'w') === 0 && first.name !== self) {
-      this.#store.removeMember(this.#queue, first.name);
-      first = this.head();
+    const first = this.head();
+    if (first !== undefined) this.#alive('w', first, self);
+  }
+
+  /** Who hears that text first; who is before it is dropped, and a client is asked once. */
+  #alive(text: string, first: Member, self: string | undefined): Hearing {
+    const hearing = ({ name }: Member): number | undefined => {
+      const receivers = name !== self || text === 'w' ? this.push(name, text) : 0;
+      return name === self ? 1 : receivers;
+    };
+    let receivers = hearing(first);
+    if (receivers !== 0) return { member: first, isTold: receivers !== undefined, isMore: false };
+    const found = this.#waiting().slice(0, this.#spare.left + 1);
+    const gone = new Set([publicPart(first.name)]);
+    const dropped: string[] = [];
+    for (const one of found) {
+      const { name } = one;
+      if (name === self || !gone.has(publicPart(name))) receivers = hearing(one);
+      if (receivers !== 0 || dropped.length === this.#spare.left) break;
+      gone.add(publicPart(name));
+      dropped.push(name);
     }
+    for (const name of dropped) this.#store.removeMember(this.#queue, name);
+    this.#spare.left -= dropped.length;
+    const next = found[dropped.length];
+    if (receivers !== 0) return { member: next, isTold: receivers !== undefined, isMore: false };
+    return { member: undefined, isTold: true, isMore: next !== undefined };
   }
 
   #waiting(): readonly Member[] {
@@ -153,16 +193,24 @@ export function deleteVote(store: Store, [lock, , turn]: Waited, token: string):
   return store.delete(turn);
 }
 
-export function leave(store: Store, waited: Waited, token: string): void {
-  const line = new Line(store, ...waited);
-  if (!attempt(() => line.leave(token))) attempt(() => line.setTurn('0||', RESERVE_MS));
+/** @returns whether there are others to drop before the lock can be handed over */
+export function leave(store: Store, waited: Waited, token: string, spare: Spare): boolean {
+  const line = new Line(store, waited, spare);
+  let isMore = false;
+  if (!attempt(() => (isMore = line.leave(token)))) attempt(() => line.setTurn('0||', RESERVE_MS));
+  return isMore;
 }
 
-export function queue(store: Store, waited: Waited, token: string, ticket: number, lifeMs: number): unknown {
+export function queue(
+  store: Store,
+  waited: Waited,
+  { token, ticket, lifeMs }: Waiter,
+  spare: Spare,
+): unknown {
   const [lock, own, turnKey] = waited;
   const owner = store.get(lock);
   if (owner === FOREIGN || store.get(turnKey) === FOREIGN || store.members(own) === FOREIGN) return [2, 0, 0];
-  const line = new Line(store, ...waited);
+  const line = new Line(store, waited, spare);
   const us = store.micros();
   const turn = line.turn();
   if (owner !== undefined && owner !== token && owner !== reservedFor(token)) {
@@ -186,6 +234,7 @@ export function queue(store: Store, waited: Waited, token: string, ticket: numbe
   if (first !== undefined && first.name !== token && !isBefore(ticket, token, first)) {
     line.join(token, ticket, lifeMs);
     const winner = line.handOver(token);
+    if (winner === 'more') return [0, 0, us, 0];
     if (winner?.token === token) return [1, winner.serial, us];
     if (winner !== undefined) return [0, store.pttl(lock), us, line.rank(token)];
   }
@@ -198,14 +247,13 @@ export function queue(store: Store, waited: Waited, token: string, ticket: numbe
 export function yieldVote(
   store: Store,
   waited: Waited,
-  token: string,
+  { token, ticket, lifeMs }: Waiter,
   serial: number,
-  ticket: number,
-  lifeMs: number,
+  spare: Spare,
 ): number {
   const [lock, own, turnKey] = waited;
   if (store.get(turnKey) === FOREIGN || store.members(own) === FOREIGN) return 0;
-  const line = new Line(store, ...waited);
+  const line = new Line(store, waited, spare);
   const turn = line.turn();
   if (turn?.token !== token || turn.serial !== serial) return 0;
   if (store.get(lock) !== reservedFor(token)) return 0;

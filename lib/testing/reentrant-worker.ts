@@ -1,7 +1,8 @@
 /** What clients do with a mutex that its holder enters again: in and out, also when its time may be over. */
 import { RedlockError } from '../errors.js';
 import { nodeTimeoutFor } from '../options.js';
-import type { Entry, ReentrantMutex } from '../reentrance.js';
+import { Entry } from '../entry.js';
+import type { ReentrantMutex } from '../reentrance.js';
 import type { FamilyTerms } from './family-worker.js';
 import type { Seeded } from './seeded.js';
 import type { Player, Stage } from './stage.js';
@@ -9,7 +10,7 @@ import { type Deeds, describe } from './worker.js';
 
 /** The resource that is used in this way in a run. */
 const RESOURCE = 're-entered';
-const SLACK_MS = 150;
+const SLACK_MS = 10;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
 
 export class ReentrantWorker {
@@ -57,14 +58,14 @@ export class ReentrantWorker {
     try {
       await checker.call(client, [RESOURCE], async () => {
         outer = await this.#acquire();
-        return outer.hold.lease;
+        return Entry.holdOf(outer).lease;
       });
     } catch (error) {
       this.#count(error);
     }
     if (outer === undefined) return;
     this.#deeds.grants++;
-    checker.granted(client, outer.hold.lease, before);
+    checker.granted(client, Entry.holdOf(outer).lease, before);
     await this.#goInAndOut(outer);
   }
 
@@ -89,7 +90,7 @@ export class ReentrantWorker {
   /** No message says so, and what was lost is not entered; who is in may leave in any order. */
   async #goInAndOut(outer: Entry): Promise<void> {
     const { checker } = this.#stage;
-    const { lease } = outer.hold;
+    const { lease } = Entry.holdOf(outer);
     const entries = [outer];
     for (let step = this.#seeded.whole(1, 4); step > 0; step--) {
       await this.#player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));

@@ -1,4 +1,5 @@
 /** Who takes part in a simulated run, and in what they are at it: all drawn from the seed, or as the options say. */
+import type { ClosingTerms } from './closing-worker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './faults.js';
 import type { FamilyTerms } from './family-worker.js';
 import type { KeepingTerms } from './keeping-worker.js';
@@ -16,6 +17,8 @@ export interface SimulationOptions {
   readonly beyond?: Beyond;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
+  /** Connections break as a script of that name is sent, now and then, and it is lost with them; never by default. */
+  readonly breaksAt?: string;
   /** False: nobody waits in line. Drawn for each call by default. */
   readonly fair?: boolean;
   /** All come for the same lock at the same times: masters see them in different orders; false by default. */
@@ -28,6 +31,8 @@ export interface SimulationOptions {
   readonly family?: boolean;
   /** Whether clients keep many locks at a time by renewal beside what else they do; drawn by default. */
   readonly keeping?: boolean;
+  /** Whether one client's instance is closed again and again while it works; drawn by default. */
+  readonly closing?: boolean;
   /** Only these faults of the plan strike; all by default. */
   readonly faults?: readonly number[];
   /** Keeps the history, line by line. */
@@ -51,6 +56,8 @@ export interface Setting {
   readonly family: FamilyTerms | undefined;
   /** Undefined where nobody keeps many locks. */
   readonly keeping: KeepingTerms | undefined;
+  /** Undefined where instances are closed at the end alone. */
+  readonly closing: ClosingTerms | undefined;
   readonly plan: readonly Fault[];
 }
 
@@ -79,6 +86,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const permits = forFamily.whole(1, 4);
   const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
+  const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
     nodes,
     clients,
@@ -86,6 +94,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     maxTtlMs,
     takesTurns,
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
+    closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
     family: hasFamily ? { calls, maxTtlMs, permits, inLine } : undefined,
     plan,

@@ -4,6 +4,7 @@
  */
 import { MemoryFence } from '../fence.js';
 import type { RedlockErrorCode } from '../errors.js';
+import { ClosingWorker } from './closing-worker.js';
 import { Checker, type Violation } from './checker.js';
 import type { Fault, FaultKind } from './faults.js';
 import { FamilyChecker } from './family-checker.js';
@@ -50,7 +51,10 @@ const LOOK_EVERY_MS = 250;
 /** No place in a queue outlives its wait by more. */
 const PLACE_LIFE_MS = 2_600;
 
-type OtherWorker = FamilyWorker | ReentrantWorker | KeepingWorker;
+/** Of the lock that each client holds as it closes. */
+const LAST_TTL_MS = 300;
+
+type OtherWorker = FamilyWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
 
 /** Runs one seed to its end. The same seed and options give the same run. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
@@ -65,6 +69,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     drift: options.beyond === 'amnesia' ? 0 : DRIFT_FACTOR * 0.9,
     skewMs: options.beyond === 'amnesia' ? 2 : seeded.fork('skew').pick([1, 8, 200]),
     options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
+    breaksAt: options.breaksAt,
   });
   const only = options.faults;
   stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));
@@ -155,6 +160,12 @@ class Director {
     const guarded = new MemoryFence();
     for (const player of this.#stage.players) {
       const shared = { ...this.#shared, guarded, busy: new Set<string>(), crew };
+      const closing = this.#closingWorkerOf(player);
+      if (closing !== undefined) {
+        others.push(closing);
+        player.client.hear(() => void closing.run());
+        continue;
+      }
       const count = this.#seeded.whole(1, 3);
       for (let i = 0; i < count; i++) {
         const own = this.#seeded.fork(`${player.client.name} worker ${i}`);
@@ -167,6 +178,13 @@ class Director {
       }
     }
     return () => [...crew, ...others].every(({ isOver }) => isOver);
+  }
+
+  /** The last client's instance is closed again and again, where the run has that: all that it does is made for it. */
+  #closingWorkerOf(player: Player): ClosingWorker | undefined {
+    const { closing } = this.#setting;
+    if (closing === undefined || player !== this.#stage.players.at(-1)) return undefined;
+    return new ClosingWorker(this.#stage, player, this.#seeded.fork('closing'), closing, this.#shared.deeds);
   }
 
   /** Who works with locks of other kinds, and who keeps many, where the run has them. */
@@ -233,20 +251,42 @@ class Director {
 
   async #close(): Promise<void> {
     const { checker } = this.#stage;
-    for (const { client, links, redlock } of this.#living()) {
-      const settled = checker.expect(client, 'close', 1_000);
-      await redlock.close();
-      settled();
+    for (const player of this.#living()) {
+      const { client, links } = player;
+      await this.#closeInPeace(player);
       if (client.pending > 0)
         checker.fail('leftovers', `${client.name} has ${client.pending} timers after close`);
       const listeners = links.reduce((sum, link) => sum + link.listeners, 0);
       if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
     }
     await this.#pass(Math.max(this.#setting.maxTtlMs, PLACE_LIFE_MS) + 1_000);
+    for (const { client } of this.#living()) {
+      if (client.armed > 0)
+        checker.fail('leftovers', `${client.name} has ${client.armed} timers of its event loop at the end`);
+    }
     for (const { server } of this.#stage.places) {
       const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key));
       if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
     }
+  }
+
+  /** While a routine runs that takes longer than its ttl: it is told to stop, its lease is kept, and `close` waits. */
+  async #closeInPeace({ client, redlock }: Player): Promise<void> {
+    const { checker } = this.#stage;
+    let closing = Promise.resolve();
+    try {
+      await redlock.using('last', { ttlMs: LAST_TTL_MS, waitMs: 1_500 }, async (lease) => {
+        const settled = checker.expect(client, 'close', 3 * LAST_TTL_MS + 1_000);
+        closing = redlock.close().finally(settled);
+        await this.#pass(3 * LAST_TTL_MS);
+        if (lease.status !== 'held' || !lease.signal.aborted)
+          checker.fail('progress', `${client.name} closes, and a routine's lease is ${lease.status}`);
+      });
+    } catch (error) {
+      checker.fail('progress', `${client.name} does not get a lock to close under: ${describe(error)}`);
+    }
+    await closing;
+    await redlock.close();
   }
 
   /** Lets virtual time pass. */

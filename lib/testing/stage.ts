@@ -9,6 +9,7 @@ import type { Fault, FaultKind } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { type Seeded, SeededRandom } from './seeded.js';
 import { MemoryServer } from './server.js';
+import { scriptOf } from './twins.js';
 import type { World } from './world.js';
 
 /** The wall clocks' common start, in µs since 1970: a day in 2026. */
@@ -22,7 +23,12 @@ export interface Cast {
   /** How far the servers' wall clocks are apart at most, in ms. */
   readonly skewMs: number;
   readonly options: RedlockOptions;
+  /** Connections break now and then as a script of that name is sent. */
+  readonly breaksAt: string | undefined;
 }
+
+/** Of the scripts at which connections break, that share is lost. */
+const LOST = 0.3;
 
 /** One server, and what its wall clock does. */
 class Place {
@@ -41,7 +47,12 @@ class Place {
 export interface Player {
   readonly client: SimulatedClient;
   readonly links: readonly SimulatedLink[];
-  readonly redlock: Redlock;
+  /** The next one, where an instance was closed. */
+  redlock: Redlock;
+  /** Another instance over the same links. */
+  readonly open: () => Redlock;
+  /** Its instance is closed now and then: nobody gives it anything. */
+  isClosing: boolean;
   disturbedAtMs: number;
 }
 
@@ -67,7 +78,7 @@ export class Stage {
       server.onExecuted = (command, reply) => checker.executed(server, command, reply);
     }
     this.players = Array.from({ length: cast.clients }, (_, i) =>
-      this.#player(`c${i + 1}`, rate(), seeded.fork(`c${i + 1}`), cast.options),
+      this.#player(`c${i + 1}`, rate(), seeded.fork(`c${i + 1}`), cast),
     );
   }
 
@@ -105,7 +116,12 @@ export class Stage {
     for (const link of this.links) link.isCalm = true;
   }
 
-  #player(name: string, rate: number, seeded: Seeded, options: RedlockOptions): Player {
+  /** The client's instance was closed: it begins anew. */
+  renew(player: Player): void {
+    player.redlock = player.open();
+  }
+
+  #player(name: string, rate: number, seeded: Seeded, { breaksAt, options }: Cast): Player {
     const { checker, world } = this;
     const client = new SimulatedClient(name, world, rate);
     const resends = seeded.chance(0.5);
@@ -115,14 +131,20 @@ export class Stage {
         if (isOrphaned) checker.orphaned(command);
       };
       const link = new SimulatedLink({ world, client, server, seeded: network, resends, tell });
-      link.onSent = (command) => checker.sent(client, command);
+      const breaking = network.fork('breaking');
+      link.onSent = (command) => {
+        checker.sent(client, server, command);
+        if (breaksAt === undefined || this.#isHealed || scriptOf(command)?.name !== breaksAt) return;
+        if (breaking.chance(LOST)) world.after(0, () => link.cut(false));
+      };
       link.onAnswered = (command) => checker.answered(server, command);
       return link;
     });
     const random = new SeededRandom(name, seeded.fork('random'));
     const { clock } = client;
     const ground = { transports: links, clock, timers: client, random, disconnect: () => undefined };
-    return { client, links, redlock: new Redlock(ground, options), disturbedAtMs: 0 };
+    const open = (): Redlock => new Redlock(ground, options);
+    return { client, links, redlock: open(), open, isClosing: false, disturbedAtMs: 0 };
   }
 
   #begin(fault: Fault): void {

@@ -27,5 +27,10 @@ export interface Store {
   publish(channel: string, text: string): number | undefined;
 }
 
+/** How many more of those who wait and are gone one call may drop, whatever it does to how many queues. */
+export interface Spare {
+  left: number;
+}
+
 /** What stands in for a script. */
-export type Twin = (store: Store, keys: readonly string[], args: readonly string[]) => unknown;
+export type Twin = (store: Store, keys: readonly string[], args: readonly string[], spare: Spare) => unknown;

@@ -5,7 +5,8 @@
  * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
  * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
  */
-import { SHOWN_WAITERS } from '../lua-queue.js';
+import { HOLDS, LAST_FENCE } from '../lua.js';
+import { MAX_DROPPED, SHOWN_WAITERS } from '../lua-queue.js';
 import { isOurs } from '../random.js';
 import {
   ACCEPT,
@@ -30,7 +31,7 @@ import { counter, guarded, lift, type Reply } from './counter-twins.js';
 import { FOREIGN } from './keyspace.js';
 import { MEMBER_TWINS } from './member-twins.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
-import type { Store, Twin } from './store.js';
+import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 
 /** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
@@ -80,18 +81,19 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
   }
   if (script === undefined) throw serverError('ERR there is no twin of this script');
   cache.add(scriptDigest(script.source));
+  const spare = { left: MAX_DROPPED };
   if (script === BATCH) {
-    const replies = entriesOf(command).map((entry) => runEntry(store, entry));
+    const replies = entriesOf(command).map((entry) => runEntry(store, entry, spare));
     return replies.every((reply) => reply === 1) ? replies.length : replies;
   }
-  return run(store, script, args);
+  return run(store, script, args, spare);
 }
 
 /** A batch is its entries, one after another; one that fails fails alone. */
-function runEntry(store: Store, entry: Command): unknown {
+function runEntry(store: Store, entry: Command, spare: Spare): unknown {
   const script = scriptOf(entry);
   try {
-    return script === undefined ? undefined : inShort(script, run(store, script, entry.args));
+    return script === undefined ? undefined : inShort(script, run(store, script, entry.args, spare));
   } catch (error) {
     return `!${error instanceof Error ? error.message : String(error)}`;
   }
@@ -105,36 +107,61 @@ function inShort(script: Script, reply: unknown): unknown {
   return code === 1 && more === 0 ? amount || 1 : reply;
 }
 
-function run(store: Store, script: Script, args: readonly string[]): unknown {
+function run(store: Store, script: Script, args: readonly string[], spare: Spare): unknown {
   const count = Number(args[1]);
-  return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count));
+  return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count), spare);
 }
 
 interface Parts {
   readonly locks: readonly string[];
+  /** Of one who has stood in line; else none. */
+  readonly queues: readonly string[];
   readonly counters: readonly string[];
   readonly refusal: Reply | undefined;
   /** What its counters must not lie below, in µs. */
   readonly least: number;
 }
 
+/** What stands beside the locks among the keys. */
+interface Beside {
+  readonly hasCounters: boolean;
+  readonly hasQueues?: boolean;
+}
+
 /** Takes the keys apart, and looks at the marker where there is one. */
-function parts(store: Store, keys: readonly string[], hasCounters: boolean, guard: number): Parts {
+function parts(store: Store, keys: readonly string[], beside: Beside, guard: number): Parts {
   const rest = guard >= 0 ? keys.slice(0, -1) : keys;
-  const n = hasCounters ? rest.length / 2 : rest.length;
+  const [queues, counters] = [beside.hasQueues === true ? 2 : 0, beside.hasCounters ? 1 : 0];
+  const n = rest.length / (1 + queues + counters);
   const word = guard >= 0 ? guarded(store, keys.at(-1) ?? '', guard) : 0;
   const [refusal, least] = typeof word === 'number' ? [undefined, word] : [word, 0];
-  return { locks: rest.slice(0, n), counters: rest.slice(n), refusal, least };
+  return {
+    locks: rest.slice(0, n),
+    queues: queues === 0 ? [] : rest.slice(n, 2 * n),
+    counters: rest.slice((1 + queues) * n),
+    refusal,
+    least,
+  };
 }
 
 function claim(store: Store, keys: readonly string[], args: readonly string[]): unknown {
-  const [token = '', ttl, fenceTtl, floor, guard] = args;
+  const [token = '', ttl, fenceTtl, floor, guard, isInLine] = args;
   const isShort = isClaimedAtOnce(store, keys, args);
   const hasCounters = fenceTtl !== '0';
-  const { locks, counters, refusal, least } = parts(store, keys, hasCounters, Number(guard));
+  const { locks, queues, counters, refusal, least } = parts(
+    store,
+    keys,
+    { hasCounters, hasQueues: isInLine !== undefined },
+    Number(guard),
+  );
   if (refusal !== undefined) return refusal;
-  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];
-  const others = locks.filter((key) => ![undefined, token, reservedFor(token)].includes(textAt(store, key)));
+  const own = [token, reservedFor(token)];
+  for (const [i, key] of locks.entries()) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    if (isInLine !== undefined && !own.includes(owner ?? '')) store.removeMember(queues[i] ?? '', token);
+  }
+  const others = locks.filter((key) => ![undefined, ...own].includes(textAt(store, key)));
   if (others.length > 0) {
     const isStranger = others.some((key) => !isOurs(String(store.get(key))));
     return [0, longest(others.map((key) => store.pttl(key))), isStranger ? 1 : 0];
@@ -142,7 +169,7 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   let [fence, seenAt] = [0, 0];
   for (const key of counters) {
     const found = counter(store, key, least, Number(floor));
-    if (found === undefined) return [2, 0, 0];
+    if (found === undefined) return [2, HOLDS.counter, 0];
     if (found.count >= fence) fence = found.count + 1;
     seenAt = found.bornUs ?? seenAt;
   }
@@ -153,7 +180,8 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
 
 /** One free resource, a counter that can be counted up, and no guard: the script takes its short way, and says so in short. */
 function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly string[]): boolean {
-  const [, , life, , guard] = args;
+  const [, , life, , guard, isInLine] = args;
+  if (isInLine !== undefined) return false;
   const [lock = '', ...others] = keys;
   const marker = Number(guard) === 0 ? others.pop() : undefined;
   const isUnguarded = Number(guard) < 0 || (marker !== undefined && store.get(marker) === undefined);
@@ -163,7 +191,7 @@ function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly s
 
 function accept(store: Store, keys: readonly string[], args: readonly string[]): Reply {
   const [token, fence, fenceTtl, guard] = args;
-  const { locks, counters, refusal, least } = parts(store, keys, true, Number(guard));
+  const { locks, counters, refusal, least } = parts(store, keys, { hasCounters: true }, Number(guard));
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
@@ -173,7 +201,7 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
   let highest = 0;
   for (const key of counters) {
     const found = counter(store, key, least);
-    if (found === undefined) return [2, 0, 0];
+    if (found === undefined) return [2, HOLDS.counter, 0];
     if (found.bornUs !== undefined) store.set(key, String(found.count), Number(fenceTtl));
     highest = Math.max(highest, found.count);
   }
@@ -196,51 +224,61 @@ function given(keys: readonly string[], seen: string | undefined): Given {
   return { resources, counters: keys.slice(3 * n) };
 }
 
-/** Votes first, then counters, then queues. @returns how many votes were there */
+/** Votes first, then counters, then queues. @returns how many votes were there, and whether more are gone than it may drop */
 function withdraw(
   store: Store,
   { resources, counters }: Given,
   [token = '', seen]: readonly string[],
-): number {
+  spare: Spare,
+): { readonly deleted: number; readonly isMore: boolean } {
   const own = resources.filter(([lock]) => store.get(lock) === token);
   const awaited = resources.filter((resource) => deleteVote(store, resource, token));
   lift(store, counters, seen);
-  for (const resource of awaited) leave(store, resource, token);
-  return own.length;
+  const isMore = awaited.map((resource) => leave(store, resource, token, spare)).includes(true);
+  return { deleted: own.length, isMore };
 }
 
-function undo(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+function undo(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): Reply {
   const all = given(keys, args[1]);
   const locks = all.resources.map(([lock]) => lock);
   const isForeign = locks.some((key) => store.get(key) === FOREIGN);
   const own = [undefined, args[0], reservedFor(args[0] ?? '')];
   const others = locks.filter((key) => !own.includes(textAt(store, key)));
   const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
-  return [withdraw(store, all, args), left, isForeign ? 1 : 0];
+  const { deleted, isMore } = withdraw(store, all, args, spare);
+  return [deleted, left, (isForeign ? 1 : 0) + (isMore ? 2 : 0)];
 }
 
-function release(store: Store, keys: readonly string[], args: readonly string[]): number {
-  return withdraw(store, given(keys, args[1]), args);
+function release(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
+  const { deleted, isMore } = withdraw(store, given(keys, args[1]), args, spare);
+  return isMore ? -1 - deleted : deleted;
 }
 
-function wait(store: Store, keys: readonly string[], args: readonly string[]): unknown {
+function wait(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): unknown {
   const [lock = '', own = '', turn = '', marker = ''] = keys;
   const [token = '', ticket, lifeMs, guard] = args;
   if (keys.length === 0) return [0, 0, 0, 0];
   const word = Number(guard) >= 0 ? guarded(store, marker, Number(guard)) : 0;
   if (typeof word !== 'number') return word;
-  return queue(store, [lock, own, turn], token, Number(ticket), Number(lifeMs));
+  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
+  return queue(store, [lock, own, turn], wish, spare);
 }
 
-function giveUp(store: Store, keys: readonly string[], args: readonly string[]): number {
+function giveUp(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
   const [lock = '', own = '', turn = ''] = keys;
   const [token = '', serial, ticket, lifeMs] = args;
-  return yieldVote(store, [lock, own, turn], token, Number(serial), Number(ticket), Number(lifeMs));
+  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
+  return yieldVote(store, [lock, own, turn], wish, Number(serial), spare);
 }
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
   const [token = '', ttl, mayCreate, fenceTtl, fence, guard] = args;
-  const { locks, counters, refusal, least } = parts(store, keys, fenceTtl !== '0', Number(guard));
+  const { locks, counters, refusal, least } = parts(
+    store,
+    keys,
+    { hasCounters: fenceTtl !== '0' },
+    Number(guard),
+  );
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
@@ -256,7 +294,8 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
   }
   for (const key of counters) {
     const found = counter(store, key, least);
-    if (found !== undefined) store.set(key, String(Math.max(found.count, Number(fence))), Number(fenceTtl));
+    if (found === undefined || Number(fence) >= LAST_FENCE) continue;
+    store.set(key, String(Math.max(found.count, Number(fence))), Number(fenceTtl));
   }
   return [1, 0, 0];
 }

@@ -31,8 +31,11 @@ const LONG_HOLD_MS = 600;
 const SHORT_HOLD_MS = 12;
 const CROWD_EVERY_MS = 40;
 const CROWD_WITHIN_MS = 3;
+/** Of the calls, so many have a node timeout of their own: with deadlines of many lengths, a short one may follow a long one. */
+const OWN_NODE_TIMEOUT = 0.2;
+const LONGEST_NODE_TIMEOUT_MS = 1_000;
 /** Between a deadline and the client's code that hears of it. */
-const SLACK_MS = 150;
+const SLACK_MS = 10;
 
 export interface WorkTerms {
   readonly resources: readonly string[];
@@ -63,6 +66,8 @@ export class Worker {
   readonly #seeded: Seeded;
   readonly #terms: WorkTerms;
   readonly #shared: Shared;
+  /** The node timeouts that calls asked for; their leases keep to them. */
+  readonly #asked = new WeakMap<Lease, number>();
   isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: WorkTerms, shared: Shared) {
@@ -178,8 +183,8 @@ export class Worker {
     const before = checker.highest(resources);
     const isTry = this.#seeded.chance(0.25);
     const options = this.#options(isTry);
-    const { ttlMs = 0, waitMs = 0 } = options;
-    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const { ttlMs = 0, waitMs = 0, nodeTimeoutMs = 0 } = options;
+    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, nodeTimeoutMs) + SLACK_MS;
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
@@ -189,6 +194,7 @@ export class Worker {
         : redlock.acquire(resources, options));
       if (lease === null) return undefined;
       this.#shared.deeds.grants++;
+      this.#asked.set(lease, nodeTimeoutMs);
       checker.granted(client, lease, before);
       this.#note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
       return lease;
@@ -208,6 +214,9 @@ export class Worker {
       ttlMs,
       waitMs: isTry ? 0 : seeded.whole(0, 1_500),
       renew: seeded.chance(0.3),
+      ...(seeded.chance(OWN_NODE_TIMEOUT)
+        ? { nodeTimeoutMs: seeded.whole(10, LONGEST_NODE_TIMEOUT_MS) }
+        : {}),
       ...(isTry ? {} : { fair: seeded.chance(this.#terms.inLine) }),
       ...(this.#terms.mixesFencing ? { fencing: seeded.chance(0.5) } : {}),
       ...(controller === undefined ? {} : { signal: controller.signal }),
@@ -243,7 +252,7 @@ export class Worker {
     const { checker } = this.#stage;
     const ttlMs = this.#seeded.chance(0.5) ? lease.ttlMs : this.#seeded.whole(100, this.#terms.maxTtlMs);
     // one at a time: a renewal that is under way is waited for
-    const allowedMs = nodeTimeoutFor(lease.ttlMs, 0) + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const allowedMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + this.#nodeTimeoutOf(lease, ttlMs) + SLACK_MS;
     const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
     try {
       await lease.extend(ttlMs);
@@ -263,7 +272,7 @@ export class Worker {
     if (way < 0.12 && lease.status === 'held') {
       const handle = lease.handle();
       checker.ended(lease, false);
-      const other = this.#seeded.pick(players);
+      const other = this.#seeded.pick(players.filter(({ isClosing }) => !isClosing));
       this.#note(`hands ${lease.token} over to ${other.client.name}`);
       const adopter = this.#as(other);
       this.#stage.world.after(this.#seeded.between(0, 50), () => {
@@ -272,15 +281,16 @@ export class Worker {
       return;
     }
     if (way < 0.2 && this.#terms.calls > 0) await client.sleep(lease.ttlMs); // dawdles, and releases late
-    const settled = checker.expect(
-      client,
-      `release ${lease.token}`,
-      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
-    );
+    const allowedMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + SLACK_MS;
+    const settled = checker.expect(client, `release ${lease.token}`, allowedMs);
     checker.ended(lease, lease.status === 'held');
     this.#note(`releases ${lease.token}`);
     await lease.release();
     settled();
+  }
+
+  #nodeTimeoutOf(lease: Lease, ttlMs: number): number {
+    return nodeTimeoutFor(ttlMs, this.#asked.get(lease) ?? 0);
   }
 
   #as(player: Player): Worker {

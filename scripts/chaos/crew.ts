@@ -66,6 +66,7 @@ export class CrewMember {
   readonly #notes: CrewNotes;
   #child: ChildProcess | undefined;
   #lives = 0;
+  #isReady = false;
   #isPaused = false;
   #isMeantToEnd = false;
 
@@ -80,11 +81,12 @@ export class CrewMember {
     return this.#lives;
   }
 
+  /** It can be struck, and told something: one that starts is not up yet. */
   get isUp(): boolean {
-    return this.#child !== undefined && !this.#isPaused;
+    return this.#isReady && !this.#isPaused;
   }
 
-  /** Resolves when it is ready. */
+  /** Resolves when it is ready, or was killed by us before that. @throws Error when it ended by itself */
   async start(): Promise<void> {
     const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives };
     this.#isMeantToEnd = false;
@@ -95,6 +97,7 @@ export class CrewMember {
     child.once('exit', (code, signal) => {
       forget();
       this.#child = undefined;
+      this.#isReady = false;
       const meant = this.#isMeantToEnd && (signal === 'SIGKILL' || code === 0);
       this.#notes.exit(this.name, meant, signal ?? `code ${code}`);
     });
@@ -105,13 +108,15 @@ export class CrewMember {
         clearTimeout(timer);
         resolve();
       };
-      child.once('exit', () => {
+      child.once('exit', (code, signal) => {
+        if (this.#isMeantToEnd) return settle();
         clearTimeout(timer);
-        reject(new Error(`${this.name} ended before it was ready`));
+        reject(new Error(`${this.name} ended before it was ready (${signal ?? `code ${code}`})`));
       });
       child.on('message', (message: FromClient) => {
-        if (message.kind === 'ready') settle();
-        else this.#notes.message(this, message);
+        if (message.kind !== 'ready') return this.#notes.message(this, message);
+        this.#isReady = this.#child === child; // what it sent may come in after its end
+        settle();
       });
     });
     await ready;

@@ -1,19 +1,11 @@
 /** Each adapter does what the bench takes it for: on real masters, and where its library is installed. */
 import { expect } from 'chai';
-import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { startMasters, type Masters } from '../../scripts/masters.js';
 import type { Contender, Session } from '../../bench/contenders/contender.js';
-import { type ContenderName, entryOf, isFor, NAMES } from '../../bench/contenders/index.js';
-
-const PEERS = fileURLToPath(new URL('../../bench/node_modules/', import.meta.url));
-
-function isMissing(name: ContenderName): boolean {
-  const { module } = entryOf(name);
-  return module !== undefined && !existsSync(`${PEERS}${module}`);
-}
+import { entryOf, isFor, NAMES } from '../../bench/contenders/index.js';
+import { needs } from '../support/parts.js';
 
 describe('bench: contenders', function () {
   this.timeout(60_000);
@@ -50,13 +42,10 @@ describe('bench: contenders', function () {
       let contender: Contender;
 
       before(async function () {
-        if (isMissing(name)) {
-          // the bench installs them by itself
-          if (process.env['CI'] !== undefined) throw new Error(`${name} is missing: npm ci --prefix bench`);
-          this.skip();
-        }
+        if (entryOf(name).module !== undefined) needs(this, 'bench/node_modules');
         // from here, where bench/node_modules is found as well as it is from the compiled worker
         ({ contender } = await entryOf(name).load());
+        await looker.select(entryOf(name).database ?? 0);
       });
 
       const open = async (count: number): Promise<Session> => {

@@ -38,7 +38,12 @@ export function results(over: Partial<Results> = {}): Results {
     faults: [
       { contender: 'quorate', fault: 'healthy', figures: FIGURES, ratio: RATIO },
       { contender: 'redis-semaphore', fault: 'healthy', figures: FIGURES, ratio: RATIO },
-      { contender: 'quorate', fault: 'one frozen', figures: { ...FIGURES, failures: 7 }, ratio: RATIO },
+      {
+        contender: 'quorate',
+        fault: 'one frozen',
+        figures: { ...FIGURES, failures: 7, failure: 'Error: no answer within 0.4 s' },
+        ratio: RATIO,
+      },
       { contender: 'redis-semaphore', fault: 'one frozen', ...HANGS },
     ],
     refusals: [

@@ -44,7 +44,7 @@ describe('bench: tables', () => {
     for (const text of [toText(results()), toMarkdown(results())]) {
       expect(text).to.match(/redlock 4 .*hangs \(> 5 s\)/);
       expect(text).to.match(/redis-semaphore .*4,321.*hangs \(> 5 s\)/);
-      expect(text).to.match(/quorate .*0\.98 \(0\.91–1\.04\), 7 failed/);
+      expect(text).to.match(/quorate .*0\.98 \(0\.91–1\.04\), 7 failed: no answer within 0\.4 s/);
       expect(text).to.match(/redlock 5 beta, faults: 3 × .*unhandled rejection: Error: x/);
     }
   });

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,14 +14,11 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
+import { needs, partOf } from '../support/parts.js';
 import { byHand, eventually } from '../support/real.js';
 import type { Usage } from './client/faults.js';
 
 const PROGRAM = fileURLToPath(new URL('client/faults.ts', import.meta.url));
-const FAKETIME = [
-  '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
-  '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
-].find((path) => existsSync(path));
 const HOUR_MS = 3_600_000;
 
 /** One run of a program of client/faults.ts. */
@@ -75,7 +72,7 @@ for (const nodes of [1, 3]) {
     });
     afterEach(async () => {
       for (const client of clients) client.process.kill('SIGKILL');
-      await redlock.close();
+      await redlock.close({ releaseHeld: true });
       for (const hand of hands) hand.disconnect();
       await masters.stop();
     });
@@ -147,11 +144,7 @@ for (const nodes of [1, 3]) {
     for (const step of [HOUR_MS, -HOUR_MS]) {
       const title = `the wall clock of the client steps by ${step / HOUR_MS} h: neither leases nor waits notice`;
       it(title, async function () {
-        if (FAKETIME === undefined) {
-          if (process.env['CI'] !== undefined)
-            throw new Error('libfaketime is missing: apt-get install faketime');
-          this.skip();
-        }
+        needs(this, 'libfaketime');
         const folder = mkdtempSync(join(tmpdir(), 'quorate-wall-'));
         const file = join(folder, 'offset');
         const set = (offset: string): void => {
@@ -161,7 +154,7 @@ for (const nodes of [1, 3]) {
         try {
           set('+0');
           const env = {
-            LD_PRELOAD: FAKETIME,
+            LD_PRELOAD: partOf('libfaketime') ?? '',
             FAKETIME_TIMESTAMP_FILE: file,
             FAKETIME_NO_CACHE: '1',
             FAKETIME_DONT_FAKE_MONOTONIC: '1',

@@ -20,7 +20,7 @@ for (const nodes of [1, 3]) {
       });
       afterEach(async () => {
         sinon.restore();
-        await redlock.close();
+        await redlock.close({ releaseHeld: true });
         await masters.stop();
       });
       const step = (): void => {

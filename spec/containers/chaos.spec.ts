@@ -1,7 +1,13 @@
 import { familySuite } from '../chaos/family-suite.js';
 import { lineSuite } from '../chaos/line-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
+import { needs } from '../support/parts.js';
 
-chaosSuite('container');
-lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
-if (process.env['QUORATE_CHAOS'] === 'all') familySuite('container', [3]);
+describe('containers', () => {
+  before(function () {
+    needs(this, 'Docker');
+  });
+  chaosSuite('container');
+  lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
+  if (process.env['QUORATE_CHAOS'] === 'all') familySuite('container', [3]);
+});

@@ -4,6 +4,7 @@ import { Redlock } from '../../lib/index.js';
 import { startMasters, type Masters } from '../../scripts/masters.js';
 import { answersPing, ask, until } from '../../scripts/masters/wait.js';
 import { LOCK_SETTINGS } from '../support/compose-file.js';
+import { needs } from '../support/parts.js';
 import { engine } from './support/docker.js';
 
 const ASK_MS = 2_000;
@@ -11,7 +12,8 @@ const ASK_MS = 2_000;
 describe('docker-compose.redlock.yml, brought up', () => {
   let masters: Masters;
 
-  before(async () => {
+  before(async function () {
+    needs(this, 'Docker', 'docker compose');
     masters = await startMasters(5, { backend: 'compose', persist: true });
   });
 

@@ -7,9 +7,10 @@ export interface WrongInput {
   readonly text: string;
 }
 
-const OFF = 'fence must be a positive safe integer; got undefined: fencing is off for this lease';
-const fence = (got: string): string => `fence must be a positive safe integer; got ${got}`;
-const resource = (got: string): string => `resource must be a non-empty string; got ${got}`;
+const OFF = 'fence must be a positive safe integer; got undefined: fencing is off for this lease.';
+const fence = (got: string): string => `fence must be a positive safe integer; got ${got}.`;
+const resource = (got: string): string =>
+  `resource must be a non-empty string of well-formed Unicode; got ${got}.`;
 
 const FENCES: readonly [unknown, string][] = [
   [undefined, OFF],
@@ -30,6 +31,7 @@ const RESOURCES: readonly [unknown, string][] = [
   [undefined, resource('undefined')],
   [1, resource('1')],
   [['a'], resource('an array of 1')],
+  ['a\ud800', resource('"a\\ud800"')],
 ];
 
 export const WRONG_INPUT: readonly WrongInput[] = [

@@ -4,24 +4,13 @@
  */
 import { type ChildProcessWithoutNullStreams as Child, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { atExit } from '../../scripts/masters/at-exit.js';
 
-const PROGRAMS = ['initdb', 'postgres', 'psql'];
-const DEBIAN = '/usr/lib/postgresql';
 const NOBODY = 65_534;
-
-/** The folder with the server's programs; undefined where there is none. */
-export function findPostgres(): string | undefined {
-  const versions = existsSync(DEBIAN)
-    ? readdirSync(DEBIAN).map((version) => join(DEBIAN, version, 'bin'))
-    : [];
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...versions];
-  return folders.find((folder) => PROGRAMS.every((program) => existsSync(join(folder, program))));
-}
 
 export class Postgres {
   readonly #bin: string;
@@ -34,6 +23,7 @@ export class Postgres {
     rmSync(this.#root, { recursive: true, force: true });
   });
 
+  /** @param bin the folder with the server's programs */
   constructor(bin: string) {
     this.#bin = bin;
     if (process.getuid?.() === 0) chownSync(this.#root, NOBODY, NOBODY);

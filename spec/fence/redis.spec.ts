@@ -71,7 +71,7 @@ describe('RedisFence on real servers', () => {
       const error = await rejection(guard.check('r', NOW));
       expect([error.code, error.message, error.resources]).to.deep.equal([
         'STALE_FENCE',
-        `fence ${NOW} for "r" is stale: ${NOW + 1} was accepted`,
+        `fence ${NOW} for "r" is stale: ${NOW + 1} was accepted.`,
         ['r'],
       ]);
     });
@@ -158,7 +158,7 @@ describe('RedisFence on real servers', () => {
       const error = await rejection(new RedisFence(redis).accepts('r', NOW));
       expect([error.code, error.message, error.resources]).to.deep.equal([
         'WRONG_KIND',
-        `the key "${KEY}" holds something that is no fence`,
+        `the key "${KEY}" holds something that is no fence.`,
         ['r'],
       ]);
       expect(error.cause).to.be.instanceOf(Error).with.property('message').that.contains('holds no fence');
@@ -224,14 +224,15 @@ describe('RedisFence on real servers', () => {
   }
 
   const WRONG_OPTIONS: readonly [unknown, string][] = [
-    [null, 'options must be an object; got null'],
-    [[], 'options must be an object; got an empty array'],
-    [{ prefix: 'x' }, 'options must be of these: keyPrefix, ttlMs; got "prefix"'],
-    [{ keyPrefix: 1 }, 'keyPrefix must be a string; got 1'],
-    [{ ttlMs: 0 }, 'ttlMs must be a whole number of milliseconds from 1 on; got 0'],
-    [{ ttlMs: 1.5 }, 'ttlMs must be a whole number of milliseconds from 1 on; got 1.5'],
-    [{ ttlMs: '9' }, 'ttlMs must be a whole number of milliseconds from 1 on; got "9"'],
-    [{ ttlMs: Infinity }, 'ttlMs must be a whole number of milliseconds from 1 on; got Infinity'],
+    [null, 'options must be an object; got null.'],
+    [[], 'options must be an object; got an empty array.'],
+    [{ prefix: 'x' }, 'prefix ("x") is not an option here; did you mean keyPrefix? Known: keyPrefix, ttlMs.'],
+    [{ keyPrefix: 1 }, 'keyPrefix must be a string of well-formed Unicode; got 1.'],
+    [{ keyPrefix: '\ud800' }, 'keyPrefix must be a string of well-formed Unicode; got "\\ud800".'],
+    [{ ttlMs: 0 }, 'ttlMs must be a whole number of milliseconds from 1 on; got 0.'],
+    [{ ttlMs: 1.5 }, 'ttlMs must be a whole number of milliseconds from 1 on; got 1.5.'],
+    [{ ttlMs: '9' }, 'ttlMs must be a whole number of milliseconds from 1 on; got "9".'],
+    [{ ttlMs: Infinity }, 'ttlMs must be a whole number of milliseconds from 1 on; got Infinity.'],
   ];
   for (const [options, text] of WRONG_OPTIONS) {
     it(text, () => {

@@ -20,7 +20,7 @@ for (const kind of CLIENT_KINDS) {
         await redlock.ready();
       });
       afterEach(async () => {
-        await redlock.close();
+        await redlock.close({ releaseHeld: true });
         for (const client of [...clients, ...hands]) client.disconnect();
         await masters.stop();
       });

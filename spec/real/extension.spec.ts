@@ -27,7 +27,7 @@ for (const nodes of [1, 3, 5]) {
     });
     afterEach(async () => {
       for (const master of masters.list) await master.thaw().catch(() => undefined);
-      await redlock.close();
+      await redlock.close({ releaseHeld: true });
       for (const hand of hands) hand.disconnect();
       await masters.stop();
     });

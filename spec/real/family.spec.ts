@@ -401,7 +401,7 @@ describe('read-write locks and semaphores on a Redis Cluster as the one master',
       await permits.release();
       await (await next).release();
       expect((await hand.keys('*')).every((key) => key.includes(':fence:'))).to.equal(true);
-      await Promise.all([one.close(), other.close()]);
+      await Promise.all([one.close({ releaseHeld: true }), other.close()]);
     } finally {
       hand.disconnect();
       for (const client of clients) client.disconnect();

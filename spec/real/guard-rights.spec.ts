@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../lib/options.js';
 import { Redlock } from '../../lib/redlock.js';
+import { TimestampLock } from '../../lib/timestamp-lock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
@@ -26,7 +27,7 @@ for (const nodes of [1, 3]) {
       await allow('on', `>${USER.password}`, '~*', '&*', '+@all');
     });
     afterEach(async () => {
-      for (const redlock of instances) await redlock.close();
+      for (const redlock of instances) await redlock.close({ releaseHeld: true });
       for (const hand of hands) hand.disconnect();
       await masters.stop();
     });
@@ -49,6 +50,11 @@ for (const nodes of [1, 3]) {
       // without a guard this waits for the connections; with one that waits for the quarantine
       if (options.restartGuardMs === undefined) await redlock.ready();
       return redlock;
+    }
+
+    /** Another client of the same lock. */
+    async function byHandSet(key: string): Promise<void> {
+      for (const hand of hands) await hand.set(key, 'another', 'PX', 60_000);
     }
 
     async function expectNoKeys(): Promise<void> {
@@ -115,6 +121,46 @@ for (const nodes of [1, 3]) {
         for (const hand of hands) await eventually(async () => (await hand.exists('r')) === 0);
       });
     }
+
+    for (const [title, options] of [
+      ['guarded', GUARDED],
+      ['no guard', UNGUARDED],
+    ] as const) {
+      it(`get denied, ${title}: told as that, and not as a marker that holds something else; no key is left`, async () => {
+        const redlock = await open(options);
+        await allow('-get');
+        const error = await rejection(redlock.acquire('r'));
+        expect([error.code, error.attempts]).to.deep.equal(['MISCONFIGURED', 1]);
+        expect(error.message).to.match(/unknown \(NOPERM no right to run GET, which the scripts need\)/);
+        expect(error.message).to.not.contain('holds something else');
+        await expectNoKeys();
+      });
+    }
+
+    it('the keys denied, in plain words', async () => {
+      const redlock = await open(UNGUARDED);
+      await allow('resetkeys', '~r');
+      const { code, message } = await rejection(redlock.acquire('r'));
+      expect(code).to.equal('MISCONFIGURED');
+      expect(message).to.match(
+        /unknown \(NOPERM no rights on the keys: the resources, and quorate:\* beside them\)/,
+      );
+      const client = byHand(masters.list[0]?.port ?? 0, { ...USER, enableReadyCheck: false });
+      const denied = await rejection(new TimestampLock(client).acquire('x', { waitMs: 0 }));
+      client.disconnect();
+      expect(denied.message).to.match(/unknown \(NOPERM no rights on the keys: the resources\)/);
+    });
+
+    it('a command denied in scripts, in plain words', async () => {
+      const redlock = await open(UNGUARDED);
+      await allow('-pttl');
+      await byHandSet('r');
+      const { code, message } = await rejection(redlock.acquire('r'));
+      expect(code).to.equal('MISCONFIGURED');
+      expect(message).to.match(
+        /unknown \(NOPERM no right to run (?:PTTL|a command), which the scripts need\)/,
+      );
+    });
 
     it('info denied, no guard: it is not needed', async () => {
       await allow('-info');

@@ -79,7 +79,7 @@ class Stand {
   }
 
   async stop(): Promise<void> {
-    for (const redlock of this.#instances) await redlock.close();
+    for (const redlock of this.#instances) await redlock.close({ releaseHeld: true });
     for (const client of [...this.hands, ...this.#clients]) client.disconnect();
     for (const address of this.#addresses) await address.close();
     await this.masters.stop();

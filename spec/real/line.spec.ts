@@ -265,7 +265,7 @@ for (const nodes of [1, 3, 5]) {
         () => undefined,
         (reason: unknown) => reason,
       );
-      await lock.close();
+      await lock.close({ releaseHeld: true });
       expect(await failed).to.have.property('code', 'CLOSED');
       await ground.inLine(0);
       await holder.release();

@@ -9,6 +9,7 @@ import { Redlock, TimestampLock } from '../../lib/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { usingBoth } from '../support/both.js';
 import { COUNTER, LANGUAGES, OldProgram } from '../support/old-program.js';
+import { needs } from '../support/parts.js';
 import { byHand } from '../support/real.js';
 
 const KEY = 'lock.invoice';
@@ -32,7 +33,7 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     await open(0).flushall();
   });
   afterEach(async () => {
-    await Promise.all(instances.splice(0).map((instance) => instance.close()));
+    await Promise.all(instances.splice(0).map((instance) => instance.close({ releaseHeld: true })));
     await Promise.all(programs.splice(0).map((program) => program.kill()));
     for (const client of clients.splice(0)) client.disconnect();
   });
@@ -81,7 +82,8 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     }
   }
 
-  it('step 1: old programs and those that take both, at work beside each other: no turn is lost', async () => {
+  it('step 1: old programs and those that take both, at work beside each other: no turn is lost', async function () {
+    needs(this, ...LANGUAGES);
     const old = await startOld();
     await Promise.all([
       ...old.map((program) => program.tell(`add ${TURNS}`)),
@@ -97,7 +99,8 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     expect(await open(0).exists(KEY)).to.equal(0);
   });
 
-  it('who holds both keeps out the old and the new; the old one keeps out who takes both', async () => {
+  it('who holds both keeps out the old and the new; the old one keeps out who takes both', async function () {
+    needs(this, ...LANGUAGES);
     const [old] = await startOld();
     if (old === undefined) throw new Error('it was started');
     const redlock = quorum();
@@ -134,7 +137,8 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     }
   });
 
-  it('why no old program may be left in step 2: the old and the new do not see each other', async () => {
+  it('why no old program may be left in step 2: the old and the new do not see each other', async function () {
+    needs(this, ...LANGUAGES);
     const [old] = await startOld();
     expect(await old?.tell('try')).to.match(/^held/);
     const lease = await quorum().tryAcquire(RESOURCE);

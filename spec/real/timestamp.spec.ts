@@ -5,6 +5,7 @@
 import { expect } from 'chai';
 import { Redlock, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
 import { COUNTER, LANGUAGES, type Language, OldProgram } from '../support/old-program.js';
+import { needs } from '../support/parts.js';
 import { byHand } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { oneServer } from '../support/server.js';
@@ -46,7 +47,8 @@ describe('timestamp locks beside programs of other languages', function () {
   for (const unit of UNITS) {
     for (const method of METHODS) {
       for (const language of LANGUAGES) {
-        it(`${language}, ${unit}, ${method}: who holds it keeps the other out, both ways`, async () => {
+        it(`${language}, ${unit}, ${method}: who holds it keeps the other out, both ways`, async function () {
+          needs(this, language);
           const other = await start(language, unit);
           const lock = ours({ unit, method });
           const lease = await lock.acquire(KEY);
@@ -64,7 +66,8 @@ describe('timestamp locks beside programs of other languages', function () {
         });
       }
 
-      it(`${unit}, ${method}: the key holds the instant that the others write, ${method === 'script' ? 'and goes with it' : 'for ever'}`, async () => {
+      it(`${unit}, ${method}: the key holds the instant that the others write, ${method === 'script' ? 'and goes with it' : 'for ever'}`, async function () {
+        needs(this, 'python3');
         const program = await start('python3', unit);
         const lock = ours({ unit, method });
         await program.tell('acquire');
@@ -89,7 +92,8 @@ describe('timestamp locks beside programs of other languages', function () {
     ['python3', 'ms', 'commands', 300],
   ] as const;
   for (const [language, unit, method, ttlMs] of LEFT_BEHIND) {
-    it(`${language}, ${unit}, ${method}: a holder that died is taken over when its instant is past, not before`, async () => {
+    it(`${language}, ${unit}, ${method}: a holder that died is taken over when its instant is past, not before`, async function () {
+      needs(this, language);
       const dead = await start(language, unit, { ttlMs });
       const instant = Number((await dead.tell('acquire')).split(' ')[1]);
       await dead.kill();
@@ -100,7 +104,8 @@ describe('timestamp locks beside programs of other languages', function () {
   }
 
   for (const unit of UNITS) {
-    it(`${unit}: python3, perl, and ours in both ways, 4 × 40 turns on a counter that only the lock protects`, async () => {
+    it(`${unit}: python3, perl, and ours in both ways, 4 × 40 turns on a counter that only the lock protects`, async function () {
+      needs(this, ...LANGUAGES);
       const old = await Promise.all(LANGUAGES.map((language) => start(language, unit, { pollMs: 2 })));
       const clients = METHODS.map(() => byHand(port()));
       const turns = METHODS.map(async (method, i) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { startMasters, type Master, type Masters } from '../../scripts/masters.js';
 import { ask, until } from '../../scripts/masters/wait.js';
-import { findServer } from '../../scripts/masters/process.js';
+import { needs } from '../support/parts.js';
 
 const backend = 'process';
 const ASK_MS = 1_000;
@@ -34,7 +34,7 @@ async function folderOf(master: Master): Promise<string> {
 
 describe('startMasters, as processes', () => {
   before(function () {
-    if (findServer() === undefined) this.skip(); // then the containers suite shows what `compose` does
+    needs(this, 'redis-server'); // the containers suite shows what `compose` does
   });
 
   it('N=5: five servers that answer, each on a port of its own', async () => {
@@ -166,10 +166,9 @@ describe('startMasters, as processes', () => {
 
 describe('masters, when the process that started them ends', () => {
   const parent = fileURLToPath(new URL('masters-parent.ts', import.meta.url));
-  const canTie = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
 
   before(function () {
-    if (findServer() === undefined) this.skip();
+    needs(this, 'redis-server');
   });
 
   interface Place {
@@ -225,7 +224,7 @@ describe('masters, when the process that started them ends', () => {
   });
 
   it('by SIGKILL, where setpriv is there: servers are gone', async function () {
-    if (!canTie) this.skip();
+    needs(this, 'setpriv');
     const { child, place, ended } = await start('signal');
     child.kill('SIGKILL');
     await ended;

@@ -207,9 +207,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/testing/twins.ts',
-        find: '  if (refusal !== undefined) return refusal;\n  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];\n  const others',
-        replace:
-          '  void refusal;\n  if (locks.some((key) => store.get(key) === FOREIGN)) return [2, 0, 0];\n  const others',
+        find: '  if (refusal !== undefined) return refusal;\n  const own = ',
+        replace: '  void refusal;\n  const own = ',
       },
     ],
   },
@@ -298,6 +297,37 @@ export const VARIANTS: readonly Variant[] = [
     ],
   },
   {
+    name: 'a short deadline waits for a longer one that was cancelled',
+    why: 'the timer stays armed for the old instant, and a call with a short node timeout ends with the long one',
+    breaks: ['settling'],
+    options: { favoured: ['partition', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/clock.ts',
+        find: 'if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);',
+        replace: 'if (this.#handle === undefined) this.#arm(atMs, delayMs);',
+      },
+    ],
+  },
+  {
+    name: 'a deadline waits for one that is set as another fires',
+    why: 'the timer is armed for the new one, though there is one between the two',
+    breaks: ['settling'],
+    options: { keeping: true, favoured: ['server stopped'] },
+    patches: [
+      {
+        file: 'lib/clock.ts',
+        find: 'if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);',
+        replace: 'if (atMs < this.#looksAtMs || this.#handle === undefined) this.#arm(atMs, delayMs);',
+      },
+      {
+        file: 'lib/clock.ts',
+        find: 'if (first !== undefined) this.#arm(',
+        replace: 'if (first !== undefined && this.#handle === undefined) this.#arm(',
+      },
+    ],
+  },
+  {
     name: 'even-N tie left pending',
     why: 'half the votes are taken for a round that can still be won',
     breaks: ['settling', 'progress'],
@@ -372,6 +402,44 @@ export const VARIANTS: readonly Variant[] = [
         file: 'lib/repairs.ts',
         find: 'if (this.#isClosed) return;\n    const repairs',
         replace: 'if (this.#isClosed || node !== undefined) return;\n    const repairs',
+      },
+    ],
+  },
+  {
+    name: 'close frees the locks of routines that still run',
+    why: 'another process comes in beside a routine that goes on: what a plain handler of SIGTERM did',
+    breaks: ['exclusion'],
+    options: { closing: true },
+    patches: [
+      {
+        file: 'lib/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.tellClosing();',
+        replace: 'for (const lease of this.#leases.list()) void lease.release();',
+      },
+    ],
+  },
+  {
+    name: 'close frees what has not stopped in time',
+    why: 'a routine that does not listen goes on beside the next holder',
+    breaks: ['exclusion'],
+    options: { closing: true },
+    patches: [
+      {
+        file: 'lib/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.letRunOut();',
+        replace: 'for (const lease of this.#leases.list()) void lease.release();',
+      },
+    ],
+  },
+  {
+    name: 'close ends renewal at once',
+    why: 'a routine that stops in order loses its lock while it does',
+    breaks: ['progress'],
+    patches: [
+      {
+        file: 'lib/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.tellClosing();',
+        replace: 'for (const lease of this.#leases.list()) { lease.tellClosing(); lease.letRunOut(); }',
       },
     ],
   },
@@ -501,8 +569,22 @@ export const VARIANTS: readonly Variant[] = [
     ],
   },
   {
+    name: 'in line: a yield that was lost is not sent again',
+    from: 600,
+    why: 'each look lengthens what was given back, and whoever has the earlier ticket waits to the end',
+    breaks: ['fairness'],
+    options: { nodes: 2, clients: 4, breaksAt: 'yield' },
+    patches: [
+      {
+        file: 'lib/stay.ts',
+        find: 'if (place.yielding === undefined) this.#yield(node, place, serial);\n    else',
+        replace: 'if (place.yielding !== undefined)',
+      },
+    ],
+  },
+  {
     name: 'in line: tickets by raw clocks of clients',
-    from: 860,
+    from: 1330,
     why: 'whose clock is behind is always served first',
     breaks: ['fairness'],
     options: { turns: true, calls: 1, nodes: 3, clients: 4 },
@@ -516,7 +598,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: what is kept for one that has gone is not given back',
-    from: 140,
+    from: 280,
     why: 'a master that was away hands over to it, and again, for as long as its place lives',
     breaks: ['orphan', 'progress'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['server crash'] },
@@ -530,6 +612,18 @@ export const VARIANTS: readonly Variant[] = [
         file: 'lib/acquisition.ts',
         find: 'return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
         replace: 'return this.#wish.ttlMs;',
+      },
+    ],
+  },
+  {
+    name: 'in line: a claim leaves its place behind',
+    why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
+    breaks: ['votes'],
+    patches: [
+      {
+        file: 'lib/acquisition.ts',
+        find: 'claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs)',
+        replace: 'this.#scripted(terms.token, sentAtMs)',
       },
     ],
   },
@@ -666,7 +760,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { family: true, favoured: ['client paused', 'client suspended'] },
     patches: [
       {
-        file: 'lib/reentrance.ts',
+        file: 'lib/entry.ts',
         find: '    this.lease.assertHeld();\n    this.#count++;',
         replace: '    this.lease.prolong();\n    this.#count++;',
       },

@@ -251,7 +251,7 @@ function leases(get: () => Context): void {
     const lease = await backend.settled(one.acquire(name('a')));
     const held = await backend.settled(other.acquire(name('b')));
     const waiting = rejection(one.acquire(name('b'), { waitMs: 60_000 }));
-    await backend.settled(one.close());
+    await backend.settled(one.close({ releaseHeld: true }));
     expect([(await waiting).code, lease.status]).to.deep.equal(['CLOSED', 'released']);
     expect((await rejection(one.acquire(name('c')))).code).to.equal('CLOSED');
     await backend.settled(held.release());

@@ -35,7 +35,7 @@ export class OldProgram {
     this.#lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Starts it; a language that is not there is an error, and no reason to skip. */
+  /** Starts it. A spec that does so asks first whether the language is there. */
   static async start(language: Language, options: OldProgramOptions): Promise<OldProgram> {
     const program = new OldProgram(language, options);
     const failed = once(program.#process, 'error').then(([error]) => {

@@ -1,6 +1,8 @@
 /** What specs run as processes of their own: `node programs.ts NAME URLS …`. Each ends by itself, never by `exit`. */
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis5';
 import { Redlock } from '../../lib/index.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
@@ -25,7 +27,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
       say(`status ${lease.status}, ${lease.remainingMs()} ms left`);
       setImmediate(() => {
         say(`aborted ${isFired || lease.signal.aborted}`);
-        void redlock.close();
+        void redlock.close({ releaseHeld: true });
       });
     }, 5);
     say('held');
@@ -89,8 +91,37 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.acquire('kept', { renew: true });
     const lease = await redlock.acquire('watched', { ttlMs: 60_000 });
     say(`held ${lease.signal.aborted}`);
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
     say('closed');
+  },
+
+  /**
+   * A service that is told to stop while it works: SIGTERM closes it, SIGUSR2 lets a routine end that does not listen. By
+   * hand, the lease is released as its signal says so.
+   */
+  async serve() {
+    const [resource = 'r', how = 'listens', drainMs = '30000'] = args;
+    const redlock = Redlock.connect(urls, { ttlMs: 1_500 });
+    let drain = Number(drainMs);
+    process.on('SIGTERM', () => {
+      say('told');
+      void redlock.close({ drainMs: drain }).then(() => say('closed'));
+      drain = 0; // the second time it is meant
+    });
+    const mayEnd = new Promise((resolve) => process.once('SIGUSR2', resolve));
+    const alive = setInterval(() => undefined, 1_000); // when its connections are gone, the routine goes on
+    const ends = async (lease: { readonly signal: AbortSignal; readonly status: string }): Promise<void> => {
+      say('held');
+      await (how === 'is deaf' ? mayEnd : once(lease.signal, 'abort'));
+      say(`ends ${lease.status}`);
+    };
+    if (how === 'by hand') {
+      const lease = await redlock.acquire(resource, { renew: true });
+      await ends(lease);
+      await lease.release();
+    } else await redlock.using(resource, ends);
+    clearInterval(alive);
+    say('left');
   },
 
   /** So many wait for one lock, each with a ticket of its own, and are served when it is their turn. */
@@ -104,9 +135,9 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.close();
   },
 
-  /** Waits in line, and never calls `close`: its own clients are all that keeps it alive. */
+  /** Waits in line, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
   async 'wait-and-end'() {
-    const clients = urls.map((url) => new Redis(url));
+    const clients = urls.map((url) => (args[1] === '5' ? new Redis5(url) : new Redis(url)));
     const redlock = new Redlock(clients);
     await redlock.using(args[0] ?? 'r', { ttlMs: 60_000, waitMs: 60_000 }, () => say('served'));
     for (const client of clients) client.disconnect();
@@ -119,7 +150,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const told = new Promise<void>((resolve) => process.once('SIGUSR2', () => resolve()));
     say('held');
     await told; // its connections keep it alive
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
     say('closed');
   },
 

@@ -20,7 +20,7 @@ export interface ClientKind {
   readonly name: string;
   /** Options are ioredis's own, the same in both versions where specs use them. */
   open(port: number, options?: Record<string, unknown>): SpecClient;
-  openCluster(port: number): SpecClient;
+  openCluster(port: number, options?: Record<string, unknown>): SpecClient;
 }
 
 const ignore = (): void => undefined;
@@ -31,12 +31,12 @@ export const CLIENT_KINDS: readonly ClientKind[] = [
   {
     name: 'ioredis 6',
     open: (port, options = {}) => new Redis(port, HOST, options).on('error', ignore),
-    openCluster: (port) => new Cluster([{ host: HOST, port }]).on('error', ignore),
+    openCluster: (port, options = {}) => new Cluster([{ host: HOST, port }], options).on('error', ignore),
   },
   {
     name: 'ioredis 5',
     open: (port, options = {}) => new Redis5(port, HOST, options).on('error', ignore),
-    openCluster: (port) => new Cluster5([{ host: HOST, port }]).on('error', ignore),
+    openCluster: (port, options = {}) => new Cluster5([{ host: HOST, port }], options).on('error', ignore),
   },
 ];
 

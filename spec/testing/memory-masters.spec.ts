@@ -328,7 +328,7 @@ describe('masters in memory: what happens to a master', () => {
       const error = thrown(call);
       expect([error.code, error.message]).to.deep.equal([
         'INVALID_ARGUMENT',
-        'master must be alive: restart it first; got "memory-1"',
+        'master must be alive: restart it first; got "memory-1".',
       ]);
     }
     master.thaw();
@@ -364,7 +364,7 @@ describe('masters in memory: what happens to a master', () => {
     await one.acquire('r');
     const [, , slow] = masters.list;
     if (slow !== undefined) slow.latencyMs = 1_000;
-    await settled(time, one.close());
+    await settled(time, one.close({ releaseHeld: true }));
     await time.advance(1_000);
     if (slow !== undefined) slow.latencyMs = 0;
     expect((await other.inspect('r')).nodes.map(({ state }) => state)).to.deep.equal([
@@ -393,7 +393,7 @@ describe('masters in memory: instances', () => {
   it('close of one instance: the others go on', async () => {
     const { one, other } = bench(3);
     await one.acquire('r');
-    await one.close();
+    await one.close({ releaseHeld: true });
     expect((await other.acquire('r', ONE_ATTEMPT)).status).to.equal('held');
   });
 
@@ -512,7 +512,7 @@ describe('masters in memory: wrong input', () => {
       const error = thrown(() => new MemoryMasters(count));
       expect([error.code, error.message]).to.deep.equal([
         'INVALID_ARGUMENT',
-        `count must be a whole number from 1 to 99; got ${typeof count === 'string' ? '"3"' : String(count)}`,
+        `count must be a whole number from 1 to 99; got ${typeof count === 'string' ? '"3"' : String(count)}.`,
       ]);
     });
   }
@@ -525,12 +525,12 @@ describe('masters in memory: wrong input', () => {
   it('options: unknown names, a clock without timers or the other way round, null', () => {
     const time = new FakeTime();
     const refused: readonly (readonly [unknown, RegExp])[] = [
-      [{ nodes: 3 }, /^nodes \(3\) is not an option here\. Known: clock, timers$/],
-      [{ clock: time }, /^timers must be .*; got undefined$/],
-      [{ timers: time }, /^clock must be .*; got undefined$/],
+      [{ nodes: 3 }, /^nodes \(3\) is not an option here\. Known: clock, timers\.$/],
+      [{ clock: time }, /^timers must be .*; got undefined\.$/],
+      [{ timers: time }, /^clock must be .*; got undefined\.$/],
       [{ clock: { now: () => 0 } as Clock, timers: time }, /^clock must be /],
       [{ clock: time, timers: { wait: () => undefined } as unknown as Timers }, /^timers must be /],
-      [null, /^options must be an object; got null$/],
+      [null, /^options must be an object; got null\.$/],
     ];
     for (const [options, message] of refused) {
       const error = thrown(() => new MemoryMasters(3, options as MemoryMastersOptions));

@@ -48,6 +48,12 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
+  for (const seed of [1_722_036_253, 1_572_017_894]) {
+    it(`seed ${seed}: a place outlived the lease that was claimed over it, and was handed a vote`, async () => {
+      expect((await simulate(seed)).violations).to.deep.equal([]);
+    });
+  }
+
   it('other seeds have other histories', async () => {
     const digests = await Promise.all([11, 12, 13, 14].map(async (seed) => (await simulate(seed)).digest));
     expect(new Set(digests).size).to.equal(4);
@@ -229,6 +235,17 @@ describe('simulation: a client and its link', () => {
     expect(fired).to.deep.equal([]);
     await until(1_200);
     expect(fired).to.deep.equal(['timer']);
+  });
+
+  it("a client's timers are those of production: one timer of its event loop for many deadlines", async () => {
+    const { client, until } = stand(false);
+    await until(100);
+    const fired: number[] = [];
+    for (let i = 0; i < 50; i++) client.deadline(200, () => fired.push(-1)).cancel();
+    client.deadline(10, () => fired.push(client.monotonicMs()));
+    expect([client.pending, client.armed]).to.deep.equal([1, 1]);
+    await until(400);
+    expect([fired, client.pending, client.armed]).to.deep.equal([[110], 0, 0]);
   });
 
   it('a paused client: what comes in waits; timers first, then sockets, then deadlines', async () => {

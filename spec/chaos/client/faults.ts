@@ -33,7 +33,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say(`${lossCode(() => lease.assertHeld())} ${lease.status} ${lease.remainingMs()}`);
     await turn;
     say(`signal ${isFired}`);
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
   },
 
   /** Holds a lease and is ended from outside, or by its own exit. */
@@ -59,7 +59,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     let after = usage();
     for (; !isBack(after); after = usage()) await new Promise((resolve) => setTimeout(resolve, 20));
     say(JSON.stringify({ before, after }));
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
     say('closed');
   },
 
@@ -77,7 +77,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     while (short.status === 'held') await new Promise((resolve) => setTimeout(resolve, 1));
     say(`ended ${Math.round(nowMs() - startMs)}`);
     say(`got ${(await waiting).status} ${lease.status}`);
-    await redlock.close();
+    await redlock.close({ releaseHeld: true });
   },
 };
 

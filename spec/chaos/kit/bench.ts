@@ -70,7 +70,7 @@ export class Bench {
 
   async close(): Promise<void> {
     for (const { redlock, clients } of this.#guests.splice(0)) {
-      await redlock.close();
+      await redlock.close({ releaseHeld: true });
       for (const client of clients) client.disconnect();
     }
   }

@@ -112,6 +112,14 @@ export class Line {
     return owners.map((owner) => (owner === null ? null : tokenIn(owner)));
   }
 
+  /** Resolves when each master's vote is whose it is to be: a release resolves at a quorum, and the others come later. */
+  async owned(wanted: readonly (string | null | undefined)[]): Promise<void> {
+    await eventually('each master to have reserved its vote', async () => {
+      const owners = await this.owners();
+      return owners.every((owner, i) => owner === wanted[i]);
+    });
+  }
+
   /** Who is first in line, by its token, at each master. */
   async heads(): Promise<(string | undefined)[]> {
     const firsts = this.bench.hands.map((hand) => hand.zrange(queueKey(this.resource), '0', '0'));

@@ -73,6 +73,11 @@ export class Link {
     this.#muted.add(direction);
   }
 
+  /** Says something to the client that the master did not say, between two messages. */
+  say(bytes: Buffer): void {
+    this.#queue('to-client', () => void this.#write('to-client', bytes));
+  }
+
   /** What was cut is whole again; a connection that lost bytes cannot be, and is closed. */
   heal(): void {
     if (this.hasLost) this.destroy();

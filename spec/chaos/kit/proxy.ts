@@ -151,6 +151,11 @@ export class Proxy {
     for (const link of this.#links) if (link.isForPushes) link.mute('to-client');
   }
 
+  /** Says something that the master did not say, on the connections that subscribe or on the others. */
+  say(bytes: Buffer, on: 'pushes' | 'commands'): void {
+    for (const link of this.#links) if (link.isForPushes === (on === 'pushes')) link.say(bytes);
+  }
+
   /** Closes the connections that subscribe. */
   closePushes(): void {
     for (const link of this.#links) if (link.isForPushes) link.destroy();

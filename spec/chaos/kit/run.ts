@@ -73,7 +73,7 @@ async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promise<Verdi
       ? new LineTrial(stage, one, { first: await guest(), other: await guest() }, resource)
       : new Trial(stage, one, await guest(), resource);
     verdict = await trial.run();
-    for (const { redlock } of guests) await redlock.close();
+    for (const { redlock } of guests) await redlock.close({ releaseHeld: true });
     await eventually('all listeners on the clients to be gone', () =>
       guests.every(({ clients, listeners }) =>
         clients.every((client, i) => listenersOf(client) <= (listeners[i] ?? 0)),
@@ -81,7 +81,7 @@ async function tryCase(stage: Stage, one: Case, kind: ClientKind): Promise<Verdi
     );
   } finally {
     for (const { redlock, clients } of guests) {
-      await redlock.close();
+      await redlock.close({ releaseHeld: true });
       for (const client of clients) client.disconnect();
     }
   }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readLedger } from '../../../examples/jobs/ledger.js';
+import { needs } from '../../support/parts.js';
 import { canLookForThem, descendants, isAlive } from './descendants.js';
 
 /** The whole example as a user starts it, in real processes and on real masters. Waits for what it prints, not for time. */
@@ -97,7 +98,7 @@ describe('examples/jobs: a run', function () {
     ['SIGTERM', 143, /the workers start|jobs done/],
   ] as const) {
     it(`leaves no process after ${signal}, also when it comes twice`, async function () {
-      if (!canLookForThem) this.skip();
+      needs(this, '/proc');
       const { lines, exit, line, pid } = start(['--jobs', '30', '--workers', '4', '--ttl', '600']);
       expect(await line(moment), lines.join('\n')).not.to.equal(undefined);
       const mine = descendants(pid);

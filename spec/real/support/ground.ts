@@ -35,7 +35,7 @@ export class RealGround {
 
   async close(): Promise<void> {
     for (const program of this.#programs) program.kill();
-    await Promise.all(this.#locks.map((lock) => lock.close()));
+    await Promise.all(this.#locks.map((lock) => lock.close({ releaseHeld: true })));
     for (const client of [...this.#clients, ...this.hands]) client.disconnect();
     await this.masters.stop();
   }

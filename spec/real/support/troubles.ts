@@ -15,7 +15,7 @@ export type Mode = 'fenced' | 'plain' | 'guarded';
 export interface Trouble {
   readonly name: string;
   /** How clients connect. @default 'plain' */
-  readonly via?: 'plain' | 'tls' | 'password';
+  readonly via?: 'plain' | 'tls' | 'password' | 'database';
   /** Brings a server into the state; the returned function brings it back out. */
   begin(patient: Patient, certificates: Fleet['certificates']): Promise<() => Promise<void> | void>;
   /** What `acquire` fails with when the state costs the quorum; undefined: the state costs nothing. */
@@ -168,19 +168,25 @@ export const TROUBLES: readonly Trouble[] = [
   {
     name: 'a user without SET',
     begin: rights('-set', '+set'),
-    acquire: misconfigured(/NOPERM.*'set'|executing the script can't run this command/),
+    acquire: misconfigured(/NOPERM.* to run (?:the 'set' command|SET,|a command,)/),
     extend: nothing, // a key that is there is given another expiry
   },
   {
     name: 'a user without PEXPIRE',
     begin: rights('-pexpire', '+pexpire'),
     acquire: nothing,
-    extend: misconfigured(/executing the script can't run this command/),
+    extend: misconfigured(/NOPERM no right to run (?:PEXPIRE|a command),/),
+  },
+  {
+    name: 'a user without SELECT, in database 3',
+    via: 'database',
+    begin: rights('-select', '+select'),
+    acquire: misconfigured(/NOPERM no right to run SELECT, which database 3 needs \(\+select\)/),
   },
   {
     name: "a user without quorate's own keys",
     begin: rights('resetkeys ~r*', 'allkeys'),
-    acquire: unlessPlain(misconfigured(/NOPERM.*keys/)),
+    acquire: unlessPlain(misconfigured(/NOPERM no rights on the keys: the resources, and quorate:\*/)),
   },
   {
     name: 'loading',
@@ -235,7 +241,7 @@ export const TROUBLES: readonly Trouble[] = [
       patient.reroute(patient.tlsPort);
       return Promise.resolve(() => patient.reroute());
     },
-    acquire: noQuorum(/not connected/),
+    acquire: noQuorum(/not connected: hung up on before any answer.*rediss/),
   },
   {
     name: 'TLS with a certificate that is not trusted',
@@ -260,7 +266,7 @@ export const TROUBLES: readonly Trouble[] = [
       patient.reroute();
       return Promise.resolve(() => patient.reroute(patient.tlsPort));
     },
-    acquire: noQuorum(/not connected/),
+    acquire: noQuorum(/not connected: no answer to the TLS handshake.*redis:/),
   },
 ];
 

@@ -1,0 +1,17 @@
+export type Part =
+  | 'python3'
+  | 'perl'
+  | 'libfaketime'
+  | 'PostgreSQL'
+  | 'Docker'
+  | 'docker compose'
+  | 'redis-server'
+  | 'setpriv'
+  | '/proc'
+  | 'bench/node_modules';
+
+export declare const PARTS: Readonly<
+  Record<Part, { readonly find: () => string | undefined; readonly get: string }>
+>;
+export declare function find(part: Part): string | undefined;
+export declare function sentence(part: Part, specs: number): string;

@@ -1,0 +1,158 @@
+/**
+ * Locks in a database other than 0: all that is sent is carried out there, or fails; nothing in another one. ioredis goes on
+ * where a server refuses its SELECT, and is ready in database 0.
+ */
+import { expect } from 'chai';
+import type { RedlockOptions } from '../../lib/options.js';
+import { Redlock } from '../../lib/redlock.js';
+import { TimestampLock } from '../../lib/timestamp-lock.js';
+import { CLIENT_KINDS, type SpecClient } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+import { DATABASE, DatabaseGround } from './support/database-ground.js';
+
+const TIMES = { ttlMs: 60_000, nodeTimeoutMs: 5_000 } as const;
+
+/** What a spec does with a lease of any kind. */
+interface Held {
+  readonly status: string;
+  extend(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** A kind of lock, or a way to take one. */
+interface Way {
+  readonly name: string;
+  readonly nodes: readonly number[];
+  /** Takes `r` in one attempt; null where it is held. */
+  take(clients: readonly SpecClient[]): Promise<Held | null>;
+}
+
+/** By Redlock, over one master unless it says otherwise. */
+function byRedlock(
+  name: string,
+  options: RedlockOptions,
+  {
+    resources = ['r'],
+    nodes = [1],
+  }: { readonly resources?: readonly string[]; readonly nodes?: readonly number[] } = {},
+): Way {
+  const take: Way['take'] = async (clients) => {
+    const redlock = new Redlock(clients, { ...TIMES, ...options });
+    if (options.restartGuardMs !== undefined) await redlock.bootstrap();
+    return redlock.tryAcquire(resources);
+  };
+  return { name, nodes, take };
+}
+
+function byMembers(name: string, take: (redlock: Redlock) => Promise<Held | null>): Way {
+  return { name, nodes: [1], take: (clients) => take(new Redlock(clients, TIMES)) };
+}
+
+function byTimestamp(method: 'script' | 'commands'): Way {
+  const take: Way['take'] = ([client]) => {
+    if (client === undefined) throw new Error('it has one');
+    return new TimestampLock(client, { ...TIMES, unit: 'ms', method }).tryAcquire('r');
+  };
+  return { name: `timestamp, ${method}`, nodes: [1], take };
+}
+
+const WAYS: readonly Way[] = [
+  byRedlock('as it comes', {}, { nodes: [1, 3] }),
+  byRedlock('two resources', {}, { resources: ['q', 'r'] }),
+  byRedlock('no fencing', { fencing: false }),
+  byRedlock('no line', { fair: false }),
+  byRedlock('plain', { fencing: false, fair: false }, { nodes: [1, 3] }),
+  byRedlock('guarded', { restartGuardMs: 61_000 }),
+  byMembers('to read', (redlock) => redlock.readWriteLock('r').read.tryAcquire()),
+  byMembers('to write', (redlock) => redlock.readWriteLock('r').write.tryAcquire()),
+  byMembers('a permit', (redlock) => redlock.semaphore('r', 1).tryAcquire()),
+  byTimestamp('script'),
+  byTimestamp('commands'),
+];
+
+/** What ioredis keeps on every client. */
+interface Inside {
+  readonly commandQueue: { readonly length: number };
+  readonly stream: { destroy(): void };
+}
+
+/** Breaks the connections when the call is on them, before any answer: ioredis sends it again on the next ones. */
+async function sentTwice<T>(clients: readonly SpecClient[], call: Promise<T>): Promise<T> {
+  const insides = clients as unknown as readonly Inside[];
+  while (insides.some(({ commandQueue }) => commandQueue.length === 0)) {
+    await new Promise<void>((resolve) => process.nextTick(resolve)); // no answer comes in meanwhile
+  }
+  for (const { stream } of insides) stream.destroy();
+  return call;
+}
+
+function isThere(held: Held | null): asserts held is Held {
+  expect(held).to.not.equal(null);
+}
+
+for (const kind of CLIENT_KINDS) {
+  for (const { name, nodes: sizes, take } of WAYS) {
+    for (const nodes of sizes) {
+      describe(`database ${DATABASE}: ${kind.name}, ${name}, N=${nodes}`, function () {
+        this.timeout(20_000);
+        let ground: DatabaseGround;
+        beforeEach(async () => {
+          ground = new DatabaseGround();
+          await ground.open(nodes);
+        });
+        afterEach(() => ground.close());
+
+        it('another user may not select it: MISCONFIGURED, which says so, and no second holder in database 0', async () => {
+          const held = await take(await ground.connect(kind));
+          await ground.allow('-select');
+          const error = await rejection(take(await ground.connect(kind)));
+          expect(error.code).to.equal('MISCONFIGURED');
+          expect(error.message).to.contain(`database ${DATABASE}`).and.contain('+select');
+          await ground.expectNothingElsewhere();
+          await ground.allow('+select');
+          await held?.release();
+          await ground.expectReleased('q', 'r');
+        });
+
+        it('allowed after it was refused to the connection: all is done in it', async () => {
+          const held = await take(await ground.connectAstray(kind));
+          await ground.expectHeld('r');
+          const other = await take(await ground.connect(kind));
+          expect(other === null).to.equal(name !== 'to read');
+          for (const lease of [held, other]) await lease?.extend();
+          for (const lease of [held, other]) await lease?.release();
+          await ground.expectReleased('q', 'r');
+          await ground.expectNothingElsewhere();
+        });
+
+        it('a claim is sent again after the right was taken away: MISCONFIGURED, and nothing in database 0', async () => {
+          const clients = await ground.connect(kind);
+          await ground.allow('-select');
+          const error = await rejection(sentTwice(clients, take(clients)));
+          expect(error.code).to.equal('MISCONFIGURED');
+          await ground.expectNothingElsewhere();
+        });
+
+        it('an extension is sent again after the right was taken away: it fails, and the lease stands', async () => {
+          const clients = await ground.connect(kind);
+          const held = await take(clients);
+          isThere(held);
+          await ground.allow('-select');
+          const error = await rejection(sentTwice(clients, held.extend()));
+          expect([error.code, held.status]).to.deep.equal(['MISCONFIGURED', 'held']);
+          await ground.expectNothingElsewhere();
+          await ground.allow('+select');
+          await held.release();
+          await ground.expectReleased('q', 'r');
+        });
+
+        it('what is sent again may still select it: nothing in database 0', async () => {
+          const clients = await ground.connect(kind);
+          const held = await sentTwice(clients, take(clients)); // some are refused by what they left themselves
+          await held?.release();
+          await ground.expectNothingElsewhere();
+        });
+      });
+    }
+  }
+}

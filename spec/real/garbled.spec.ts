@@ -1,0 +1,89 @@
+/** What a master did not say comes in on a connection that quorate opened: it costs that connection, and nothing else. */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../lib/redlock.js';
+import { type ChaosMasters, startChaosMasters } from '../chaos/kit/masters.js';
+import { byHand, eventually, Program } from '../support/real.js';
+
+/** Each ends a process, or keeps it busy for ever, where ioredis 6 or 5 reads it. */
+const GARBAGE = [
+  '*0\r\n',
+  '$-1\r\n',
+  '>1\r\n$-1\r\n',
+  '>3\r\n$7\r\nmessage\r\n$-1\r\n$1\r\nx\r\n',
+  '*3\r\n$7\r\nmessage\r\n$-1\r\n$1\r\nx\r\n',
+  '*3\r\n$7\r\nmessage\r\n$14\r\nquorate:pus1:x\r\n$&\r\nw x r\r\n',
+  '*4294967296\r\n',
+];
+
+const WAITERS = [
+  {
+    program: 'wait-in-line',
+    args: ['1', 'r'],
+    on: 'pushes',
+    connection: 'quorate-pushes',
+    by: 'Redlock.connect',
+  },
+  { program: 'wait-in-line', args: ['1', 'r'], on: 'commands', connection: 'quorate', by: 'Redlock.connect' },
+  {
+    program: 'wait-and-end',
+    args: ['r', '6'],
+    on: 'pushes',
+    connection: 'quorate-pushes',
+    by: "a caller's ioredis 6",
+  },
+  {
+    program: 'wait-and-end',
+    args: ['r', '5'],
+    on: 'pushes',
+    connection: 'quorate-pushes',
+    by: "a caller's ioredis 5",
+  },
+] as const;
+
+describe('garbled messages', () => {
+  let masters: ChaosMasters;
+  let hand: Redis;
+  let waiter: Program | undefined;
+  beforeEach(async () => {
+    masters = await startChaosMasters(1, { persist: false });
+    hand = byHand(masters.list[0]?.directPort ?? 0);
+  });
+  afterEach(async () => {
+    waiter?.kill();
+    hand.disconnect();
+    await masters.stop();
+  });
+
+  /** The number that the master gave to the connection of that name, once it is ready; undefined while there is none. */
+  async function idOf(name: string): Promise<string | undefined> {
+    const list = String(await hand.client('LIST'));
+    const subscriptions = name === 'quorate-pushes' ? 1 : 0;
+    return new RegExp(`^id=(\\d+) .* name=${name} .* sub=${subscriptions} `, 'm').exec(list)?.[1];
+  }
+
+  for (const { program, args, on, connection, by } of WAITERS) {
+    it(`N=1, on the connection for ${on} of ${by}: the process lives, connects again, and is served`, async () => {
+      const holder = await new Redlock([hand]).acquire('r', { ttlMs: 60_000 });
+      const waiting = new Program(program, masters.urls.join(), ...args);
+      waiter = waiting;
+      /** Whether it has such a connection, and not the one of before. */
+      const connects = async (before?: string): Promise<string | undefined> => {
+        if (waiting.process.exitCode !== null) throw new Error('the process has ended');
+        const id = await idOf(connection);
+        return id === before ? undefined : id;
+      };
+      await eventually(async () => (await hand.zcard('quorate:queue:{r}')) === 1);
+      let id: string | undefined;
+      await eventually(async () => (id = await connects()) !== undefined);
+      for (const bytes of GARBAGE) {
+        masters.list[0]?.proxy.say(Buffer.from(bytes), on);
+        const before = id;
+        await eventually(async () => (id = await connects(before)) !== undefined);
+      }
+      await holder.release();
+      expect(await waiting.says('served')).to.equal('served');
+      expect(await waiting.ends()).to.equal(0);
+    });
+  }
+});

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { byHand, eventually, Program } from '../support/real.js';
+
+/** A service that is told to stop, as every deployment does: `programs.ts` has it, with a ttl of 1.5 s. */
+for (const nodes of [1, 3]) {
+  describe(`shutdown of a process, N=${nodes}`, function () {
+    this.timeout(30_000);
+    let masters: Masters;
+    let hands: Redis[];
+    let redlock: Redlock;
+    let programs: Program[] = [];
+    beforeEach(async () => {
+      masters = await startMasters(nodes);
+      hands = masters.list.map(({ port }) => byHand(port));
+      redlock = Redlock.connect(masters.urls);
+      await redlock.ready();
+    });
+    afterEach(async () => {
+      for (const program of programs) program.kill();
+      programs = [];
+      await redlock.close({ releaseHeld: true });
+      for (const hand of hands) hand.disconnect();
+      await masters.stop();
+    });
+    const serve = async (...args: string[]): Promise<Program> => {
+      const program = new Program('serve', masters.urls.join(), 'r', ...args);
+      programs.push(program);
+      await program.says('held');
+      return program;
+    };
+    const values = (): Promise<(string | null)[]> => Promise.all(hands.map((hand) => hand.get('r')));
+    /** It was renewed so often while this looked on. */
+    const renewed = async (times: number): Promise<void> => {
+      let [before = -2] = await Promise.all(hands.map((hand) => hand.pttl('r')));
+      let count = 0;
+      await eventually(async () => {
+        const [now = -2] = await Promise.all(hands.map((hand) => hand.pttl('r')));
+        if (now > before + 200) count++;
+        before = now;
+        return count >= times;
+      });
+    };
+
+    it('SIGTERM while a routine works: it keeps its lock until it has ended, and then the next one is let in', async () => {
+      const program = await serve('is deaf');
+      const before = await values();
+      let isIn = false;
+      const next = redlock.acquire('r', { waitMs: 25_000 }).then((lease) => {
+        isIn = true;
+        return lease;
+      });
+      program.process.kill('SIGTERM');
+      await program.says('told');
+      await renewed(3); // for longer than its ttl
+      expect([isIn, await values()]).to.deep.equal([false, before]);
+      expect(program.said).to.not.include('closed');
+      program.process.kill('SIGUSR2');
+      expect(await program.says('ends')).to.equal('ends held');
+      await (await next).release();
+      expect(await program.ends()).to.equal(0);
+      expect(program.said.slice(-3)).to.include.members(['left', 'closed']);
+    });
+
+    it('a routine that listens stops at once, and the process ends by itself', async () => {
+      const program = await serve('listens');
+      program.process.kill('SIGTERM');
+      expect(await program.ends()).to.equal(0);
+      expect(program.said).to.include.members(['told', 'ends held', 'left', 'closed']);
+      expect(await redlock.tryAcquire('r')).to.not.equal(null);
+    });
+
+    it('a lease taken by hand: its holder hears of it and releases it', async () => {
+      const program = await serve('by hand');
+      program.process.kill('SIGTERM');
+      expect(await program.ends()).to.equal(0);
+      expect(program.said).to.include.members(['ends held', 'left', 'closed']);
+      expect(await redlock.tryAcquire('r')).to.not.equal(null);
+    });
+
+    it('a routine that goes on after drainMs: its lock is not deleted, runs out, and only then is free', async () => {
+      const program = await serve('is deaf', '100');
+      const before = await values();
+      program.process.kill('SIGTERM');
+      await program.says('closed');
+      expect(await values()).to.deep.equal(before);
+      const left = await Promise.all(hands.map((hand) => hand.pttl('r')));
+      for (const ms of left) expect(ms).to.be.above(0);
+      const lease = await redlock.acquire('r', { waitMs: 25_000 });
+      expect(program.said.filter((line) => line.startsWith('ends'))).to.deep.equal([]);
+      program.process.kill('SIGUSR2');
+      expect(await program.says('ends')).to.equal('ends lost');
+      expect(await program.ends()).to.equal(0);
+      expect(await values()).to.deep.equal(hands.map(() => lease.token)); // its release touched nothing
+    });
+
+    it('told twice: the second SIGTERM waits for nobody', async () => {
+      const program = await serve('is deaf');
+      program.process.kill('SIGTERM');
+      await program.says('told');
+      program.process.kill('SIGTERM');
+      await program.says('closed');
+      expect(program.said.some((line) => line.startsWith('ends'))).to.equal(false);
+      program.process.kill('SIGUSR2');
+      expect(await program.ends()).to.equal(0);
+    });
+  });
+}

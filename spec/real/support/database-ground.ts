@@ -1,0 +1,71 @@
+/** Real masters, locks in a database other than 0, and a user whose rights change. */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { type Masters, startMasters } from '../../../scripts/masters.js';
+import { byHand, type ClientKind, eventually, type SpecClient } from '../../support/real.js';
+
+/** The database of the locks. */
+export const DATABASE = 3;
+export const USER = { username: 'locker', password: 'secret' } as const;
+
+export class DatabaseGround {
+  masters!: Masters;
+  /** In the database of the locks. */
+  hands!: readonly Redis[];
+  /** In database 0, where nothing of a lock must be. */
+  strays!: readonly Redis[];
+  readonly #clients: { disconnect(): void }[] = [];
+
+  async open(nodes: number): Promise<void> {
+    this.masters = await startMasters(nodes, { backend: 'process' });
+    this.hands = this.masters.list.map(({ port }) => this.#keep(byHand(port, { db: DATABASE })));
+    this.strays = this.masters.list.map(({ port }) => this.#keep(byHand(port)));
+    await this.allow('on', `>${USER.password}`, '~*', '&*', '+@all');
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.disconnect();
+    await this.masters.stop();
+  }
+
+  /** Changes what the user may do, also on connections that are there. */
+  async allow(...rules: readonly string[]): Promise<void> {
+    for (const hand of this.strays) await hand.call('ACL', 'SETUSER', USER.username, ...rules);
+  }
+
+  /** The user's connections to all masters. */
+  async connect(kind: ClientKind, options: object = {}): Promise<readonly SpecClient[]> {
+    const clients = this.masters.list.map(({ port }) =>
+      this.#keep(kind.open(port, { ...USER, db: DATABASE, ...options })),
+    );
+    await eventually(() => clients.every(({ status }) => status === 'ready'));
+    return clients;
+  }
+
+  /** Connections that are in database 0 against the will of their owner, who may select the other one by now. */
+  async connectAstray(kind: ClientKind, options: object = {}): Promise<readonly SpecClient[]> {
+    await this.allow('-select');
+    const clients = await this.connect(kind, options);
+    await this.allow('+select');
+    return clients;
+  }
+
+  async expectHeld(...keys: readonly string[]): Promise<void> {
+    for (const hand of this.hands) await eventually(async () => (await hand.exists(...keys)) === keys.length);
+  }
+
+  async expectReleased(...keys: readonly string[]): Promise<void> {
+    for (const hand of this.hands) await eventually(async () => (await hand.exists(...keys)) === 0);
+  }
+
+  async expectNothingElsewhere(): Promise<void> {
+    for (const hand of this.strays) {
+      expect(await hand.info('keyspace')).to.not.match(new RegExp(`^db(?!${DATABASE}:)`, 'm'));
+    }
+  }
+
+  #keep<T extends { disconnect(): void }>(client: T): T {
+    this.#clients.push(client);
+    return client;
+  }
+}

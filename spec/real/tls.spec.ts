@@ -1,0 +1,112 @@
+/**
+ * TLS on one side only, from the first connection on, as one meets it who mistook a URL: neither side says so by itself. A
+ * server without TLS waits for the end of a line, one with TLS hangs up.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:tls';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { Redlock } from '../../lib/redlock.js';
+import { HOST } from '../../scripts/masters/wait.js';
+import { CLIENT_KINDS, eventually } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+import { type Fleet, type Patient, startFleet } from './support/fleet.js';
+
+const NO_ANSWER =
+  /unknown \(not connected(?: within \d+ ms)?: no answer to the TLS handshake, as from a port without TLS \(redis:\/\/\)\)\./;
+const HUNG_UP =
+  /unknown \(not connected: hung up on before any answer, as by a port for TLS \(rediss:\/\/\)\)\.$/;
+const NO_TLS = /unknown \(not connected: what listens there does not speak TLS \(redis:\/\/\)\)\.$/;
+const SPEAKS_TLS = /unknown \(not connected: what listens there speaks TLS \(rediss:\/\/\)\)\.$/;
+
+describe('TLS on one side only', function () {
+  this.timeout(20_000);
+  let fleet: Fleet;
+  let patient: Patient;
+  const servers: Server[] = [];
+  before(async () => {
+    fleet = await startFleet(1);
+    const [first] = fleet.patients;
+    if (first === undefined) throw new Error('one was started');
+    patient = first;
+  });
+  after(() => fleet.stop());
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  async function listening(server: Server): Promise<number> {
+    servers.push(server);
+    server.listen(0, HOST);
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port; // it listens on TCP
+  }
+
+  /** What a user is told, of a first attempt, and once the client has been refused. */
+  async function told(url: string): Promise<readonly string[]> {
+    const redlock = Redlock.connect([url], { nodeTimeoutMs: 100 });
+    try {
+      const first = await rejection(redlock.acquire('r', { waitMs: 0 }));
+      const later = await rejection(redlock.acquire('r', { waitMs: 400 }));
+      expect([first.code, later.code]).to.deep.equal(['NO_QUORUM', 'NO_QUORUM']);
+      return [first.message, later.message];
+    } finally {
+      await redlock.close();
+    }
+  }
+
+  /** The same over clients of the caller's own. */
+  async function expectToldToAll(port: number, isTls: boolean, text: RegExp): Promise<void> {
+    for (const message of await told(`${isTls ? 'rediss' : 'redis'}://${HOST}:${port}`))
+      expect(message).to.match(text);
+    for (const kind of CLIENT_KINDS) {
+      const client = kind.open(port, isTls ? { tls: {}, connectTimeout: 300 } : {});
+      const redlock = new Redlock([client], { nodeTimeoutMs: 100 });
+      await eventually(async () => text.test((await rejection(redlock.acquire('r', { waitMs: 0 }))).message));
+      await redlock.close();
+      client.disconnect();
+    }
+  }
+
+  it('rediss:// to the plain port of a Redis', async () => {
+    await expectToldToAll(Number(patient.hand.options.port), true, NO_ANSWER);
+  });
+
+  it('redis:// to the TLS port of a Redis', async () => {
+    await expectToldToAll(patient.tlsPort, false, HUNG_UP);
+  });
+
+  it('redis:// to another server with TLS, which closes without a word', async () => {
+    const { certFile, keyFile } = fleet.certificates.trusted;
+    const server = createTlsServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+    server.on('tlsClientError', () => undefined);
+    await expectToldToAll(await listening(server), false, HUNG_UP);
+  });
+
+  it('redis:// to one that sends an alert', async () => {
+    const alert = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
+    const server = createServer((socket) => socket.on('error', () => undefined).end(alert));
+    await expectToldToAll(await listening(server), false, SPEAKS_TLS);
+  });
+
+  it('rediss:// to a server that answers in plain text', async () => {
+    const server = createServer((socket) =>
+      socket.on('error', () => undefined).write('-ERR unknown command\r\n'),
+    );
+    await expectToldToAll(await listening(server), true, NO_TLS);
+  });
+
+  it('the reverse is not said where TLS is as it should be', async () => {
+    const ca = readFileSync(fleet.certificates.other.caFile);
+    const redlock = Redlock.connect([{ host: HOST, port: patient.tlsPort, tls: { ca } }]);
+    await eventually(async () =>
+      /not connected: self-signed certificate/.test(
+        (await rejection(redlock.acquire('r', { waitMs: 0 }))).message,
+      ),
+    );
+    await redlock.close();
+    const url = `redis://${HOST}:1`;
+    expect((await told(url)).at(-1)).to.match(/unknown \(not connected: connect ECONNREFUSED/);
+  });
+});
