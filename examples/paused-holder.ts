@@ -11,7 +11,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { MemoryFence } from '../lib/fence.js'; // you write: from 'quorate/fence'
+import { MemoryFence } from '../lib/fence/index.js'; // you write: from 'quorate/fence'
 import { Redlock, RedlockError } from '../lib/index.js'; // you write: from 'quorate'
 import { exampleMasters, keyPrefix } from './shared/masters.js';
 

@@ -1,8 +1,8 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
-export type { BootstrapReport, NodeBootstrap } from './guard.js';
-export type { LeaseHandle } from './handle.js';
-export { Lease, type LeaseStatus } from './lease.js';
+export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
+export type { LeaseHandle } from './lease/lease-handle.js';
+export { Lease, type LeaseStatus } from './lease/lease.js';
 export type {
   Lockable,
   Mutex,
@@ -15,11 +15,11 @@ export type {
   TryPermitOptions,
   TryReadOptions,
   WriteLock,
-} from './lockable.js';
-export { Entry } from './entry.js';
-export type { Owner, ReentrantMutex, ReentrantOptions, TryReentrantOptions } from './reentrance.js';
-export { WriteLease } from './write-lease.js';
-export type { Member, MemberInspection, NodeMembers, Watcher } from './member-inspection.js';
+} from './locks/lockable.js';
+export { Entry } from './locks/entry.js';
+export type { Owner, ReentrantMutex, ReentrantOptions, TryReentrantOptions } from './locks/reentrance.js';
+export { WriteLease } from './lease/write-lease.js';
+export type { Member, MemberInspection, NodeMembers, Watcher } from './lease/shared-inspection.js';
 export {
   type CauseJson,
   type NodeOutcome,
@@ -27,8 +27,8 @@ export {
   type RedlockErrorCode,
   type RedlockErrorDetails,
   type RedlockErrorJson,
-} from './errors.js';
-export type { Inspection, NodeInspection } from './inspection.js';
+} from './runtime/errors.js';
+export type { Inspection, NodeInspection } from './lease/inspection.js';
 export {
   type AcquireOptions,
   type AdoptOptions,
@@ -39,12 +39,12 @@ export {
   type ResolvedOptions,
   type RetryOptions,
   type TryAcquireOptions,
-} from './options.js';
-export type { Master } from './connect.js';
-export type { RedisClient } from './transport.js';
-export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp-lock.js';
-export type { TimestampUnit } from './instant.js';
-export { TimestampLease } from './timestamp-lease.js';
+} from './input/options.js';
+export type { Master } from './redis/connect.js';
+export type { RedisClient } from './redis/transport.js';
+export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';
+export type { TimestampUnit } from './timestamp/instant.js';
+export { TimestampLease } from './timestamp/lease.js';
 export {
   type ResolvedTimestampOptions,
   TIMESTAMP_DEFAULTS,
@@ -52,4 +52,4 @@ export {
   type TimestampLockOptions,
   type TimestampMethod,
   type TimestampTryOptions,
-} from './timestamp-options.js';
+} from './timestamp/options.js';

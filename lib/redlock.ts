@@ -1,18 +1,18 @@
 /**
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
-import { Cancellation } from './cancellation.js';
-import { type Master, openClients } from './connect.js';
-import { Coordinator } from './coordinator.js';
-import { RedlockError } from './errors.js';
-import type { Grant } from './grant.js';
-import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './ground.js';
-import { type BootstrapReport, Guard } from './guard.js';
-import { type Inspection, readInspection } from './inspection.js';
-import { checkHandle, type LeaseHandle } from './handle.js';
-import { markerKey } from './keys.js';
-import { HeldLeases } from './held-leases.js';
-import { Lease, type LeaseGround } from './lease.js';
+import { Cancellation } from './runtime/cancellation.js';
+import { type Master, openClients } from './redis/connect.js';
+import { Coordinator } from './coordinator/coordinator.js';
+import { RedlockError } from './runtime/errors.js';
+import type { Grant } from './quorum/grant.js';
+import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './environment.js';
+import { type BootstrapReport, Guard } from './coordinator/restart-guard.js';
+import { type Inspection, readInspection } from './lease/inspection.js';
+import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
+import { markerKey } from './protocol/keys.js';
+import { HeldLeases } from './lease/held-leases.js';
+import { Lease, type LeaseGround } from './lease/lease.js';
 import {
   type Door,
   type Mutex,
@@ -22,9 +22,9 @@ import {
   readWriteLockOf,
   type Semaphore,
   semaphoreOf,
-} from './lockable.js';
-import { readMembers } from './member-inspection.js';
-import { Naming } from './naming.js';
+} from './locks/lockable.js';
+import { readMembers } from './lease/shared-inspection.js';
+import { Naming } from './resource-keys.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
@@ -43,19 +43,19 @@ import {
   resolveOptions,
   resolveResources,
   type TryAcquireOptions,
-} from './options.js';
-import type { Random } from './random.js';
-import { memberInspection } from './request.js';
-import { type Kind, MUTEX, WRITE } from './scope.js';
-import { Reentrance, type ReentrantMutex, reentrantOf } from './reentrance.js';
-import { Wheel } from './wheel.js';
-import type { Wish } from './wish.js';
-import { Roll } from './roll.js';
-import type { RedisClient } from './transport.js';
-import { WriteLease } from './write-lease.js';
-import { argumentsOfUsing } from './using.js';
+} from './input/options.js';
+import type { Random } from './runtime/random.js';
+import { memberInspection } from './protocol/request.js';
+import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
+import { Wheel } from './runtime/timer-coalescer.js';
+import type { Wish } from './coordinator/acquisition-terms.js';
+import { Roll } from './runtime/linked-list.js';
+import type { RedisClient } from './redis/transport.js';
+import { WriteLease } from './lease/write-lease.js';
+import { argumentsOfUsing } from './input/using-arguments.js';
 
-export type { RedlockGround } from './ground.js';
+export type { RedlockGround } from './environment.js';
 
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 

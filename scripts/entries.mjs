@@ -4,7 +4,7 @@
  */
 export const ENTRIES = {
   '.': 'index',
-  './fence': 'fence',
+  './fence': 'fence/index',
   './testing': 'testing/index',
 };
 

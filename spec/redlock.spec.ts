@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
-import { Lease } from '../lib/lease.js';
+import { Lease } from '../lib/lease/lease.js';
 import { Redlock } from '../lib/redlock.js';
-import { SystemClock } from '../lib/clock.js';
+import { SystemClock } from '../lib/runtime/clock.js';
 import { fakeCluster } from './support/fake-cluster.js';
 import { settle } from './support/fake-time.js';
 import { needs } from './support/parts.js';

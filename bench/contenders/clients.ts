@@ -1,7 +1,7 @@
 /** Plain ioredis clients at their defaults, as a caller would bring them, and what all adapters do with them. */
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
-import { quorumOf } from '../../lib/quorum.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Kept } from './contender.js';
 
 /** What differs from ioredis's defaults. */

@@ -8,8 +8,8 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { counterKey, markerKey, queueKey, turnKey } from '../../lib/keys.js';
-import { quorumOf } from '../../lib/quorum.js';
+import { counterKey, markerKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type ClientOptions, ClientSession, openClients } from './clients.js';
 import { type Contender, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 

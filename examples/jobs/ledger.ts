@@ -9,7 +9,7 @@
  * is accepted, rightly: there is no later holder yet, and the next one will hear that the job is done.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { MemoryFence } from '../../lib/fence.js'; // a user writes 'quorate/fence'
+import { MemoryFence } from '../../lib/fence/index.js'; // a user writes 'quorate/fence'
 import { jobName } from './order.js';
 
 /** An effect as it was sent. */

@@ -1,9 +1,9 @@
 /** The ways to lock that are put to the test, from what is found on the web to a quorum with fencing. */
 import type { Redis } from 'ioredis';
-import { SystemClock, SystemTimers } from '../../lib/clock.js';
+import { SystemClock, SystemTimers } from '../../lib/runtime/clock.js';
 import { type LeaseStatus, Redlock, TimestampLock } from '../../lib/index.js';
-import { SystemRandom } from '../../lib/random.js';
-import { RedisTransport } from '../../lib/transport.js';
+import { SystemRandom } from '../../lib/runtime/random.js';
+import { RedisTransport } from '../../lib/redis/transport.js';
 
 export const WAYS = ['naive', 'commands', 'script', 'token', 'quorum', 'fenced'] as const;
 export type Way = (typeof WAYS)[number];

@@ -4,10 +4,10 @@
  * What can go wrong: a Redis that evicts, expires or loses the key accepts late writes again. An effect elsewhere than in
  * that Redis is a second step: the process can be paused between the two (RedisFence.LUA joins them in one script).
  */
-import { Database, selecting } from '../database.js';
-import { invalidArgument, RedlockError, show } from '../errors.js';
-import { checkNames } from '../option-names.js';
-import { scriptDigest } from '../transport.js';
+import { Database, selecting } from '../redis/database.js';
+import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
+import { checkNames } from '../input/option-names.js';
+import { scriptDigest } from '../redis/transport.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /** What is needed of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */

@@ -1,5 +1,5 @@
 /** What every guard takes, and the ways in which it says no. */
-import { invalidArgument, RedlockError, show } from '../errors.js';
+import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 
 /** A fence as it is stored: no sign, no leading zero, no exponent. */
 const DIGITS = /^[1-9]\d*$/;

@@ -6,8 +6,8 @@
  * with what was committed. What can go wrong: another transaction, or none (a pause fits between two statements), and
  * rows that were deleted (they accept late writes again).
  */
-import { invalidArgument, RedlockError, show } from '../errors.js';
-import { checkNames } from '../option-names.js';
+import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
+import { checkNames } from '../input/option-names.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /**

@@ -1,4 +1,4 @@
-/** quorate/testing: masters in memory for the tests of your code, and the simulation that tests quorate's. No logic. */
+/** quorate/testing: masters in memory, for the tests of your own code. No logic. */
 export {
   type MemoryMaster,
   type MemoryMasterList,
@@ -6,7 +6,4 @@ export {
   type MemoryMastersOptions,
   type RestartOptions,
 } from './memory-masters.js';
-export type { Clock, Timer, Timers } from '../clock.js';
-export type { Property, Violation } from './checker.js';
-export type { Beyond, Fault, FaultKind } from './faults.js';
-export { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
+export type { Clock, Timer, Timers } from '../runtime/clock.js';

@@ -1,5 +1,5 @@
 /** One direction of a connection in memory: keeps the order, also where a message takes less time than the one before it. */
-import type { Timer, Timers } from '../clock.js';
+import type { Timer, Timers } from '../runtime/clock.js';
 
 interface Message {
   readonly deliver: () => void;

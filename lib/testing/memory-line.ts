@@ -2,10 +2,10 @@
  * The connection for pushes between an instance and a master in memory. It is made as soon as there is a process, breaks
  * with it, and is made anew when there is another one.
  */
-import type { Timers } from '../clock.js';
-import type { PushListener, Subscription } from '../subscription.js';
+import type { Timers } from '../runtime/clock.js';
+import type { PushListener, Subscription } from '../redis/subscription.js';
 import { Lane } from './lane.js';
-import type { MemoryServer } from './server.js';
+import type { MemoryServer } from './master/server.js';
 
 /** Where it leads to. */
 export interface LineEnd {

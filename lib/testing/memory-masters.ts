@@ -5,17 +5,17 @@
  * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
  * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
  */
-import { type Clock, SystemClock, SystemTimers, type Timers } from '../clock.js';
-import { invalidArgument, RedlockError } from '../errors.js';
-import { checkNames } from '../option-names.js';
-import type { RedlockOptions } from '../options.js';
-import { SystemRandom } from '../random.js';
+import { type Clock, SystemClock, SystemTimers, type Timers } from '../runtime/clock.js';
+import { invalidArgument, RedlockError } from '../runtime/errors.js';
+import { checkNames } from '../input/option-names.js';
+import type { RedlockOptions } from '../input/options.js';
+import { SystemRandom } from '../runtime/random.js';
 import { Redlock } from '../redlock.js';
-import type { PushListener, Subscription } from '../subscription.js';
-import type { Command, Transport, TransportState } from '../transport.js';
+import type { PushListener, Subscription } from '../redis/subscription.js';
+import type { Command, Transport, TransportState } from '../redis/transport.js';
 import { Lane } from './lane.js';
 import { MemoryLine } from './memory-line.js';
-import { MemoryServer } from './server.js';
+import { MemoryServer } from './master/server.js';
 
 /** What masters in memory are given beside their number. */
 export interface MemoryMastersOptions {

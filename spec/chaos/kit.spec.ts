@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Batch, LESSON } from '../../lib/batch.js';
-import { plainClaim, release, undo } from '../../lib/request.js';
-import { HELLO, SCRIPTS } from '../../lib/scripts.js';
-import { scriptDigest } from '../../lib/transport.js';
+import { Batch, LESSON } from '../../lib/node/batch.js';
+import { plainClaim, release, undo } from '../../lib/protocol/request.js';
+import { HELLO, SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import { scriptDigest } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';
 import { CLIENT_KINDS } from '../support/real.js';
 import { kindsOf } from './kit/commands.js';

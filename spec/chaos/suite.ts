@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { expect } from 'chai';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { CLIENT_KINDS, type ClientKind } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MemoryFence } from '../../lib/fence.js';
+import { MemoryFence } from '../../lib/fence/index.js';
 import { thrown } from '../support/rejection.js';
 import { CLOSE_PAIRS, NOW, WRONG_INPUT } from './input.js';
 

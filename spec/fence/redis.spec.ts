@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
-import { MemoryFence, RedisFence, type RedisFenceClient, type RedisFenceOptions } from '../../lib/fence.js';
+import {
+  MemoryFence,
+  RedisFence,
+  type RedisFenceClient,
+  type RedisFenceOptions,
+} from '../../lib/fence/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, startCluster } from '../support/real.js';
 import { rejection, thrown } from '../support/rejection.js';

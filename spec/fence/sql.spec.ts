@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import initSqlJs, { type Database } from 'sql.js';
-import { MemoryFence, SqlFence, type SqlFenceOptions, type SqlQuery } from '../../lib/fence.js';
+import { MemoryFence, SqlFence, type SqlFenceOptions, type SqlQuery } from '../../lib/fence/index.js';
 import { needs, partOf } from '../support/parts.js';
 import { until, rejection, thrown } from '../support/rejection.js';
 import { CLOSE_PAIRS, NOW, WRONG_INPUT } from './input.js';

@@ -1,6 +1,6 @@
-import type { RedlockOptions } from '../../lib/options.js';
-import { release } from '../../lib/request.js';
-import { FOREIGN } from '../../lib/testing/keyspace.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
+import { release } from '../../lib/protocol/request.js';
+import { FOREIGN } from '../../lib/testing/master/keyspace.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { plainScope } from '../support/commands.js';
 import { type Backend, contract, type Hand } from '../support/contract.js';

@@ -1,8 +1,8 @@
 /** All that is done with locks in a database other than 0, over clients that the server keeps in database 0. */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { RedisFence, type RedisFenceClient } from '../../lib/fence.js';
-import { gateKey, queueKey } from '../../lib/keys.js';
+import { RedisFence, type RedisFenceClient } from '../../lib/fence/index.js';
+import { gateKey, queueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

@@ -3,9 +3,9 @@
  * where a server refuses its SELECT, and is ready in database 0.
  */
 import { expect } from 'chai';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
-import { TimestampLock } from '../../lib/timestamp-lock.js';
+import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { CLIENT_KINDS, type SpecClient } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { DATABASE, DatabaseGround } from './support/database-ground.js';

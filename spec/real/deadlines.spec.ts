@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
-import type { RedlockErrorCode } from '../../lib/errors.js';
+import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
-import { SCRIPTS } from '../../lib/scripts.js';
+import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

@@ -1,9 +1,9 @@
 /** Read-write locks and semaphores on real masters. */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { queueKey, gateKey } from '../../lib/keys.js';
-import type { Lease } from '../../lib/lease.js';
-import type { Lockable } from '../../lib/lockable.js';
+import { queueKey, gateKey } from '../../lib/protocol/keys.js';
+import type { Lease } from '../../lib/lease/lease.js';
+import type { Lockable } from '../../lib/locks/lockable.js';
 import { Redlock } from '../../lib/redlock.js';
 import { rejection } from '../support/rejection.js';
 import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from '../support/real.js';

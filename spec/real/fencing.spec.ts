@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
-import { counterKey } from '../../lib/keys.js';
-import { quorumOf } from '../../lib/quorum.js';
-import { FLOOR_LEAD_US } from '../../lib/lua.js';
+import { counterKey } from '../../lib/protocol/keys.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
+import { FLOOR_LEAD_US } from '../../lib/protocol/lua/mutex.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 

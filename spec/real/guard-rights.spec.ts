@@ -3,9 +3,9 @@
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
-import { TimestampLock } from '../../lib/timestamp-lock.js';
+import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';

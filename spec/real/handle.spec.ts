@@ -3,8 +3,8 @@
  * real servers and over the twins.
  */
 import { expect } from 'chai';
-import { HIGHEST_HANDED_FENCE as HIGHEST, type LeaseHandle } from '../../lib/handle.js';
-import type { RedlockOptions } from '../../lib/options.js';
+import { HIGHEST_HANDED_FENCE as HIGHEST, type LeaseHandle } from '../../lib/lease/lease-handle.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
 import { rejection } from '../support/rejection.js';

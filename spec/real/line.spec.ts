@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease.js';
+import type { Lease } from '../../lib/lease/lease.js';
 import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
 import { RealGround } from './support/ground.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
-import { SILENT_WINDOW, WINDOW } from '../../lib/window.js';
+import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import { type Master, type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Node } from '../../lib/node.js';
-import { plainClaim } from '../../lib/request.js';
-import { Round } from '../../lib/round.js';
+import { Node } from '../../lib/node/node.js';
+import { plainClaim } from '../../lib/protocol/request.js';
+import { Round } from '../../lib/quorum/round.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { counterKey } from '../../lib/keys.js';
+import { counterKey } from '../../lib/protocol/keys.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeRandom, fakeCluster } from '../support/fake-cluster.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { Redlock } from '../../lib/redlock.js';
-import type { Lease } from '../../lib/lease.js';
+import type { Lease } from '../../lib/lease/lease.js';
 import { sentTo } from '../support/commands.js';
 import { rejection } from '../support/rejection.js';
 

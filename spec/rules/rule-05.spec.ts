@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { tokenFrom } from '../../lib/testing/seeded.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { holdBack, sentTo } from '../support/commands.js';
 import { serverError } from '../support/fake-master.js';

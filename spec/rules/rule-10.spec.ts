@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { TransportState } from '../../lib/transport.js';
+import type { TransportState } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';

@@ -1,6 +1,6 @@
 import { EventEmitter, getEventListeners } from 'node:events';
 import { expect } from 'chai';
-import { SILENT_WINDOW, WINDOW } from '../../lib/window.js';
+import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { RedlockError } from '../../lib/errors.js';
+import { RedlockError } from '../../lib/runtime/errors.js';
 import { Redlock, type RedlockGround } from '../../lib/redlock.js';
-import type { RedisClient } from '../../lib/transport.js';
+import type { RedisClient } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { counterKey, queueKey, turnKey } from '../../lib/keys.js';
+import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import {
   ACCEPTING,
   CLAIMING,
@@ -13,10 +13,10 @@ import {
   RELEASING_AT_ONCE,
   RELEASING_MANY,
   UNDOING,
-} from '../../lib/lua.js';
-import { LEAVING } from '../../lib/lua-queue.js';
-import { ACCEPT, BATCH, CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/scripts.js';
-import { type Command, scriptDigest } from '../../lib/transport.js';
+} from '../../lib/protocol/lua/mutex.js';
+import { LEAVING } from '../../lib/protocol/lua/queue.js';
+import { ACCEPT, BATCH, CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/protocol/lua/scripts.js';
+import { type Command, scriptDigest } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -35,7 +35,7 @@ function read({ name, args }: Command): string {
 const sent = (master: FakeMaster): string[] => master.sent.map(read);
 
 // Whoever gives a vote back does it by comparing and deleting, on the very keys that were claimed, with the queues beside
-// them; spec/queue-script.spec.ts has what is handed over then.
+// them; spec/protocol/lua/queue-scripts.spec.ts has what is handed over then.
 describe('rule 14: every release and undo deletes the vote, by compare-and-delete on the keys of its claim', () => {
   for (const nodes of SIZES) {
     for (const fencing of [true, false]) {

@@ -11,11 +11,11 @@ import {
   UNDO,
   VOUCH,
   YIELD,
-} from '../../lib/scripts.js';
-import { MUTEX, NO_MARKER, type Scope } from '../../lib/scope.js';
-import { entriesOf, isBatch } from '../../lib/testing/entries.js';
-import { scriptOf } from '../../lib/testing/twins.js';
-import type { Command } from '../../lib/transport.js';
+} from '../../lib/protocol/lua/scripts.js';
+import { MUTEX, NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
+import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
+import { scriptOf } from '../../lib/testing/master/twins.js';
+import type { Command } from '../../lib/redis/transport.js';
 import type { FakeMaster } from './fake-master.js';
 
 export type CommandKind =

@@ -1,8 +1,8 @@
 /** What every backend must show: the same behaviour over masters in memory, real servers and a Redis Cluster. */
 import { expect } from 'chai';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { fingerprint } from '../../lib/transport.js';
+import { fingerprint } from '../../lib/redis/transport.js';
 import { rejection } from './rejection.js';
 
 /** One master, as somebody with a command line sees it. */

@@ -1,10 +1,10 @@
 /**
  * A whole instance over masters in memory, under virtual time.
  */
-import type { Random } from '../../lib/random.js';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { Random } from '../../lib/runtime/random.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
-import { tokenFrom } from '../../lib/testing/seeded.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
 

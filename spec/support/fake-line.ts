@@ -1,6 +1,6 @@
 /** A line for pushes over a master in memory. What a spec makes it do, it does at once. */
-import type { PushListener, Subscription } from '../../lib/subscription.js';
-import type { Channels } from '../../lib/testing/channels.js';
+import type { PushListener, Subscription } from '../../lib/redis/subscription.js';
+import type { Channels } from '../../lib/testing/master/channels.js';
 
 export interface FakeLineTerms {
   readonly channels: Channels;

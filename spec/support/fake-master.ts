@@ -2,15 +2,20 @@
  * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order. It runs the
  * twins of the scripts.
  */
-import { SCRIPTS } from '../../lib/scripts.js';
-import type { PushListener } from '../../lib/subscription.js';
-import { Channels } from '../../lib/testing/channels.js';
-import { entriesOf } from '../../lib/testing/entries.js';
-import { FOREIGN, Keyspace } from '../../lib/testing/keyspace.js';
-import type { Store } from '../../lib/testing/store.js';
-import { execute, serverError } from '../../lib/testing/twins.js';
-import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp-scripts.js';
-import { type Command, scriptDigest, type Transport, type TransportState } from '../../lib/transport.js';
+import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import type { PushListener } from '../../lib/redis/subscription.js';
+import { Channels } from '../../lib/testing/master/channels.js';
+import { entriesOf } from '../../lib/testing/master/entries.js';
+import { FOREIGN, Keyspace } from '../../lib/testing/master/keyspace.js';
+import type { Store } from '../../lib/testing/master/store.js';
+import { execute, serverError } from '../../lib/testing/master/twins.js';
+import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
+import {
+  type Command,
+  scriptDigest,
+  type Transport,
+  type TransportState,
+} from '../../lib/redis/transport.js';
 import { FakeLine } from './fake-line.js';
 import type { FakeTime } from './fake-time.js';
 

@@ -1,7 +1,7 @@
 /**
  * Virtual time: a clock and timers that move only when a spec says so. Nothing waits for real.
  */
-import type { Clock, Timer, Timers } from '../../lib/clock.js';
+import type { Clock, Timer, Timers } from '../../lib/runtime/clock.js';
 
 interface Pending {
   readonly atMs: number;

@@ -1,5 +1,5 @@
 /** Messages of Redis's protocol that are not what they should be, drawn from a seed. */
-import type { Seeded } from '../../lib/testing/seeded.js';
+import type { Seeded } from '../simulation/world/seeded.js';
 import { bulk } from './resp-server.js';
 
 const DEEPEST = 3;

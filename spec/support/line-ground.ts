@@ -1,11 +1,11 @@
 /** What those who wait in line stand on: masters with pushes, their lines, virtual time. */
-import { pushChannel } from '../../lib/keys.js';
-import { Node } from '../../lib/node.js';
-import { queueing } from '../../lib/queue-request.js';
-import { release } from '../../lib/request.js';
-import { Stay, type StayEnd, type StayGround } from '../../lib/stay.js';
-import { Subscriptions } from '../../lib/subscriptions.js';
-import { tokenFrom } from '../../lib/testing/seeded.js';
+import { pushChannel } from '../../lib/protocol/keys.js';
+import { Node } from '../../lib/node/node.js';
+import { queueing } from '../../lib/protocol/queue-request.js';
+import { release } from '../../lib/protocol/request.js';
+import { Stay, type StayEnd, type StayGround } from '../../lib/line/queue-wait.js';
+import { Subscriptions } from '../../lib/line/subscriptions.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { TimestampUnit } from '../../lib/instant.js';
+import type { TimestampUnit } from '../../lib/timestamp/instant.js';
 
 export type Language = 'python3' | 'perl';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Cluster, Redis } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5';
 import { type Masters, startMasters } from '../../scripts/masters.js';
-import type { RedisClient } from '../../lib/transport.js';
+import type { RedisClient } from '../../lib/redis/transport.js';
 
 /** What specs do to a client beside what quorate does. */
 export interface SpecClient extends RedisClient {

@@ -1,6 +1,6 @@
 /** Errors as values, so that a spec can look at them; and asking again until something is so. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { RedlockError } from '../../lib/errors.js';
+import { RedlockError } from '../../lib/runtime/errors.js';
 
 /** The `RedlockError` that a call rejects with; anything else fails the spec. */
 export async function rejection(call: Promise<unknown>): Promise<RedlockError> {

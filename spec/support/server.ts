@@ -1,6 +1,6 @@
 /** One real server for the specs of a file, and the scripts as they are sent to it. */
 import type { Redis } from 'ioredis';
-import type { Script } from '../../lib/scripts.js';
+import type { Script } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand } from './real.js';
 

@@ -1,7 +1,7 @@
 /** Masters in memory: those who wait stand in line, as on real ones. */
 import { expect } from 'chai';
 import sinon from 'sinon';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 

@@ -3,15 +3,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import sinon from 'sinon';
-import type { Lease } from '../../lib/lease.js';
-import type { RedlockOptions } from '../../lib/options.js';
+import type { Lease } from '../../lib/lease/lease.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import {
   type Clock,
   type MemoryMaster,
   MemoryMasters,
   type MemoryMastersOptions,
-  simulate,
   type Timers,
 } from '../../lib/testing/index.js';
 import { FakeTime, settle } from '../support/fake-time.js';
@@ -563,12 +562,5 @@ describe('masters in memory: wrong input', () => {
     const masters = new MemoryMasters(3);
     expect(thrown(() => masters.redlock({ ttl: 5 } as RedlockOptions)).code).to.equal('INVALID_ARGUMENT');
     await masters.close();
-  });
-});
-
-describe('quorate/testing', () => {
-  it('the simulation is there, and one seed comes to its end', async () => {
-    const { seed, violations } = await simulate(1, { nodes: 3, clients: 2 });
-    expect([seed, violations]).to.deep.equal([1, []]);
   });
 });

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { MemoryFence } from '../../../lib/fence.js';
+import { MemoryFence } from '../../../lib/fence/index.js';
 import { type Stage } from '../stage.js';
 import { Tape, type Trial } from '../tape.js';
 import { claimantFor, OUR_WAYS, type OurWay } from '../ways.js';

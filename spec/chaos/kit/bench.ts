@@ -1,6 +1,6 @@
 /** One group of masters for a whole suite, and the clients of one test. */
 import type { Redis } from 'ioredis';
-import type { RedlockOptions } from '../../../lib/options.js';
+import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { byHand, CLIENT_KINDS, type ClientKind } from '../../support/real.js';
 import { type Kind, kindsOf } from './commands.js';

@@ -3,10 +3,10 @@
  * known by its text.
  */
 import { createHash } from 'node:crypto';
-import { SCRIPTS } from '../../../lib/scripts.js';
-import { entriesOf } from '../../../lib/testing/entries.js';
-import { readPush } from '../../../lib/pushes.js';
-import type { Command } from '../../../lib/transport.js';
+import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
+import { entriesOf } from '../../../lib/testing/master/entries.js';
+import { readPush } from '../../../lib/protocol/pushes.js';
+import type { Command } from '../../../lib/redis/transport.js';
 
 export type Kind =
   | 'claim'

@@ -1,8 +1,8 @@
 /** A holder and those who wait in line for one lock, and what must be true of them whatever happens. */
 import { expect } from 'chai';
-import { tokenIn } from '../../../lib/random.js';
-import { queueKey, turnKey } from '../../../lib/keys.js';
-import type { Lease } from '../../../lib/lease.js';
+import { tokenIn } from '../../../lib/runtime/random.js';
+import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import type { Lease } from '../../../lib/lease/lease.js';
 import { Program } from '../../support/real.js';
 import type { Bench } from './bench.js';
 import type { ChaosMaster } from './masters.js';

@@ -1,9 +1,9 @@
 /** One group of masters on which cases run one after another, with a true view of the masters behind the proxies. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { counterKey } from '../../../lib/keys.js';
+import { counterKey } from '../../../lib/protocol/keys.js';
 import { Redlock } from '../../../lib/redlock.js';
-import { SCRIPTS } from '../../../lib/scripts.js';
+import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
 import { byHand, type ClientKind, type SpecClient } from '../../support/real.js';
 import type { Fault } from './cases.js';
 import { type Kind, kindsOf } from './commands.js';

@@ -1,6 +1,6 @@
 /** What specs of waiting on real masters stand on. */
 import type { Redis } from 'ioredis';
-import type { RedlockOptions } from '../../../lib/options.js';
+import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import {

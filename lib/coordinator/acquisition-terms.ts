@@ -1,0 +1,37 @@
+/** What an acquisition is asked for, and what all of an instance share. */
+import type { Admission } from './admission.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { Contention } from '../line/recent-contention.js';
+import type { Floor } from '../quorum/counter-floor.js';
+import type { Node } from '../node/node.js';
+import type { Random } from '../runtime/random.js';
+import type { Repairs } from '../quorum/repairs.js';
+import type { Patience } from '../quorum/backoff.js';
+import type { Scope } from '../protocol/scope.js';
+import type { Subscriptions } from '../line/subscriptions.js';
+
+/** What all acquisitions of an instance share. */
+export interface Ground {
+  readonly nodes: readonly Node[];
+  /** The same nodes in an order on which clients agree that were given them in another one. */
+  readonly nodesByName: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly repairs: Repairs;
+  readonly floor: Floor;
+  readonly subscriptions: Subscriptions;
+  readonly contention: Contention;
+  readonly admission: Admission;
+  readonly driftFactor: number;
+}
+
+/** What one acquisition is asked for; times in milliseconds. */
+export interface Wish extends Patience {
+  readonly resources: readonly string[];
+  readonly scope: Scope;
+  readonly ttlMs: number;
+  readonly nodeTimeoutMs: number;
+  /** Waits in line. */
+  readonly isFair: boolean;
+}

@@ -1,0 +1,383 @@
+/**
+ * One `acquire` from the call to the grant: attempts, and the waits between them.
+ *
+ * The first attempt asks all masters at once. Once it met contention, the next one waits in the masters' queues until a
+ * quorum of them has handed its vote over, and claims then (protocol C1). Where that cannot be (`fair: false`, a cluster,
+ * no pushes, a holder that hands over to nobody), attempts ask the resource's *home* master first and the others only if
+ * that one grants: contenders meet in one place, a refusal costs one command, and votes are not split (protocol C2).
+ *
+ * A lock that several may hold has its line before it, at a gate; its head claims when it may come in (`turnstile.ts`).
+ *
+ * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
+ * master that it was sent to before the next one starts.
+ */
+import { Candidate, PATIENCE } from './admission.js';
+import { Agreement } from '../quorum/agreement.js';
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Timer } from '../runtime/clock.js';
+import { claimInTurn, isPlain, scriptedClaimOf } from './claiming.js';
+import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
+import { type Entrance, entranceFor } from '../line/shared-line.js';
+import { FairWait } from '../line/mutex-line.js';
+import { Grant } from '../quorum/grant.js';
+import { askHomeFirst } from './home-master.js';
+import type { Node } from '../node/node.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { plainClaim, type Request } from '../protocol/request.js';
+import { canQueue, Others, shallQueue } from './attempt-history.js';
+import { Retry } from '../quorum/backoff.js';
+import { type LateVotes, Round } from '../quorum/round.js';
+import { withSlots } from '../protocol/scope.js';
+import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
+import { settleRest } from '../quorum/permit-agreement.js';
+import { LONGEST_LIFE_MS } from '../line/queue-wait.js';
+import { Turnstile } from '../line/turnstile.js';
+import { lookAgain, undoingOf } from './undoing.js';
+import { expiredByMs, validUntilMs } from '../protocol/validity.js';
+import { Withdrawal } from '../quorum/withdrawal.js';
+import type { Ground, Wish } from './acquisition-terms.js';
+
+/** Told how an attempt ended: with a grant, or, once it is undone, with nothing. */
+type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
+
+export class Acquisition implements LateVotes {
+  readonly #ground: Ground;
+  readonly #wish: Wish;
+  readonly #cancellation: Cancellation;
+  readonly #retry: Retry;
+  /** Who is in the way, as far as the attempts so far told. */
+  #others: Others | undefined;
+  /** The place in line, kept over attempts; µs of the masters' time. */
+  #ticket = 0;
+  /** The wait was over before a quorum of masters could be asked for a place. */
+  #isUnasked = false;
+  /** The wait in line that belongs to the attempt under way. */
+  #wait: FairWait | undefined;
+  /** How it waits for a lock that several may hold. */
+  readonly #entrance: Entrance;
+  /** What the attempt waits for now; nothing once its time is up. */
+  #awaited: Candidate | Round | Withdrawal | FairWait | Turnstile | undefined;
+  /** The attempt under way takes up room among those of the instance. */
+  #isInside = false;
+
+  constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
+    this.#ground = ground;
+    this.#wish = wish;
+    this.#cancellation = cancellation;
+    this.#retry = new Retry(ground, wish, cancellation);
+    this.#entrance = entranceFor(ground, wish);
+  }
+
+  /**
+   * Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out.
+   *
+   * One promise and no more, where the first attempt is granted: many claims at a time spend more on promises than on what
+   * they wait for.
+   */
+  run(): Promise<Grant> {
+    return new Promise((resolve) => {
+      this.#throwIfCancelled();
+      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInTurn(), true));
+      else {
+        this.#attempt((end) => {
+          if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
+          this.#entrance.leave();
+          resolve(end);
+        });
+      }
+    });
+  }
+
+  /** From the attempt that is under way to the end. */
+  async #goOn(first: Promise<Grant | undefined>, isFirstInLine: boolean): Promise<Grant> {
+    let attempt = first;
+    let isInLine = isFirstInLine;
+    try {
+      for (;;) {
+        const grant = await attempt;
+        if (grant !== undefined) return grant;
+        this.#throwIfCancelled();
+        const last = this.#isUnasked ? undefined : this.#others?.lastFull;
+        if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
+        if (this.#isUnasked) this.#retry.begin('last');
+        else if (this.#goesInLine(isInLine)) this.#retry.begin('next');
+        else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
+        this.#throwIfCancelled();
+        isInLine = this.#shallQueue();
+        attempt = isInLine ? this.#attemptInTurn() : new Promise((resolve) => this.#attempt(resolve));
+      }
+    } finally {
+      this.#entrance.leave();
+    }
+  }
+
+  /** Asks for votes without standing in line, as soon as there is room for one more attempt. */
+  #attempt(onEnd: OnAttemptEnd): void {
+    const { admission, clock } = this.#ground;
+    this.#wait = undefined;
+    this.#isUnasked = false;
+    if (!admission.admits()) return this.#waitForRoom(onEnd);
+    this.#attemptNow(this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest(), onEnd);
+  }
+
+  /** Up to the end of the wait. Where that is brief it goes on for longer, while others get their answers. */
+  #waitForRoom(onEnd: OnAttemptEnd): void {
+    const { admission, clock, timers } = this.#ground;
+    const { nodeTimeoutMs, waitMs } = this.#wish;
+    const isBrief = waitMs < nodeTimeoutMs;
+    const wait = isBrief
+      ? { waitMs: nodeTimeoutMs, times: PATIENCE }
+      : { waitMs: this.#retry.leftMs, times: 1 };
+    this.#awaited = admission.wait({ timers, ...wait }, (isLetIn) => {
+      this.#finish();
+      if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
+      this.#met.notAsked();
+      this.#retry.isLast = true;
+      onEnd(Promise.resolve(undefined));
+    });
+    this.#cancellation.onCancel = this.#endWait;
+  }
+
+  #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
+    this.#isInside = true;
+    // not where masters watch for it: one alone keeps nobody out
+    const home = this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others?.home;
+    this.#claim(this.#request(this.#ground.random.token(), sentAtMs), sentAtMs, home, onEnd);
+  }
+
+  #attemptInTurn(): Promise<Grant | undefined> {
+    return this.#wish.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
+  }
+
+  /** Waits until it is the next one and may come in, and claims then. */
+  async #attemptAtDoor(): Promise<Grant | undefined> {
+    const { clock, contention, random, timers } = this.#ground;
+    const { leftMs } = this.#retry;
+    const turnstile = this.#entrance.queue(() => this.#drawTicket(), clock.earliest() + leftMs);
+    this.#awaited = turnstile;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.wait(leftMs, this.#endWait);
+    const end = await turnstile.turn();
+    this.#finish(timer);
+    if (!turnstile.wasFree) contention.note(this.#wish.scope.keys[0] ?? '');
+    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
+      const sentAtMs = clock.earliest();
+      return this.#claimNow(this.#scripted(random.token(), sentAtMs), sentAtMs);
+    }
+    this.#met.leftLine(turnstile.standing);
+    this.#entrance.leaveLine();
+    this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
+    return undefined;
+  }
+
+  /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
+  async #attemptInLine(): Promise<Grant | undefined> {
+    const { clock, contention, random, timers } = this.#ground;
+    const { scope } = this.#wish;
+    const { leftMs } = this.#retry;
+    const untilMs = clock.earliest() + leftMs;
+    const terms = { token: random.token(), ticket: () => this.#drawTicket(), untilMs };
+    const wait: FairWait = new FairWait(this.#ground, this.#wish, terms, (node) => {
+      if (wait.isGone) this.#owe(node, terms.token);
+    });
+    this.#wait = wait;
+    this.#awaited = wait;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.wait(leftMs, this.#endWait);
+    const end = await wait.run();
+    this.#finish(timer);
+    if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
+    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
+      const sentAtMs = clock.earliest();
+      return this.#claimNow(claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs), sentAtMs);
+    }
+    this.#met.isStranger = end === 'stranger';
+    this.#met.isContended = this.#met.isStranger;
+    this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
+    await this.#leave(wait, end === 'ended' && !this.#isUnasked);
+    return undefined;
+  }
+
+  /** Asks all masters at once. */
+  #claimNow(request: Request, sentAtMs: number): Promise<Grant | undefined> {
+    return new Promise((resolve) => this.#claim(request, sentAtMs, undefined, resolve));
+  }
+
+  /** Puts a claim to the masters, and undoes it if it fails. @param home  asked before the others */
+  #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
+    const { nodes, timers } = this.#ground;
+    const round = new Round(nodes, request, sentAtMs, this);
+    this.#awaited = round;
+    this.#cancellation.onCancel = this.#endWait;
+    const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+    const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
+    const conclude = (isFull = true): void => {
+      agreement?.end();
+      onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
+    };
+    if (home === undefined) round.askThen(nodes, conclude);
+    else void askHomeFirst(nodes, round, home).then(conclude);
+  }
+
+  #drawTicket(): number {
+    return (this.#ticket ||= this.#ground.subscriptions.ticket());
+  }
+
+  #finish(timer?: Timer): void {
+    timer?.cancel();
+    this.#awaited = undefined;
+    this.#cancellation.onCancel = undefined;
+  }
+
+  /** Time is up for the whole attempt, or somebody ended it. */
+  readonly #endWait = (): void => {
+    const awaited = this.#awaited;
+    this.#awaited = undefined;
+    if (awaited === undefined) return;
+    if (awaited instanceof Withdrawal || awaited instanceof Candidate) awaited.end();
+    else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
+    else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
+    else awaited.end(new Silence(this.#wish.nodeTimeoutMs), true);
+  };
+
+  /** A vote that comes in after its attempt or its lease has ended is undone again. */
+  onLateVote(node: Node, round: Round): void {
+    if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
+    else settleRest([node], round, this.#wish.scope);
+  }
+
+  /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
+  #accept(round: Round, timer: Timer): Grant | undefined {
+    const { clock, driftFactor, floor, nodes } = this.#ground;
+    if (round.request.isFenced) floor.learnFrom(round);
+    this.#entrance.claimed(round);
+    if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
+    const { scope, token } = round.request;
+    const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
+    const nowMs = clock.recent();
+    if (untilMs <= nowMs) return undefined;
+    const sentTo = this.#wait === undefined ? round.sentTo : nodes;
+    const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
+    settleRest(nodes, round, scope);
+    if (!round.isOfOneMind) grant.counted(round.highestCount);
+    grant.validUntilMs = untilMs;
+    grant.countedAtMs = Math.floor(round.sentAtMs);
+    grant.expiredByMs = expiredByMs(nowMs, this.#longestLifeMs, driftFactor);
+    round.grant = grant;
+    if (!round.isAnswered) grant.opened(round);
+    if (this.#wait !== undefined) {
+      this.#wait.grant = grant;
+      for (const sent of this.#wait.sent) grant.opened(sent);
+      this.#wait.stop();
+    }
+    this.#finish(timer);
+    this.#makeRoom((nowMs - round.sentAtMs) / this.#wish.nodeTimeoutMs);
+    return grant;
+  }
+
+  async #fail(round: Round, isFull: boolean, timer: Timer): Promise<undefined> {
+    const isTimeout = this.#awaited === undefined && this.#cancellation.cancelled === undefined;
+    await this.#giveUp(round, isFull);
+    this.#wait?.stop();
+    this.#finish(timer);
+    this.#makeRoom(isTimeout ? 1 : 0);
+  }
+
+  /** The attempt is over. @param share  of its time that it took */
+  #makeRoom(share: number): void {
+    if (!this.#isInside) return; // it was this one's turn: nobody waits for that
+    this.#isInside = false;
+    this.#ground.admission.leave(share);
+  }
+
+  /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
+  async #giveUp(round: Round, isFull: boolean): Promise<void> {
+    const { nodes } = this.#ground;
+    round.hasFailed = true;
+    if (this.#wait !== undefined) this.#wait.isWithdrawn = true;
+    const isInTime = this.#awaited !== undefined;
+    const withdrawal = undoingOf(nodes, round, this.#wait, (node) => this.#owe(node, round.request.token));
+    const looked = withdrawal.send();
+    if (isInTime && this.#cancellation.cancelled === undefined) {
+      // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
+      this.#awaited = withdrawal;
+      await lookAgain(nodes, round, withdrawal, looked);
+    }
+    withdrawal.end();
+    this.#met.learn(round, isFull);
+    this.#entrance.refused(round);
+  }
+
+  /**
+   * Leaves the queues. At the end of the wait, the withdrawal looks once more at what is in the way, for the error; it has
+   * one node timeout for it.
+   */
+  async #leave(wait: FairWait, isLast: boolean): Promise<void> {
+    const withdrawal = wait.leave((node) => this.#owe(node, wait.token));
+    const looked = withdrawal.send();
+    const looksAgain = isLast && this.#cancellation.cancelled === undefined;
+    if (looksAgain) {
+      this.#retry.isLast = true;
+      this.#awaited = withdrawal;
+      this.#cancellation.onCancel = this.#endWait;
+      const timer = this.#ground.timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      await looked;
+      this.#finish(timer);
+    }
+    withdrawal.end();
+    if (this.#isUnasked) return;
+    this.#met.looked(wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined));
+  }
+
+  /**
+   * Plain at first, where nothing but the key is asked for; a script where it takes more, or where a refusal is likely
+   * and shall tell its reason.
+   */
+  #request(token: string, sentAtMs: number): Request {
+    const { scope, ttlMs } = this.#wish;
+    const isFirst = this.#retry.attempts === 1;
+    return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token, sentAtMs);
+  }
+
+  #scripted(token: string, sentAtMs: number): Request {
+    const watch = this.#entrance.watch(() => this.#retry.isLast || canQueue(this.#ground, this.#wish));
+    return scriptedClaimOf(this.#ground, this.#wish, token, sentAtMs, watch);
+  }
+
+  /** Made when there is something to note: most acquisitions meet nobody. */
+  get #met(): Others {
+    return (this.#others ??= new Others(this.#ground, this.#wish));
+  }
+
+  #shallQueue(): boolean {
+    return this.#entrance.isInLine || shallQueue(this.#ground, this.#wish, this.#retry, this.#others);
+  }
+
+  /** The next attempt waits in line, and at once. @param wasInLine  as this one did */
+  #goesInLine(wasInLine: boolean): boolean {
+    if (this.#retry.leftMs <= 0) return false;
+    return this.#entrance.isInLine || (!wasInLine && this.#shallQueue());
+  }
+
+  /** A master that is away may keep a place for longer than a vote. */
+  get #longestLifeMs(): number {
+    return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);
+  }
+
+  /** Leaves an undo to the background, until the vote has run out by itself. */
+  #owe(node: Node, token: string): void {
+    const { clock, driftFactor, repairs } = this.#ground;
+    const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);
+    repairs.add(node, { scope: this.#wish.scope, token, untilMs });
+  }
+
+  #throwIfCancelled(): void {
+    const { cancelled } = this.#cancellation;
+    if (cancelled === undefined) return;
+    throw cancelledError(cancelled, this.#context, this.#others?.lastFull, this.#ground.nodes);
+  }
+
+  get #context(): CallContext {
+    return this.#retry.context(this.#wish.resources);
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The *home* master of a resource: where contenders meet that do not wait in line, the same for all clients.
+ */
+import type { Node } from '../node/node.js';
+import type { Round } from '../quorum/round.js';
+
+/**
+ * The first that is healthy, in an order that goes by the resource; undefined where there is nothing to choose.
+ *
+ * @param nodesByName  in an order on which clients agree
+ */
+export function homeOf(nodesByName: readonly Node[], key: string): Node | undefined {
+  if (nodesByName.length === 1) return undefined;
+  const first = hash(key) % nodesByName.length;
+  const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
+  return order.find((node) => node.isHealthy);
+}
+
+/** Asks the others only if the home master grants. @returns whether all were asked */
+export async function askHomeFirst(nodes: readonly Node[], round: Round, home: Node): Promise<boolean> {
+  await round.ask([home]);
+  if (round.outcomes[home.index]?.kind === 'granted') {
+    await round.ask(nodes.filter((node) => node !== home));
+    return true;
+  }
+  round.end(new Error('not asked'), false);
+  return false;
+}
+
+/** FNV-1a: spreads resources over the masters, the same in every client. */
+function hash(text: string): number {
+  let sum = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return sum;
+}

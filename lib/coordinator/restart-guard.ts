@@ -1,0 +1,141 @@
+/**
+ * The restart guard as operators see it (protocol B): which masters vote, and the word that a first start is one.
+ *
+ * The guard itself is in the scripts, where each vote is given: a check on the connection would not do, since clients
+ * send again on new connections, to what may be another process. It is a property of the deployment: clients without
+ * it, or with another period, would void it for all, and are refused where a script can see it.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Timers } from '../runtime/clock.js';
+import type { Coordinator } from './coordinator.js';
+import { invalidArgument } from '../runtime/errors.js';
+import { roundError } from '../quorum/failure.js';
+import type { Node } from '../node/node.js';
+import { isMisconfigured } from '../redis/server-errors.js';
+import { countOutcomes, GRANTED, type Outcome, quorumBackInMs, verdict } from '../protocol/quorum.js';
+import { integers, readNo } from '../protocol/replies.js';
+import { bootstrapping, vouching } from '../protocol/request.js';
+import type { Look } from '../quorum/survey.js';
+
+/** What `bootstrap` did at one master. */
+export type NodeBootstrap =
+  /** It votes from now on. */
+  | { readonly node: string; readonly state: 'declared' }
+  /** It has a marker already, which was left as it is: it votes (0), or in so many ms. */
+  | { readonly node: string; readonly state: 'unchanged'; readonly remainingMs: number }
+  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+
+export interface BootstrapReport {
+  /** Whether any master was changed. */
+  readonly changed: boolean;
+  readonly nodes: readonly NodeBootstrap[];
+}
+
+export interface GuardTerms {
+  readonly marker: string;
+  /** 0 for none. */
+  readonly periodMs: number;
+  readonly nodeTimeoutMs: number;
+}
+
+/** However long a quarantine is, masters are asked again after this: one that was away may be back. */
+const ASK_AGAIN_MS = 1_000;
+
+export class Guard {
+  readonly #coordinator: Coordinator;
+  readonly #timers: Timers;
+  readonly #terms: GuardTerms;
+
+  constructor(coordinator: Coordinator, timers: Timers, terms: GuardTerms) {
+    this.#coordinator = coordinator;
+    this.#timers = timers;
+    this.#terms = terms;
+  }
+
+  /**
+   * Resolves when a quorum votes, or the wait is cancelled; a quarantine that has not begun begins with it.
+   *
+   * @throws RedlockError `MISCONFIGURED`: masters that cannot guard, or guard for another period, cost the quorum
+   */
+  async voting(cancellation: Cancellation): Promise<void> {
+    const { marker, nodeTimeoutMs, periodMs } = this.#terms;
+    const guard = { marker, guardMs: periodMs };
+    if (periodMs === 0) return;
+    const { nodes } = this.#coordinator;
+    while (cancellation.cancelled === undefined) {
+      const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
+      const outcomes = looks.map((look) => readVote(look, guard));
+      const counts = countOutcomes(outcomes, nodes.length);
+      const decision = verdict(counts);
+      if (decision === 'granted') return;
+      if (decision === 'misconfigured') throw this.#error(decision, outcomes);
+      const times = outcomes.flatMap((one) => (one.kind === 'quarantined' ? [one.remainingMs] : []));
+      const backInMs = quorumBackInMs(times, counts.granted, nodes.length);
+      await this.#pause(backInMs > 0 ? Math.min(backInMs, ASK_AGAIN_MS) : nodeTimeoutMs, cancellation);
+    }
+  }
+
+  /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters took it */
+  async bootstrap(force: boolean): Promise<BootstrapReport> {
+    const { marker, nodeTimeoutMs, periodMs } = this.#terms;
+    if (periodMs === 0 && !force) {
+      throw invalidArgument(
+        'restartGuardMs',
+        periodMs,
+        'set for bootstrap(); with force, 0 removes the guard',
+      );
+    }
+    const looks = await this.#coordinator.survey(bootstrapping(marker, periodMs, force), nodeTimeoutMs);
+    const guard = { marker, guardMs: periodMs };
+    const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, looks[node.index], guard));
+    const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknown(node.cause) : GRANTED));
+    const decision = verdict(countOutcomes(outcomes, outcomes.length));
+    if (decision === 'misconfigured' || decision === 'unknown') throw this.#error(decision, outcomes);
+    return { changed: nodes.some(({ state }) => state === 'declared'), nodes };
+  }
+
+  #error(decision: 'misconfigured' | 'unknown', outcomes: readonly Outcome[]): Error {
+    const context = { resources: [], attempts: 1, elapsedMs: 0 };
+    return roundError(decision, { outcomes }, this.#coordinator.nodes, context);
+  }
+
+  async #pause(delayMs: number, cancellation: Cancellation): Promise<void> {
+    if (cancellation.cancelled !== undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#timers.wait(delayMs, resolve);
+      cancellation.onCancel = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    cancellation.onCancel = undefined;
+  }
+}
+
+interface Own {
+  readonly marker: string;
+  readonly guardMs: number;
+}
+
+function readVote(look: Look, own: Own): Outcome {
+  if (look.kind === 'unknown') return unknown(look.cause);
+  const [code, ms] = integers(look.reply, 3);
+  return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknown(oddReply());
+}
+
+function readBootstrap({ name: node }: Node, look: Look | undefined, own: Own): NodeBootstrap {
+  if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? oddReply() };
+  const [code, ms = 0] = integers(look.reply, 3);
+  if (code === 1) return { node, state: 'declared' };
+  if (code === 0 || code === -1) return { node, state: 'unchanged', remainingMs: ms };
+  const outcome = readNo(code, ms, own);
+  return { node, state: 'unknown', cause: outcome?.kind === 'unknown' ? outcome.cause : oddReply() };
+}
+
+function unknown(cause: Error): Outcome {
+  return { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) };
+}
+
+function oddReply(): Error {
+  return new Error('a reply that no master gives to this request');
+}

@@ -1,0 +1,338 @@
+/**
+ * Options are resolved once, at the door, into frozen objects without optional fields. Wrong input throws
+ * `INVALID_ARGUMENT` before anything is sent, naming the option and the value.
+ */
+import { invalidArgument } from '../runtime/errors.js';
+import { checkNames } from './option-names.js';
+import { driftMs } from '../protocol/validity.js';
+
+/** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
+export interface RetryOptions {
+  /** The shortest wait between two attempts. Milliseconds, at least 1. @default 10 */
+  readonly minDelayMs?: number;
+  /** The longest wait between two attempts, reached by doubling. Milliseconds, at least `minDelayMs`. @default 200 */
+  readonly maxDelayMs?: number;
+}
+
+/** What can be set for an instance and, with another value, for one call. */
+interface SharedOptions {
+  /**
+   * How long a lease lives without renewal, and for how long a crashed holder blocks the others. Milliseconds, a safe
+   * integer that leaves room for drift (`ttlMs > ttlMs · driftFactor + 2`). @default 30_000
+   */
+  readonly ttlMs?: number;
+  /**
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
+   * `tryAcquire`. @default 10_000
+   */
+  readonly waitMs?: number;
+  /**
+   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1.
+   * @default min(ttlMs / 10, 200)
+   */
+  readonly nodeTimeoutMs?: number;
+  /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
+  readonly renew?: boolean;
+  /**
+   * No renewal starts later than this after the lease was acquired, so that it ends at most one ttl later.
+   * Milliseconds, at least 1, or `Infinity`. Has no effect without renewal. @default Infinity
+   */
+  readonly maxHoldMs?: number;
+  /**
+   * Give each lease a fencing token, `lease.fence`, that rises with every grant of the resource. Off, a lone claim is a
+   * plain `SET key token NX PX ttl`. @default true
+   */
+  readonly fencing?: boolean;
+  /**
+   * Wait in line: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
+   * waiters try again and again, and whoever comes first is served first. @default true
+   */
+  readonly fair?: boolean;
+  /** The waits between attempts of those that do not wait in line. */
+  readonly retry?: RetryOptions;
+}
+
+/** Options of `new Redlock` and `Redlock.connect`. */
+export interface RedlockOptions extends SharedOptions {
+  /**
+   * The share of a ttl by which the clocks of masters and clients may run apart; 2 ms come on top. From 0 up to, not
+   * including, 1. @default 0.01
+   */
+  readonly driftFactor?: number;
+  /** Stands before each resource's name in the masters' keys. @default '' */
+  readonly keyPrefix?: string;
+  /**
+   * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
+   * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
+   * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
+   */
+  readonly restartGuardMs?: number;
+}
+
+/** Options of `tryAcquire`. */
+export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair'> {
+  /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `acquire` and `using`. */
+export interface AcquireOptions extends SharedOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `adopt`. */
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair'>;
+
+/** Options of `bootstrap`. */
+export interface BootstrapOptions {
+  /** Also where there is a marker already: its quarantine ends, and its guard period becomes this instance's. @default false */
+  readonly force?: boolean;
+}
+
+/** Options of `close`. */
+export interface CloseOptions {
+  /**
+   * How long running routines, and holders of leases that were taken by hand, may take to stop, in ms; 0 does not wait,
+   * `Infinity` waits until they have. What is held after it runs out by its ttl. @default 30000
+   */
+  readonly drainMs?: number;
+  /**
+   * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any
+   * more. Those of running routines are not touched. @default false
+   */
+  readonly releaseHeld?: boolean;
+}
+
+/** The options of `close`, filled in. */
+export type ResolvedClose = Required<CloseOptions>;
+
+/** The defaults of all options that have a fixed one. */
+export const DEFAULTS = Object.freeze({
+  ttlMs: 30_000,
+  waitMs: 10_000,
+  /** The upper bound of the default of `nodeTimeoutMs`. */
+  nodeTimeoutMs: 200,
+  driftFactor: 0.01,
+  keyPrefix: '',
+  renew: false,
+  maxHoldMs: Infinity,
+  fencing: true,
+  fair: true,
+  restartGuardMs: 0,
+  minDelayMs: 10,
+  maxDelayMs: 200,
+  drainMs: 30_000,
+});
+
+/** What a call without options is given. */
+export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
+
+/** The options of one call, filled in. */
+export interface ResolvedCall {
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly nodeTimeoutMs: number;
+  readonly renew: boolean;
+  readonly maxHoldMs: number;
+  readonly fencing: boolean;
+  readonly fair: boolean;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+/** The options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default, which depends on the ttl. */
+export interface ResolvedOptions extends ResolvedCall {
+  readonly driftFactor: number;
+  readonly keyPrefix: string;
+  readonly restartGuardMs: number;
+}
+
+/** What bounds a ttl from below and from above. */
+export interface TtlBounds {
+  readonly driftFactor: number;
+  readonly restartGuardMs: number;
+}
+
+const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
+const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'retry'];
+const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs'];
+
+/** The names that a call takes; `using` renews unless told otherwise. */
+export const CALL_NAMES = {
+  acquire: [...SHARED_NAMES, 'signal'],
+  tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'signal'],
+  adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
+} as const;
+
+/** Fills in the options of an instance. */
+export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
+  checkNames('options', given, INSTANCE_NAMES);
+  const driftFactor = or(given.driftFactor, DEFAULTS.driftFactor);
+  if (typeof driftFactor !== 'number' || !(driftFactor >= 0 && driftFactor < 1)) {
+    throw invalidArgument('driftFactor', driftFactor, 'a number from 0 up to, not including, 1');
+  }
+  const keyPrefix = or(given.keyPrefix, DEFAULTS.keyPrefix);
+  if (typeof keyPrefix !== 'string' || !keyPrefix.isWellFormed())
+    throw invalidArgument('keyPrefix', keyPrefix, 'a string of well-formed Unicode');
+  const restartGuardMs = or(given.restartGuardMs, DEFAULTS.restartGuardMs);
+  if (!isCount(restartGuardMs, 0)) {
+    throw invalidArgument('restartGuardMs', restartGuardMs, 'a whole number of milliseconds from 0 on');
+  }
+  const own = { driftFactor, keyPrefix, restartGuardMs };
+  return Object.freeze({ ...resolveShared(given, { ...DEFAULTS, nodeTimeoutMs: 0, ...own }), ...own });
+}
+
+/** Fills in the options of `bootstrap`. */
+export function resolveBootstrap(given: BootstrapOptions): Required<BootstrapOptions> {
+  checkNames('options', given, ['force']);
+  const force = or(given.force, false);
+  if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
+  return { force };
+}
+
+/** Fills in the options of `close`. */
+export function resolveClose(given: CloseOptions): ResolvedClose {
+  checkNames('options', given, ['drainMs', 'releaseHeld']);
+  const drainMs = or(given.drainMs, DEFAULTS.drainMs);
+  if (drainMs !== Infinity && !isCount(drainMs, 0)) {
+    throw invalidArgument('drainMs', drainMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  const releaseHeld = or(given.releaseHeld, false);
+  if (typeof releaseHeld !== 'boolean') throw invalidArgument('releaseHeld', releaseHeld, 'true or false');
+  return { drainMs, releaseHeld };
+}
+
+/** Fills in the options of one call from those of the instance. */
+export function resolveCall(
+  given: AcquireOptions,
+  names: readonly string[],
+  instance: ResolvedOptions,
+): ResolvedCall {
+  if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
+  checkNames('options', given, names);
+  const { signal } = given;
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  return resolveShared(given, instance);
+}
+
+/** The ttl of an extension: `given`, or the lease's own. */
+export function resolveTtl(given: number | undefined, own: number, bounds: TtlBounds): number {
+  if (given === undefined) return own;
+  checkTtl(given, bounds);
+  return given;
+}
+
+/** The node timeout that goes with a ttl: the one that was asked for, or a tenth of the ttl up to 200 ms. */
+export function nodeTimeoutFor(ttlMs: number, asked: number): number {
+  return asked > 0 ? asked : Math.max(1, Math.min(Math.floor(ttlMs / 10), DEFAULTS.nodeTimeoutMs));
+}
+
+/** One resource or several: sorted, without duplicates, each of them a name. */
+export function resolveResources(given: string | readonly string[]): readonly string[] {
+  if (isName(given)) return [given];
+  const list: readonly unknown[] = typeof given === 'string' ? [given] : given;
+  if (!Array.isArray(list) || list.length === 0) {
+    throw invalidArgument('resources', given, 'a non-empty string or a non-empty array of them');
+  }
+  const names = list.map((name: unknown) => {
+    if (!isName(name)) throw invalidArgument('resources', name, 'non-empty strings of well-formed Unicode');
+    return name;
+  });
+  if (names.length === 1) return names;
+  // By code units: any order will do as long as all clients use the same.
+  const sorted = [...names].sort();
+  const duplicate = sorted.find((name, i) => name === sorted[i + 1]);
+  if (duplicate !== undefined) throw invalidArgument('resources', duplicate, 'free of duplicates');
+  return sorted;
+}
+
+function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCall {
+  const ttlMs = or(given.ttlMs, base.ttlMs);
+  checkTtl(ttlMs, base);
+  const waitMs = or(given.waitMs, base.waitMs);
+  if (waitMs !== Infinity && !isCount(waitMs, 0)) {
+    throw invalidArgument('waitMs', waitMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  const nodeTimeoutMs = or(given.nodeTimeoutMs, base.nodeTimeoutMs);
+  if (given.nodeTimeoutMs !== undefined && !isCount(nodeTimeoutMs, 1)) {
+    throw invalidArgument('nodeTimeoutMs', nodeTimeoutMs, 'a whole number of milliseconds from 1 on');
+  }
+  const renew = or(given.renew, base.renew);
+  if (typeof renew !== 'boolean') throw invalidArgument('renew', renew, 'true or false');
+  const maxHoldMs = or(given.maxHoldMs, base.maxHoldMs);
+  if (maxHoldMs !== Infinity && !isCount(maxHoldMs, 1)) {
+    throw invalidArgument('maxHoldMs', maxHoldMs, 'a whole number of milliseconds from 1 on, or Infinity');
+  }
+  const fencing = or(given.fencing, base.fencing);
+  if (typeof fencing !== 'boolean') throw invalidArgument('fencing', fencing, 'true or false');
+  const fair = or(given.fair, base.fair);
+  if (typeof fair !== 'boolean') throw invalidArgument('fair', fair, 'true or false');
+  return {
+    ttlMs,
+    waitMs,
+    nodeTimeoutMs,
+    renew,
+    maxHoldMs,
+    fencing,
+    fair,
+    ...resolveRetry(given.retry, base),
+  };
+}
+
+function resolveRetry(
+  given: RetryOptions | undefined,
+  base: ResolvedOptions,
+): { minDelayMs: number; maxDelayMs: number } {
+  if (given === undefined) return { minDelayMs: base.minDelayMs, maxDelayMs: base.maxDelayMs };
+  checkNames('retry', given, RETRY_NAMES);
+  const minDelayMs = or(given.minDelayMs, base.minDelayMs);
+  if (!isCount(minDelayMs, 1)) {
+    throw invalidArgument('retry.minDelayMs', minDelayMs, 'a whole number of milliseconds from 1 on');
+  }
+  // a caller who asks for a longer first wait alone did not ask for a contradiction
+  const maxDelayMs = or(given.maxDelayMs, Math.max(base.maxDelayMs, minDelayMs));
+  if (!isCount(maxDelayMs, minDelayMs)) {
+    throw invalidArgument(
+      'retry.maxDelayMs',
+      maxDelayMs,
+      `a whole number of milliseconds from ${minDelayMs} on`,
+    );
+  }
+  return { minDelayMs, maxDelayMs };
+}
+
+/** The default stands for `undefined` only: null is a mistake, and 0 and '' are values. */
+export function or<T>(given: T | undefined, fallback: T): T {
+  return given === undefined ? fallback : given;
+}
+
+function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): void {
+  if (!isCount(ttlMs, 1)) throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
+  const drift = driftMs(ttlMs, driftFactor);
+  if (ttlMs <= drift) {
+    throw invalidArgument('ttlMs', ttlMs, `longer than the ${drift} ms that are taken off for drift`);
+  }
+  if (restartGuardMs > 0 && ttlMs + drift > restartGuardMs) {
+    const wanted = `at most restartGuardMs (${restartGuardMs} ms) less ${drift} ms for drift: a guard covers no longer lease`;
+    throw invalidArgument('ttlMs', ttlMs, wanted);
+  }
+}
+
+/**
+ * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
+ * that differ here and sort apart would be one key there, and two calls could take the same locks in opposite orders.
+ */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.isWellFormed();
+}
+
+/** A whole number from `least` on. */
+export function isCount(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= least;
+}
+
+/** Any AbortSignal, also of another realm or a polyfill. */
+export function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+}

@@ -1,0 +1,123 @@
+/**
+ * The leases that an instance has given out and that are still held, and the routines that run under them.
+ *
+ * At the end of the instance they are drained: whoever works under a lease is told to stop, the lease is renewed meanwhile,
+ * and only who works under it gives it back. A lease that is freed earlier lets others in beside a routine that goes on.
+ */
+import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import type { Lease } from './lease.js';
+import type { ResolvedClose } from '../input/options.js';
+import { type Linked, Roll } from '../runtime/linked-list.js';
+
+/** A routine that runs under a lease. */
+class Work implements Linked<Work> {
+  previous: Work | undefined;
+  next: Work | undefined;
+  readonly lease: Lease;
+
+  constructor(lease: Lease) {
+    this.lease = lease;
+  }
+}
+
+/** What a routine is given: a lease, or an entry into one that is held already. */
+interface Releasable {
+  release(): Promise<void>;
+}
+
+/** How many held leases are looked at as one is added. */
+const SWEPT_PER_LEASE = 2;
+const FEW_LEASES = 100;
+
+export class HeldLeases {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #leases = new Roll<Lease>();
+  readonly #work = new Roll<Work>();
+  #deadline: Timer | undefined;
+  #deadlineAtMs = 0;
+  #onDrained: (() => void) | undefined;
+
+  constructor(clock: Clock, timers: Timers) {
+    this.#clock = clock;
+    this.#timers = timers;
+  }
+
+  add(lease: Lease): void {
+    this.#leases.add(lease);
+    this.#sweep();
+  }
+
+  /** It is held no longer, whatever the reason. */
+  delete(lease: Lease): void {
+    this.#leases.delete(lease);
+    this.#proceed();
+  }
+
+  /** Runs a routine under a lease, and releases what it was given. A failed release replaces neither result nor error. */
+  async run<Given extends Releasable, T>(
+    lease: Lease,
+    given: Given,
+    routine: (given: Given) => Promise<T> | T,
+  ): Promise<T> {
+    const work = new Work(lease);
+    this.#work.add(work);
+    try {
+      return await routine(given);
+    } finally {
+      await given.release();
+      this.#work.delete(work);
+      this.#proceed();
+    }
+  }
+
+  /**
+   * Tells all holders to stop, and waits until they have. Resolves when nothing is held and no routine runs, or after
+   * `drainMs`: what is held by then is not renewed any more, and runs out by its ttl.
+   */
+  async drain(terms: ResolvedClose): Promise<void> {
+    for (const lease of this.#leases.list()) lease.tellClosing();
+    await new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+      this.hasten(terms);
+    });
+    for (const lease of this.#leases.list()) lease.letRunOut();
+  }
+
+  /** Another call to close: it can cut the wait short, not make it longer. */
+  hasten({ drainMs, releaseHeld }: ResolvedClose): void {
+    if (this.#onDrained === undefined) return; // nobody waits any more
+    const atMs = this.#clock.earliest() + drainMs;
+    if (this.#deadline === undefined || atMs < this.#deadlineAtMs) {
+      this.#deadlineAtMs = atMs;
+      this.#deadline?.cancel();
+      this.#deadline = this.#timers.wait(drainMs, () => this.#end());
+    }
+    if (releaseHeld) this.#releaseUnused();
+    this.#proceed();
+  }
+
+  /** Those that no routine works under. */
+  #releaseUnused(): void {
+    const used = new Set(this.#work.list().map(({ lease }) => lease));
+    for (const lease of this.#leases.list()) if (!used.has(lease)) void lease.release();
+  }
+
+  #proceed(): void {
+    if (this.#leases.size === 0 && this.#work.size === 0) this.#end();
+  }
+
+  #end(): void {
+    if (this.#onDrained === undefined) return;
+    this.#deadline?.cancel();
+    this.#onDrained();
+    this.#onDrained = undefined;
+  }
+
+  /** Leases that ran out without a release are found a few at a time, so that they never add up. */
+  #sweep(): void {
+    if (this.#leases.size <= FEW_LEASES) return; // so few do not add up
+    const nowMs = this.#clock.earliest();
+    for (let i = 0; i < SWEPT_PER_LEASE; i++) this.#leases.turn()?.checkValidity(nowMs);
+  }
+}

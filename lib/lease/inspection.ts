@@ -1,0 +1,104 @@
+/**
+ * Who holds a resource: what the masters answered, put together. No token is shown; holders are told apart by a
+ * fingerprint, which says nothing about the token that it was made of.
+ */
+import type { Node } from '../node/node.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { tokenIn } from '../runtime/random.js';
+import type { Look } from '../quorum/survey.js';
+import { fingerprint } from '../redis/transport.js';
+
+/** Who waits in line at one master. */
+interface Line {
+  readonly waiting: number;
+  /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
+  readonly queue: readonly string[];
+}
+
+/** What one master says of a resource. */
+export type NodeInspection =
+  | ({ readonly node: string; readonly state: 'free' } & Line)
+  /** `remainingMs` is `Infinity` for a key without expiry. */
+  | ({
+      readonly node: string;
+      readonly state: 'held';
+      readonly holder: string;
+      readonly remainingMs: number;
+    } & Line)
+  /** The key holds something that is no lock. */
+  | { readonly node: string; readonly state: 'foreign' }
+  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+
+export interface Inspection {
+  readonly resource: string;
+  /**
+   * `held`: one holder has a quorum · `free`: a quorum of masters is free · `foreign`: too many masters hold something
+   * else there · `contended`: votes are split, nobody has a quorum · `unknown`: too few masters answered.
+   */
+  readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
+  /** A fingerprint of the holder's token, where one has a quorum. */
+  readonly holder?: string;
+  /** How long the holder keeps a quorum if it does nothing more, in ms; `Infinity` without expiry. */
+  readonly remainingMs?: number;
+  /** How many wait in line: the most that any master knows of. */
+  readonly waiting: number;
+  readonly nodes: readonly NodeInspection[];
+}
+
+/** Puts the answers of all masters together; `looks` by the master's index. */
+export function readInspection(resource: string, looks: readonly Look[], nodes: readonly Node[]): Inspection {
+  const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
+  const quorum = quorumOf(nodes.length);
+  const waiting = answers.reduce(
+    (most, answer) => Math.max(most, 'waiting' in answer ? answer.waiting : 0),
+    0,
+  );
+  const times = new Map<string, number[]>();
+  for (const answer of answers) {
+    if (answer.state === 'held')
+      times.set(answer.holder, [...(times.get(answer.holder) ?? []), answer.remainingMs]);
+  }
+  for (const [holder, remaining] of times) {
+    if (remaining.length < quorum) continue;
+    // the quorum lasts until so many votes are gone that fewer than a quorum are left
+    const remainingMs = [...remaining].sort((a, b) => b - a)[quorum - 1] ?? 0;
+    return { resource, state: 'held', holder, remainingMs, waiting, nodes: answers };
+  }
+  return { resource, state: withoutHolder(answers, quorum), waiting, nodes: answers };
+}
+
+function withoutHolder(answers: readonly NodeInspection[], quorum: number): Inspection['state'] {
+  const count = (state: NodeInspection['state']): number =>
+    answers.filter((answer) => answer.state === state).length;
+  const spare = answers.length - quorum;
+  if (count('free') >= quorum) return 'free';
+  if (count('unknown') > spare) return 'unknown';
+  return count('foreign') > spare ? 'foreign' : 'contended';
+}
+
+function readLook(node: string, look: Look | undefined): NodeInspection {
+  if (look?.kind !== 'answered') {
+    return { node, state: 'unknown', cause: look?.cause ?? new Error('not asked') };
+  }
+  const [code, ms, owner, waiting, tokens] = Array.isArray(look.reply)
+    ? (look.reply as readonly unknown[])
+    : [];
+  const queue = Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [];
+  const line = { waiting: Number(waiting ?? 0), queue };
+  switch (Number(code)) {
+    case 0:
+      return { node, state: 'free', ...line };
+    case 1:
+      return {
+        node,
+        state: 'held',
+        holder: fingerprint(tokenIn(String(owner))),
+        remainingMs: Number(ms) === -1 ? Infinity : Number(ms),
+        ...line,
+      };
+    case 2:
+      return { node, state: 'foreign' };
+    default:
+      return { node, state: 'unknown', cause: new Error('a reply that no master gives to this request') };
+  }
+}

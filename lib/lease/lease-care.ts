@@ -1,0 +1,31 @@
+/** What only a lease has that is renewed or watched, or that could not be extended: most are neither. */
+import type { Timer } from '../runtime/clock.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { Due } from '../runtime/timer-coalescer.js';
+
+/** A renewal may be this part of the ttl earlier, where there are many. */
+export const RENEW_SLACK = 1 / 16;
+/** None is begun with less than this part of the ttl left: the end of validity is waited for instead. */
+export const RENEW_MARGIN = 1 / 32;
+
+/** When the next renewal is due, and the instant after which none starts. */
+export class Renewal extends Due {
+  dueAtMs: number;
+  readonly untilMs: number;
+
+  constructor(dueAtMs: number, untilMs: number, callback: () => void) {
+    super(callback);
+    this.dueAtMs = dueAtMs;
+    this.untilMs = untilMs;
+  }
+}
+
+export class Care {
+  renewal: Renewal | undefined;
+  controller: AbortController | undefined;
+  timer: Timer | undefined;
+  /** Why the last extension failed; undefined after one that did not. */
+  failure: RedlockError | undefined;
+  /** No timer is set any more: its instance was closed. */
+  isOver = false;
+}

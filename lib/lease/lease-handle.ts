@@ -1,0 +1,101 @@
+/**
+ * A lease on its way from one process to another.
+ */
+import { invalidArgument } from '../runtime/errors.js';
+import { type Kind, MOST_PERMITS, MUTEX, type Permits, READ, WRITE } from '../protocol/scope.js';
+import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '../input/options.js';
+
+/** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
+export interface LeaseHandle {
+  readonly version: 1;
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttlMs: number;
+  /** The lease's fencing token; not there when fencing was off. */
+  readonly fence?: number;
+  /** How it is held, where it is not an exclusive lock: permits with their slots, as `0,3`. */
+  readonly lock?: 'read' | 'write' | { readonly permits: number; readonly slots: string };
+}
+
+/**
+ * The highest fence that a handle may carry, since masters lift their counters to it. Counters begin with the µs since 1970
+ * and rise by one a grant, which is slower than the clock; so no lease gets there before the year 2112. From there to the
+ * last fence is room for 142 years of a million grants a second: locks go on even after a handle with just this one.
+ */
+export const HIGHEST_HANDED_FENCE = 2 ** 52;
+
+/** A handle that was looked at. */
+interface CheckedHandle {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttlMs: number;
+  /** 0 without fencing. */
+  readonly fence: number;
+  readonly kind: Kind;
+}
+
+/** Names what is wrong with a handle, and never shows it: it carries the token. */
+export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
+  const wanted = 'the object that lease.handle() gave';
+  if (typeof handle !== 'object' || handle === null) {
+    throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
+  }
+  const {
+    version,
+    resources,
+    token,
+    ttlMs,
+    fence = 0,
+    lock,
+  } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
+  if (version !== 1) throw invalidArgument('handle.version', version, '1');
+  if (!isName(token)) {
+    throw invalidArgument('handle.token', `a ${typeof token}`, 'a non-empty string of well-formed Unicode');
+  }
+  if (!Array.isArray(resources)) throw invalidArgument('handle.resources', resources, 'an array of names');
+  if (typeof ttlMs !== 'number')
+    throw invalidArgument('handle.ttlMs', ttlMs, 'a whole number of milliseconds');
+  if (!isCount(fence, 0) || fence > HIGHEST_HANDED_FENCE)
+    throw invalidArgument('handle.fence', fence, `a whole number from 0 to ${HIGHEST_HANDED_FENCE}`);
+  const kind = kindOf(lock);
+  const names = resolveResources(resources);
+  if (kind.name !== 'mutex' && names.length > 1)
+    throw invalidArgument('handle.resources', names, 'one name where handle.lock is given');
+  return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, bounds), fence, kind };
+}
+
+/** What a handle says of how the lock is held. */
+export function heldAs(kind: Kind): Pick<LeaseHandle, 'lock'> {
+  switch (kind.name) {
+    case 'mutex':
+      return {};
+    case 'semaphore':
+      return { lock: { permits: kind.permits, slots: kind.slots } };
+    default:
+      return { lock: kind.name };
+  }
+}
+
+function kindOf(lock: unknown): Kind {
+  if (lock === undefined) return MUTEX;
+  if (lock === 'read') return READ;
+  if (lock === 'write') return WRITE;
+  if (typeof lock !== 'object' || lock === null) {
+    throw invalidArgument('handle.lock', lock, "'read', 'write', or permits and slots");
+  }
+  const { permits, slots } = lock as Record<string, unknown>; // checked by permitsOf
+  return permitsOf(permits, slots);
+}
+
+/** Slots that no semaphore of so many permits has, or one slot twice, would let in one holder more than there are permits. */
+function permitsOf(permits: unknown, slots: unknown): Permits {
+  if (!isCount(permits, 1) || permits > MOST_PERMITS)
+    throw invalidArgument('handle.lock.permits', permits, `a whole number from 1 to ${MOST_PERMITS}`);
+  const given = typeof slots === 'string' ? slots.split(',').map(Number) : [];
+  const isRising = given.every((slot, i) => isCount(slot, (given[i - 1] ?? -1) + 1) && slot < permits);
+  if (typeof slots !== 'string' || !isRising || given.join() !== slots) {
+    const wanted = `rising numbers from 0 to ${permits - 1} with commas between them`;
+    throw invalidArgument('handle.lock.slots', slots, wanted);
+  }
+  return { name: 'semaphore', permits, wanted: given.length, slots };
+}

@@ -1,0 +1,420 @@
+/**
+ * What a holder has: until when it is valid, a signal of its loss, renewal, and the ways to end it.
+ *
+ * Assumes nothing of timers: `status`, `remainingMs()` and `assertHeld()` read the clock, and are right while the event
+ * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
+ * timer at all; any other one has one.
+ */
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { Coordinator, ExtensionOrder } from '../coordinator/coordinator.js';
+import { RedlockError } from '../runtime/errors.js';
+import { closingError, expiryError, extensionError, nameResources } from '../quorum/failure.js';
+import type { Grant } from '../quorum/grant.js';
+import { heldAs, type LeaseHandle } from './lease-handle.js';
+import { nodeTimeoutFor, resolveTtl, type TtlBounds } from '../input/options.js';
+import { Care, Renewal, RENEW_MARGIN, RENEW_SLACK } from './lease-care.js';
+import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
+import type { ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { Wheel } from '../runtime/timer-coalescer.js';
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
+
+export type LeaseStatus = 'held' | 'lost' | 'released';
+
+/** What a lease needs of the instance that it comes from. */
+export interface LeaseGround {
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Where renewals wait for their turn. */
+  readonly wheel: Wheel;
+  /** A fraction in [0, 1), for jitter. */
+  readonly fraction: () => number;
+  readonly ttlBounds: TtlBounds;
+  /** The instance ends: holders are to stop. */
+  readonly isClosing: () => boolean;
+  /** Called once, when the lease is held no longer, whatever the reason. */
+  readonly onEnd: (lease: Lease) => void;
+}
+
+/** What a lease is made with; times in milliseconds. */
+export interface LeaseTerms {
+  readonly ttlMs: number;
+  /** 0 stands for the default, which depends on the ttl. */
+  readonly nodeTimeoutMs: number;
+  readonly renew: boolean;
+  readonly maxHoldMs: number;
+}
+
+/** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
+const ATTEMPTS_WATCHED = 3;
+
+type State =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'lost'; readonly error: RedlockError }
+  | { readonly kind: 'released'; readonly done: Promise<void> };
+
+const HELD: State = Object.freeze({ kind: 'held' });
+const GIVEN_AWAY: State = Object.freeze({ kind: 'released', done: Promise.resolve() });
+
+/**
+ * A lock in its holder's hands.
+ *
+ * @example
+ * ```ts
+ * const lease = await redlock.acquire('invoice:42', { ttlMs: 10_000 });
+ * try {
+ *   await bill(42, { signal: lease.signal });
+ *   lease.assertHeld();
+ * } finally {
+ *   await lease.release();
+ * }
+ * ```
+ */
+export class Lease {
+  /** What it locks: sorted, without duplicates. */
+  readonly resources: readonly string[];
+  /** How long it lives without renewal, in ms, from each extension on. */
+  readonly ttlMs: number;
+  #previous: Lease | undefined;
+  #next: Lease | undefined;
+  readonly #ground: LeaseGround;
+  readonly #grant: Grant;
+  readonly #nodeTimeoutMs: number;
+  #state = HELD;
+  #care: Care | undefined;
+  /** Who waits for the end of the extension that is under way. */
+  #extending: (() => void)[] | undefined;
+
+  /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
+  constructor(ground: LeaseGround, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    this.#ground = ground;
+    this.#grant = grant;
+    this.resources = resources;
+    this.ttlMs = terms.ttlMs;
+    this.#nodeTimeoutMs = terms.nodeTimeoutMs;
+    if (!terms.renew) return;
+    const nowMs = ground.clock.earliest();
+    const untilMs = nowMs + terms.maxHoldMs;
+    const renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, untilMs, () => this.#wake());
+    this.#takeCare().renewal = renewal;
+    this.#arm();
+  }
+
+  /** @internal Links of the instance's list of held leases: private, so that none of them shows another one. */
+  get previous(): Lease | undefined {
+    return this.#previous;
+  }
+  set previous(lease: Lease | undefined) {
+    this.#previous = lease;
+  }
+
+  /** @internal */
+  get next(): Lease | undefined {
+    return this.#next;
+  }
+  set next(lease: Lease | undefined) {
+    this.#next = lease;
+  }
+
+  /** The secret that the masters keep for it. Not for logs. */
+  get token(): string {
+    return this.#grant.token;
+  }
+
+  /**
+   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along
+   * with each effect; a resource that refuses lower ones than it has seen (`quorate/fence`) is safe from late holders.
+   * Undefined when fencing is off, and for readers and
+   * holders of permits: where several hold a lock at a time, no number is the latest.
+   */
+  get fence(): number | undefined {
+    return this.#grant.fence === 0 ? undefined : this.#grant.fence;
+  }
+
+  /** @internal The end of its validity by the instance's clock, for onlookers that must not disturb. */
+  get validUntilMs(): number {
+    return this.#grant.validUntilMs;
+  }
+
+  /** Right at every instant, also when the event loop was stalled. */
+  get status(): LeaseStatus {
+    this.checkValidity(this.#ground.clock.now());
+    return this.#state.kind;
+  }
+
+  /** Validity left, in ms; 0 when it is not held. */
+  remainingMs(): number {
+    const nowMs = this.#ground.clock.now();
+    this.checkValidity(nowMs);
+    return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
+  }
+
+  /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
+  assertHeld(): void {
+    this.checkValidity(this.#ground.clock.now());
+    const error = this.#endError();
+    if (error !== undefined) throw error;
+  }
+
+  /**
+   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
+   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). It also aborts when the instance closes
+   * (`CLOSED`): the lease stays held, so that the work can end in order. A release does not abort it.
+   */
+  get signal(): AbortSignal {
+    return this.#watch().signal;
+  }
+
+  /**
+   * Makes the lease live for `ttlMs` from now, by default its own ttl; it is never shortened.
+   *
+   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity stands · `VALIDITY_EXPIRED`: a
+   *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released
+   */
+  async extend(ttlMs?: number): Promise<void> {
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.ttlBounds);
+    // one at a time: a second one begins when the first has ended, whichever way
+    while (this.#extending !== undefined) {
+      await new Promise<void>((resolve) => this.#extending?.push(resolve));
+    }
+    this.assertHeld();
+    await new Promise<void>((resolve, reject) => {
+      this.#extend({ ttlMs: forMs, isRenewal: false }, (error) => {
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  /**
+   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; what is left is
+   * retried in the background until the ttl is over. Never rejects, and does nothing the second time.
+   */
+  release(): Promise<void> {
+    this.checkValidity(this.#ground.clock.earliest()); // whether it ended a moment ago makes no difference here
+    if (this.#state === HELD) {
+      this.#end(GIVEN_AWAY);
+      const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
+      this.#state = {
+        kind: 'released',
+        done: this.#ground.coordinator.release(this.#grant, timeoutMs),
+      };
+    }
+    return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
+  }
+
+  /**
+   * Gives the lease away: what another process needs for `redlock.adopt(handle)`. From here on this object holds
+   * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
+   *
+   * @throws RedlockError `LOCK_LOST` or `NOT_HELD`
+   */
+  handle(): LeaseHandle {
+    this.assertHeld();
+    this.#end(GIVEN_AWAY);
+    this.#ground.coordinator.handOver(this.#grant);
+    const { fence, resources, token, ttlMs } = this;
+    const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
+    return { version: 1, resources, token, ttlMs, ...more };
+  }
+
+  /** Releases it at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** A lease never shows its token by accident: not in JSON, not in logs. */
+  toJSON(): object {
+    const { fence, resources, status, ttlMs } = this;
+    return { resources, fence, ttlMs, status, remainingMs: this.remainingMs() };
+  }
+
+  /** What `console.log` prints: the same as JSON. */
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'Lease', ...given);
+  }
+
+  /** @internal The instance closes: whoever works under it is to stop. It stays held. */
+  tellClosing(): void {
+    const controller = this.#watch();
+    if (!controller.signal.aborted) controller.abort(closingError(this.resources));
+  }
+
+  /** @internal Nobody renews or watches it any more; it is held until its validity ends. */
+  letRunOut(): void {
+    this.#disarm();
+    const care = this.#takeCare();
+    care.renewal = undefined;
+    care.isOver = true;
+  }
+
+  #takeCare(): Care {
+    this.#care ??= new Care();
+    return this.#care;
+  }
+
+  /** From here on a timer watches the end of validity. */
+  #watch(): AbortController {
+    const care = this.#takeCare();
+    if (care.controller !== undefined) return care.controller;
+    const controller = new AbortController();
+    care.controller = controller;
+    this.checkValidity(this.#ground.clock.now());
+    if (this.#state.kind === 'lost') controller.abort(this.#state.error);
+    else if (this.#ground.isClosing()) controller.abort(closingError(this.resources));
+    this.#arm();
+    return controller;
+  }
+
+  /** Calls back when it has ended, with the error if it was not done. */
+  #extend(order: ExtensionOrder, onEnd: (error: RedlockError | undefined) => void): void {
+    const { clock, coordinator } = this.#ground;
+    const startedAtMs = clock.earliest();
+    const timeoutMs = nodeTimeoutFor(order.ttlMs, this.#nodeTimeoutMs);
+    this.#extending = [];
+    coordinator.extend(this.#grant, order, timeoutMs, (end) => {
+      const others = this.#extending ?? [];
+      this.#extending = undefined;
+      onEnd(this.#conclude(end, startedAtMs));
+      for (const goOn of others) goOn();
+    });
+  }
+
+  #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
+    const error = this.#extensionError(end, startedAtMs);
+    if (error?.code === 'LOCK_LOST') this.#lose(error);
+    else if (error !== undefined) this.#takeCare().failure = error;
+    if (end.kind !== 'extended') this.checkValidity(this.#ground.clock.inTurn() + LOSS_MARGIN_MS);
+    const ended = this.#endError();
+    if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
+    if (end.kind === 'extended') this.#onExtended(startedAtMs);
+    return error;
+  }
+
+  #onExtended(startedAtMs: number): void {
+    const care = this.#care;
+    if (care === undefined) return;
+    care.failure = undefined;
+    if (care.renewal !== undefined) care.renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
+    this.#arm();
+  }
+
+  /** Why it was not extended; undefined where it was given back meanwhile. */
+  #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
+    if (end.kind !== 'failed') return undefined;
+    const { coordinator, clock } = this.#ground;
+    const elapsedMs = Math.round(clock.now() - startedAtMs);
+    return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
+  }
+
+  /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
+  #arm(): void {
+    this.#disarm();
+    const care = this.#care;
+    if (this.#state !== HELD || care === undefined || care.isOver) return;
+    const { controller, renewal } = care;
+    if (controller === undefined && renewal === undefined) return;
+    const { clock, timers, wheel } = this.#ground;
+    const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
+    if (renewal !== undefined && renewal.dueAtMs + this.ttlMs * RENEW_MARGIN < endAtMs) {
+      wheel.add(renewal, renewal.dueAtMs, this.ttlMs * RENEW_SLACK);
+      return;
+    }
+    const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late
+    care.timer = timers.background(Math.max(0, endInMs), () => this.#wake());
+  }
+
+  #disarm(): void {
+    const care = this.#care;
+    if (care === undefined) return;
+    care.timer?.cancel();
+    care.timer = undefined;
+    if (care.renewal !== undefined) this.#ground.wheel.remove(care.renewal);
+  }
+
+  #wake(): void {
+    const care = this.#care;
+    if (care === undefined) return;
+    care.timer = undefined;
+    const nowMs = this.#ground.clock.inTurn();
+    if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
+      this.#expire();
+      return;
+    }
+    const { renewal } = care;
+    if (renewal === undefined || renewal.dueAtMs === Infinity) return this.#arm();
+    if (nowMs > renewal.untilMs) {
+      care.renewal = undefined;
+      return this.#arm();
+    }
+    renewal.dueAtMs = Infinity;
+    // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
+    // to be watched as well.
+    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
+      this.#arm();
+    this.#renew(renewal);
+  }
+
+  #renew(renewal: Renewal): void {
+    if (this.#extending !== undefined) {
+      this.#extending.push(() => this.#renew(renewal)); // whoever ends that one has looked at the validity
+      return;
+    }
+    if (this.#state !== HELD || this.#care?.renewal !== renewal) return;
+    this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
+      if (error !== undefined) this.#renewLater(renewal);
+    });
+  }
+
+  /** It is tried again while the lease lasts; the error is told if that ends before. */
+  #renewLater(renewal: Renewal): void {
+    if (this.#state !== HELD) return;
+    const nowMs = this.#ground.clock.inTurn();
+    const leftMs = this.#grant.validUntilMs - nowMs;
+    const delayMs = renewAgainInMs(leftMs);
+    renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
+    this.#arm();
+  }
+
+  /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
+  checkValidity(nowMs: number): void {
+    if (this.#state === HELD && nowMs >= this.#grant.validUntilMs) this.#expire();
+  }
+
+  /** Its validity ended: where it could not be extended, that is why. */
+  #expire(): void {
+    this.#ground.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#lose(expiryError(this.resources, this.#care?.failure));
+  }
+
+  #lose(error: RedlockError): void {
+    if (this.#state !== HELD) return;
+    this.#end({ kind: 'lost', error });
+    this.#ground.coordinator.abandon(this.#grant);
+    this.#care?.controller?.abort(error);
+  }
+
+  /** A lease ends once, and never comes back. */
+  #end(state: State): void {
+    this.#state = state;
+    this.#disarm();
+    this.#ground.onEnd(this);
+  }
+
+  #endError(): RedlockError | undefined {
+    switch (this.#state.kind) {
+      case 'held':
+        return undefined;
+      case 'lost':
+        return this.#state.error;
+      case 'released':
+        return new RedlockError(
+          'NOT_HELD',
+          `the lease on ${nameResources(this.resources)} was released or given away`,
+          {
+            resources: this.resources,
+          },
+        );
+    }
+  }
+}

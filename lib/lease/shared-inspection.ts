@@ -1,0 +1,156 @@
+/**
+ * Who holds a read-write lock or a semaphore, and who waits for it: what the masters answered, put together. No token is
+ * shown; whoever has one is told apart by a fingerprint, which says nothing about the token that it was made of.
+ */
+import { STORED_KIND } from '../protocol/lua/shared.js';
+import type { Node } from '../node/node.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { integers } from '../protocol/replies.js';
+import type { Look } from '../quorum/survey.js';
+import { tokenIn } from '../runtime/random.js';
+import { fingerprint } from '../redis/transport.js';
+
+/** One who holds it, as one master knows it. */
+export interface Member {
+  /** A fingerprint of the token. */
+  readonly holder: string;
+  readonly role: 'reader' | 'writer' | 'permits';
+  /** Which of how many permits, from 0; empty for readers and writers. */
+  readonly slots: readonly number[];
+  /** The number of permits that the holder goes by; 0 for readers and writers. */
+  readonly permits: number;
+  readonly remainingMs: number;
+}
+
+/** The one who is next, and keeps others out. */
+export interface Watcher {
+  readonly waiter: string;
+  readonly wants: 'to read' | 'to write' | 'permits';
+  readonly remainingMs: number;
+}
+
+/** What one master says. */
+export type NodeMembers =
+  | {
+      readonly node: string;
+      readonly state: 'free' | 'held';
+      readonly members: readonly Member[];
+      readonly watch: Watcher | undefined;
+      /** A fingerprint of the one at the head of the line. */
+      readonly head: string | undefined;
+      /** How many stand in line behind the head. */
+      readonly waiting: number;
+      /** Fingerprints of the first 32 of them, in the order in which they are served. */
+      readonly queue: readonly string[];
+    }
+  /** The key holds something else. */
+  | { readonly node: string; readonly state: 'foreign' }
+  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+
+export interface MemberInspection {
+  readonly resource: string;
+  /**
+   * `held`: some have a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, and nobody has a
+   * quorum · `foreign`: too many masters hold something else there · `unknown`: too few masters answered.
+   */
+  readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
+  /** Fingerprints of those that have a quorum, in one role or with one set of slots. */
+  readonly readers: readonly string[];
+  readonly writer: string | undefined;
+  readonly holders: readonly { readonly holder: string; readonly slots: readonly number[] }[];
+  /** How many stand in line: the most that any master knows of. */
+  readonly waiting: number;
+  readonly nodes: readonly NodeMembers[];
+}
+
+/** Puts the answers of all masters together; `looks` by the master's index. */
+export function readMembers(
+  resource: string,
+  looks: readonly Look[],
+  nodes: readonly Node[],
+): MemberInspection {
+  const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
+  const found = withQuorum(answers, quorumOf(nodes.length));
+  const ofRole = (role: Member['role']): readonly Member[] => found.filter((member) => member.role === role);
+  return {
+    resource,
+    state: found.length > 0 ? 'held' : withoutHolder(answers),
+    readers: ofRole('reader').map(({ holder }) => holder),
+    writer: ofRole('writer')[0]?.holder,
+    holders: ofRole('permits').map(({ holder, slots }) => ({ holder, slots })),
+    waiting: Math.max(0, ...answers.map((one) => ('waiting' in one ? one.waiting + (one.head ? 1 : 0) : 0))),
+    nodes: answers,
+  };
+}
+
+/** Each holder once that so many masters know in the same way. */
+function withQuorum(answers: readonly NodeMembers[], quorum: number): readonly Member[] {
+  const all = answers.flatMap((answer) => ('members' in answer ? answer.members : []));
+  const idOf = ({ holder, role, slots }: Member): string => `${holder} ${role} ${slots.join()}`;
+  const counts = new Map<string, number>();
+  const found: Member[] = [];
+  for (const member of all) {
+    const count = (counts.get(idOf(member)) ?? 0) + 1;
+    counts.set(idOf(member), count);
+    if (count === quorum) found.push(member);
+  }
+  return found;
+}
+
+function withoutHolder(answers: readonly NodeMembers[]): MemberInspection['state'] {
+  const count = (state: NodeMembers['state']): number =>
+    answers.filter((answer) => answer.state === state).length;
+  const quorum = quorumOf(answers.length);
+  const spare = answers.length - quorum;
+  if (count('free') >= quorum) return 'free';
+  if (count('unknown') > spare) return 'unknown';
+  return count('foreign') > spare ? 'foreign' : 'contended';
+}
+
+function readLook(node: string, look: Look | undefined): NodeMembers {
+  if (look?.kind !== 'answered')
+    return { node, state: 'unknown', cause: look?.cause ?? new Error('not asked') };
+  const [code, , nowMs] = integers(look.reply, 3);
+  const [, , , fields, head, waiting, tokens] = look.reply as readonly unknown[]; // an array, as it has three integers
+  if (code === 2) return { node, state: 'foreign' };
+  if (nowMs === undefined || !Array.isArray(fields)) {
+    return { node, state: 'unknown', cause: new Error('a reply that no master gives to this request') };
+  }
+  const contents = new Map<string, string>();
+  for (let i = 0; i < fields.length; i += 2) contents.set(String(fields[i]), String(fields[i + 1]));
+  const kind = contents.get('kind');
+  const isOurs = kind === STORED_KIND.readWrite || kind === STORED_KIND.semaphore;
+  if (contents.size > 0 && !isOurs) return { node, state: 'foreign' };
+  const members: Member[] = [];
+  let watch: Watcher | undefined;
+  for (const [name, content] of contents) {
+    const [, first = '', ends, rest = ''] = /^([^|]*)\|(\d+)\|(.*)$/.exec(content) ?? [];
+    const remainingMs = Number(ends) - nowMs;
+    if (!(remainingMs > 0)) continue;
+    if (name === 'watch') watch = { waiter: fingerprint(first), wants: wish(rest), remainingMs };
+    else members.push(readMember(name, first, rest, remainingMs));
+  }
+  return {
+    node,
+    state: members.length > 0 ? 'held' : 'free',
+    members,
+    watch,
+    head: typeof head === 'string' && head !== '' ? fingerprint(tokenIn(head)) : undefined,
+    waiting: Number(waiting ?? 0),
+    queue: Array.isArray(tokens) ? tokens.map((token) => fingerprint(String(token))) : [],
+  };
+}
+
+function readMember(token: string, first: string, rest: string, remainingMs: number): Member {
+  const holder = fingerprint(token);
+  if (first === 'r' || first === 'w') {
+    return { holder, role: first === 'w' ? 'writer' : 'reader', slots: [], permits: 0, remainingMs };
+  }
+  return { holder, role: 'permits', slots: first.split(',').map(Number), permits: Number(rest), remainingMs };
+}
+
+function wish(rest: string): Watcher['wants'] {
+  const want = rest.replace(/^\d+ /, '');
+  if (want === 'r') return 'to read';
+  return want === 'w' ? 'to write' : 'permits';
+}

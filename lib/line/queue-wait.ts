@@ -1,0 +1,388 @@
+/**
+ * A stay in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
+ * over. Who releases hands over to the first in line and tells it; nobody polls.
+ *
+ * What a stay collects are reservations, not a lock: they have no send time from which a validity could be measured, and
+ * never count by themselves. A claim of all masters follows, as in any other attempt, and only that one decides.
+ *
+ * Masters may see the waiters in another order, and each give its vote to another one: then nobody gets a quorum. So a
+ * master tells who has its vote when somebody with an earlier ticket waits; who has no quorum then *yields* that vote,
+ * and is queued again. Tickets are the masters' time, not that of clients, so that no client is always the first.
+ */
+import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import { RESERVE_MS } from '../protocol/lua/queue.js';
+import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
+import { NOBODY, Place, pollMs, unknown } from './queue-place.js';
+import type { Push } from '../protocol/pushes.js';
+import { type Outcome, quorumOf } from '../protocol/quorum.js';
+import type { Random } from '../runtime/random.js';
+import { readPlace } from '../protocol/replies.js';
+import { queueing, yielding } from '../protocol/queue-request.js';
+import type { Scope } from '../protocol/scope.js';
+import { isMisconfigured, Silence } from '../redis/server-errors.js';
+import type { Recipient, Subscriptions } from './subscriptions.js';
+
+/**
+ * `reserved`: a quorum of masters keeps its votes for it · `stranger`: a client that hands over to nobody holds it ·
+ * `hopeless`: too few masters take part · `ended`: by whoever waits.
+ */
+export type StayEnd = 'reserved' | 'stranger' | 'hopeless' | 'ended';
+
+export interface StayGround {
+  readonly nodes: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly subscriptions: Subscriptions;
+}
+
+export interface StayTerms {
+  /** Of one key. */
+  readonly scope: Scope;
+  readonly token: string;
+  /** In µs of the masters' time; the lower one is served first. Drawn when the masters' clocks are known. */
+  readonly ticket: () => number;
+  /** The wait ends at this instant. */
+  readonly untilMs: number;
+  readonly nodeTimeoutMs: number;
+  /**
+   * Undefined: it is over as soon as a quorum of masters keeps its votes for it. Else these are kept from then on, until `end`,
+   * and a master that says that a claim which was refused could succeed now is told here.
+   */
+  readonly onFree: ((node: Node) => void) | undefined;
+}
+
+/** What a late answer may have left is told to whoever cares. */
+export type OnLatePlace = (node: Node) => void;
+
+/** A master that gave no clear answer is asked again. */
+const FAILED_POLL_MS = 1_000;
+/** After an instant at which a vote should be free, in ms; drawn from 1 to this. */
+const SOON_MS = 5;
+/** A place lives no longer than this without being renewed. */
+export const LONGEST_LIFE_MS = 60_000;
+/** A place outlives the wait by this, so that it is not gone before its owner has gone. */
+const LIFE_MARGIN_MS = 1_000;
+
+export class Stay implements Sink, Recipient, Withdrawn {
+  readonly #ground: StayGround;
+  readonly #terms: StayTerms;
+  readonly #quorum: number;
+  readonly #places: readonly Place[];
+  readonly #onLate: OnLatePlace;
+  #asked: Ask | undefined;
+  #askedAtMs = -Infinity;
+  #timer: Timer | undefined;
+  #hasBegun = false;
+  /** How it ended. */
+  #end: StayEnd | undefined;
+  #settle: ((end: StayEnd) => void) | undefined;
+  /** A master did not give its vote at once. */
+  wasRefused = false;
+
+  constructor(ground: StayGround, terms: StayTerms, onLate: OnLatePlace) {
+    this.#ground = ground;
+    this.#terms = terms;
+    this.#onLate = onLate;
+    this.#quorum = quorumOf(ground.nodes.length);
+    this.#places = ground.nodes.map(() => new Place());
+  }
+
+  get isWanted(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** The masters on which it may have a place or a vote. */
+  get sentTo(): readonly Node[] {
+    return this.#ground.nodes.filter((node) => this.#placeAt(node).wasSent);
+  }
+
+  /** What each master said last, by its index. */
+  get outcomes(): readonly (Outcome | undefined)[] {
+    return this.#places.map(({ outcome }) => outcome);
+  }
+
+  get isAnswered(): boolean {
+    return this.#places.every(({ isUnanswered }) => !isUnanswered);
+  }
+
+  /** Queues on all masters; resolves when it is over. */
+  run(): Promise<StayEnd> {
+    const { clock, subscriptions } = this.#ground;
+    const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
+    for (const place of this.#places) place.dueAtMs = silentAtMs;
+    subscriptions.enter(this.#terms.token, this);
+    this.#begin();
+    this.#arm();
+    return this.head();
+  }
+
+  /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
+  head(): Promise<StayEnd> {
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
+  #begin(): void {
+    const { nodes, subscriptions } = this.#ground;
+    const open = nodes.filter((node) => subscriptions.isOpen(node));
+    if (open.length < this.#quorum) return;
+    this.#hasBegun = true;
+    for (const node of open) this.#ask(node);
+  }
+
+  /** Ends it; places and votes stay until they are withdrawn. */
+  end(end: StayEnd = 'ended'): void {
+    if (!this.isWanted) return;
+    this.#end = end;
+    this.#timer?.cancel();
+    this.#ground.subscriptions.leave(this.#terms.token);
+    for (const node of this.#ground.nodes) node.forget(this);
+    this.#settle?.(end);
+  }
+
+  // --- pushes
+
+  onOpen(node: Node): void {
+    if (this.#hasBegun) this.#ask(node);
+    else this.#begin();
+    this.#arm();
+  }
+
+  onClosed(node: Node, cause: Error): void {
+    this.#fail(node, { kind: 'unknown', cause, isMisconfigured: false }); // the lock itself may do without pushes
+  }
+
+  onPush(node: Node, push: Push): void {
+    const place = this.#placeAt(node);
+    if (!this.isWanted) return;
+    switch (push.kind) {
+      case 'first':
+        if (place.state === 'queued') place.dueAtMs = this.#soonAfter(RESERVE_MS);
+        break;
+      case 'reserved':
+        if (push.serial >= place.refusedAtUs) this.#reserve(node, push.serial);
+        break;
+      case 'free':
+        return this.#terms.onFree?.(node);
+      case 'inquiry':
+        if (push.serial === place.yielded) return;
+        place.inquired = push.serial;
+        this.#yieldIfInquired(node);
+    }
+    this.#proceed();
+  }
+
+  // --- answers
+
+  onSent(node: Node): void {
+    this.#placeAt(node).sent();
+  }
+
+  follow(node: Node): boolean {
+    return this.#placeAt(node).follow();
+  }
+
+  owes(node: Node): boolean {
+    return this.#placeAt(node).isOwed;
+  }
+
+  drop(): void {
+    this.end();
+  }
+
+  onReply(node: Node, reply: unknown): void {
+    const place = this.#placeAt(node);
+    const { isFollowed } = place;
+    place.isAwaited = false;
+    place.isUnanswered = false;
+    if (!this.isWanted) {
+      if (!isFollowed) this.#onLate(node);
+      return;
+    }
+    const outcome = this.#asked?.request.read(reply);
+    if (outcome === undefined)
+      return this.#fail(node, unknown(new Error('a reply that no master gives to this request')));
+    const told = readPlace(reply);
+    if (told !== undefined) this.#ground.subscriptions.learn(node, told.clockUs, place.sentAtMs);
+    if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
+    else if (outcome.kind === 'refused' && !outcome.isForeign) {
+      // pushes come by another connection, and may overtake the reply to what was asked before
+      if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
+      place.outcome = outcome;
+      place.refusedAtUs = told?.clockUs ?? 0;
+      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isStranger);
+    } else {
+      this.#shelve(place, outcome);
+    }
+    this.#proceed();
+  }
+
+  onFailure(node: Node, cause: Error, mayRun = false): void {
+    const place = this.#placeAt(node);
+    place.isAwaited = false;
+    if (!mayRun) place.isUnanswered = false;
+    if (this.isWanted) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+  }
+
+  // --- places
+
+  #placeAt(node: Node): Place {
+    const place = this.#places[node.index];
+    if (place === undefined) throw new Error(`no master of this instance: ${node.name}`);
+    return place;
+  }
+
+  #ask(node: Node): void {
+    const place = this.#placeAt(node);
+    if (!this.isWanted || place.isAwaited) return;
+    const nowMs = this.#ground.clock.earliest();
+    if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
+    place.sentAtMs = nowMs;
+    place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
+    place.isAwaited = true;
+    node.send(this.#askAt(nowMs));
+  }
+
+  /** One for all masters that are asked at about the same time. */
+  #askAt(nowMs: number): Ask {
+    if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
+    const { scope, token, ticket } = this.#terms;
+    this.#asked = { request: queueing(scope, token, ticket(), this.#lifeMs(nowMs)), sink: this };
+    this.#askedAtMs = nowMs;
+    return this.#asked;
+  }
+
+  #lifeMs(nowMs: number): number {
+    const leftMs = Math.max(this.#terms.untilMs - nowMs, 0) + LIFE_MARGIN_MS;
+    return Math.ceil(Math.min(leftMs, LONGEST_LIFE_MS));
+  }
+
+  /**
+   * A look that finds what was given back has lengthened it, and whoever has the earlier ticket goes on waiting. Where the
+   * yield is unanswered, it is still on its way, or was sent after that look; else it was lost with its connection.
+   */
+  #onGranted(node: Node, serial: number): void {
+    const place = this.#placeAt(node);
+    if (serial !== place.yielded) return this.#reserve(node, serial);
+    if (place.state === 'mine') return; // by a later one, which a push told of first
+    if (place.yielding === undefined) this.#yield(node, place, serial);
+    else place.giveBack(this.#soonAfter(RESERVE_MS));
+  }
+
+  #reserve(node: Node, serial: number): void {
+    const place = this.#placeAt(node);
+    if (serial === place.yielded) return; // told before it was given back
+    place.state = 'mine';
+    place.serial = serial;
+    place.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
+    place.dueAtMs = this.#ground.clock.earliest() + RESERVE_MS / 2;
+    this.#yieldIfInquired(node);
+  }
+
+  #onRefusal(place: Place, remainingMs: number, rank: number | undefined, isStranger: boolean): void {
+    this.wasRefused = true;
+    place.state = isStranger ? 'stranger' : 'queued';
+    place.serial = NOBODY;
+    const free = this.#soonAfter(remainingMs);
+    const delayMs = pollMs(rank ?? 0, isStranger) * (0.75 + this.#ground.random.fraction() / 4);
+    const later = this.#ground.clock.earliest() + delayMs;
+    place.dueAtMs = isStranger || rank === 0 ? Math.min(free, later) : later;
+  }
+
+  /** It takes no part for now. */
+  #shelve(place: Place, outcome: Outcome): void {
+    const { clock, random } = this.#ground;
+    place.shelve(outcome, clock.earliest() + FAILED_POLL_MS * (0.75 + random.fraction() / 2));
+  }
+
+  #fail(node: Node, outcome: Outcome): void {
+    this.#shelve(this.#placeAt(node), outcome);
+    this.#proceed();
+  }
+
+  #soonAfter(delayMs: number): number {
+    const { clock, random } = this.#ground;
+    return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
+  }
+
+  /** Gives the vote to whoever has the earlier ticket, unless it makes a quorum. */
+  #yieldIfInquired(node: Node): void {
+    const place = this.#placeAt(node);
+    const { serial } = place;
+    if (place.state !== 'mine' || place.inquired !== serial || this.#count('mine') >= this.#quorum) return;
+    this.#yield(node, place, serial);
+  }
+
+  /** What was given back once is never counted again, whatever comes of it. */
+  #yield(node: Node, place: Place, serial: number): void {
+    const { scope, ticket, token } = this.#terms;
+    place.giveBack(this.#soonAfter(RESERVE_MS));
+    this.wasRefused = true;
+    const life = this.#lifeMs(this.#ground.clock.earliest());
+    const request = yielding(scope, token, serial, ticket(), life);
+    node.send({ request, sink: place.yields(serial) });
+  }
+
+  #count(state: Place['state']): number {
+    return this.#places.filter((place) => place.state === state).length;
+  }
+
+  // --- the course of things
+
+  /** Over, or on with it. */
+  #proceed(): void {
+    if (!this.isWanted) return;
+    if (this.#count('mine') >= this.#quorum) {
+      if (this.#terms.onFree === undefined) return this.end('reserved');
+      this.#settle?.('reserved');
+    }
+    const strangers = this.#count('stranger');
+    const out = strangers + this.#count('failed');
+    if (this.#places.length - out < this.#quorum) return this.end(strangers > 0 ? 'stranger' : 'hopeless');
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (!this.isWanted) return;
+    const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
+    if (dueAtMs === Infinity) return;
+    const { clock, timers } = this.#ground;
+    this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
+      this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that are there are read first
+    });
+  }
+
+  /** Who looks at one queue looks at all of them: votes that come at different times run out before they are enough. */
+  #onDue(): void {
+    const nowMs = this.#ground.clock.earliest();
+    const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
+    for (const node of this.#ground.nodes) {
+      if (!this.isWanted) return;
+      const place = this.#placeAt(node);
+      if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
+    }
+    this.#proceed();
+  }
+
+  #onPlaceDue(node: Node, place: Place): void {
+    const { subscriptions } = this.#ground;
+    place.dueAtMs = Infinity;
+    if (place.isAwaited) {
+      node.markSilent();
+      place.shelve(unknown(new Silence(this.#terms.nodeTimeoutMs)), Infinity);
+    } else if (subscriptions.isOpen(node)) {
+      this.#ask(node);
+      if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
+    } else {
+      place.outcome = unknown(subscriptions.cause(node));
+      place.state = 'failed'; // until its line is open
+    }
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * Pushes of the masters to those who wait in their queues: one connection for each master and instance, opened when the
+ * first one waits, shared by all, and closed when nobody has waited for a while.
+ *
+ * A subscription counts as open once a message of our own has gone through it, from the connection that locks: then
+ * releases, which publish in the same way, will reach us, and both connections lead to the same server.
+ */
+import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import { pushChannel } from '../protocol/keys.js';
+import { RESERVE_MS } from '../protocol/lua/queue.js';
+import type { Node, Sink } from '../node/node.js';
+import { type Push, readPush } from '../protocol/pushes.js';
+import { toInteger } from '../protocol/replies.js';
+import { declining } from '../protocol/queue-request.js';
+import { hello } from '../protocol/request.js';
+import type { Subscription } from '../redis/subscription.js';
+import { UNANSWERED } from '../node/unanswered.js';
+
+/** Who waits in queues; known by its token. */
+export interface Recipient {
+  onPush(node: Node, push: Push): void;
+  /** Pushes come in (again); those in between were missed. */
+  onOpen(node: Node): void;
+  onClosed(node: Node, cause: Error): void;
+}
+
+/** With nobody waiting for so long, connections are closed. */
+const IDLE_MS = 5_000;
+/** A master that refuses subscriptions or pushes is not asked again for so long: rights change rarely. */
+const REFUSED_MS = 5_000;
+/** A message to ourselves that is not back after so long was lost. */
+const ECHO_MS = 1_000;
+/** A clock reading grows less exact by so many µs for each ms of its age: clocks run apart by 1 % at most. */
+const DRIFT_US_PER_MS = 10;
+/** One that is older than the latest by more does not count. */
+const FRESH_MS = 1_000;
+
+/**
+ * A push for a token that has left may still be meant for its claim, which is on its way. After so long it is not: a
+ * master that was away has handed over to one that had gone meanwhile.
+ */
+const LEFT_MS = 2 * RESERVE_MS;
+/** So many tokens that have left are remembered. */
+const MAX_LEFT = 10_000;
+
+const NOT_YET = new Error('its connection for pushes is not open yet');
+
+/** The way of pushes from one master. */
+class Line {
+  readonly node: Node;
+  isOpen = false;
+  /** The message to ourselves came through; its reply tells the clock. */
+  isHeard = false;
+  cause: Error = NOT_YET;
+  refusedAtMs = -Infinity;
+  subscription: Subscription | undefined;
+  /** Under way to ourselves. */
+  echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
+  /** The master's clock less ours, and by how much that may be off; µs. */
+  aheadUs: number | undefined;
+  uncertainUs = Infinity;
+  readAtMs = -Infinity;
+
+  constructor(node: Node) {
+    this.node = node;
+  }
+}
+
+export class Subscriptions {
+  readonly #lines: readonly Line[];
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  /** All tokens of an instance go by one channel. */
+  #channel = '';
+  readonly #recipients = new Map<string, Recipient>();
+  /** When tokens left; in the order of those instants. */
+  readonly #leftAtMs = new Map<string, number>();
+  #idle: Timer | undefined;
+  #isClosed = false;
+
+  constructor(nodes: readonly Node[], clock: Clock, timers: Timers) {
+    this.#lines = nodes.map((node) => new Line(node));
+    this.#clock = clock;
+    this.#timers = timers;
+  }
+
+  /** Are there so many masters whose pushes can come in, as far as is known? */
+  canReach(count: number): boolean {
+    const refusedAfterMs = this.#clock.earliest() - REFUSED_MS;
+    const able = this.#lines.filter(
+      ({ node, refusedAtMs }) => node.hasPushes && refusedAtMs < refusedAfterMs,
+    );
+    return able.length >= count;
+  }
+
+  /** Pushes for this token are told to the recipient until it leaves; lines are opened where they are not. */
+  enter(token: string, recipient: Recipient): void {
+    this.#recipients.set(token, recipient);
+    this.#channel = pushChannel(token);
+    this.#idle?.cancel();
+    this.#idle = undefined;
+    for (const line of this.#lines) this.#open(line);
+  }
+
+  leave(token: string): void {
+    this.#recipients.delete(token);
+    this.#noteLeft(token);
+    if (this.#recipients.size > 0 || this.#isClosed) return;
+    this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeLines());
+  }
+
+  isOpen(node: Node): boolean {
+    return this.#lines[node.index]?.isOpen === true;
+  }
+
+  /** Do the pushes of so many masters come in now? */
+  isOpenAt(count: number): boolean {
+    return this.#lines.filter((line) => line.isOpen).length >= count;
+  }
+
+  /** Why pushes of that master do not come in. */
+  cause(node: Node): Error {
+    return this.#lines[node.index]?.cause ?? NOT_YET;
+  }
+
+  /** A push may have been lost on the way: if the next one is lost too, the line is opened anew. */
+  verify(node: Node): void {
+    const line = this.#lines[node.index];
+    if (line?.isOpen === true) this.#sayHello(line);
+  }
+
+  /** A master told its clock in a reply. */
+  learn(node: Node, clockUs: number, sentAtMs: number): void {
+    const line = this.#lines[node.index];
+    if (line === undefined || clockUs === 0) return;
+    const nowMs = this.#clock.earliest();
+    const uncertainUs = (nowMs - sentAtMs) * 500;
+    if (uncertainUs > line.uncertainUs + (nowMs - line.readAtMs) * DRIFT_US_PER_MS) return;
+    line.aheadUs = clockUs - (sentAtMs + nowMs) * 500;
+    line.uncertainUs = uncertainUs;
+    line.readAtMs = nowMs;
+  }
+
+  /** What the masters' clocks show by now, in µs, as far as is known: the median of them. A place in line. */
+  ticket(): number {
+    const freshMs = Math.max(...this.#lines.map(({ readAtMs }) => readAtMs)) - FRESH_MS;
+    const fresh = this.#lines.filter(({ readAtMs }) => readAtMs >= freshMs);
+    const ahead = fresh.flatMap(({ aheadUs }) => (aheadUs === undefined ? [] : [aheadUs]));
+    ahead.sort((a, b) => a - b);
+    return Math.max(1, Math.round(this.#clock.earliest() * 1_000 + (ahead[(ahead.length - 1) >> 1] ?? 0)));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#idle?.cancel();
+    this.#closeLines();
+  }
+
+  #closeLines(): void {
+    this.#idle = undefined;
+    this.#leftAtMs.clear();
+    for (const line of this.#lines) this.#shut(line, NOT_YET);
+  }
+
+  #open(line: Line): void {
+    if (line.subscription !== undefined || this.#isClosed) return;
+    if (this.#clock.earliest() - line.refusedAtMs < REFUSED_MS) return;
+    line.subscription = line.node.subscribe(this.#channel, {
+      onOpen: () => this.#sayHello(line),
+      onPush: (text) => this.#onPush(line, text),
+      onLost: (cause, isRefused) => (isRefused ? this.#onRefused(line, cause) : this.#onClosed(line, cause)),
+    });
+  }
+
+  #shut(line: Line, cause: Error): void {
+    line.subscription?.close();
+    line.subscription = undefined;
+    this.#onClosed(line, cause);
+  }
+
+  /** Sends ourselves a message, and reads the master's clock on the way. */
+  #sayHello(line: Line): void {
+    const { node } = line;
+    this.#dropEcho(line);
+    const sentAtMs = this.#clock.earliest();
+    const sink: Sink = {
+      isWanted: true,
+      onSent: () => undefined,
+      onReply: (_node, reply) => {
+        const [receivers, clockUs] = Array.isArray(reply) ? reply.map(toInteger) : [];
+        this.learn(node, clockUs ?? 0, sentAtMs);
+        this.#openIfProven(line);
+        if (receivers === 0) line.subscription?.renew(); // it leads to another server
+      },
+      onFailure: (_node, cause) => {
+        if (/NOPERM/.test(cause.message)) this.#onRefused(line, cause);
+      },
+    };
+    const timer = this.#timers.background(ECHO_MS, () => {
+      this.#dropEcho(line);
+      line.subscription?.renew();
+    });
+    line.echo = { timer, sink };
+    node.send({ request: hello(this.#channel), sink });
+  }
+
+  #onPush(line: Line, text: string): void {
+    if (text === '') return this.#onEcho(line);
+    const push = readPush(text);
+    if (push === undefined) return;
+    const recipient = this.#recipients.get(push.token);
+    if (recipient !== undefined) recipient.onPush(line.node, push);
+    else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);
+  }
+
+  /** What is kept for one that has gone is given to the next at once. */
+  #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
+    const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
+    node.send({ request: declining(named, token, serial), sink: UNANSWERED });
+  }
+
+  #noteLeft(token: string): void {
+    const nowMs = this.#clock.earliest();
+    this.#leftAtMs.set(token, nowMs);
+    for (const [oldest, leftAtMs] of this.#leftAtMs) {
+      if (leftAtMs > nowMs - LEFT_MS && this.#leftAtMs.size <= MAX_LEFT) return;
+      this.#leftAtMs.delete(oldest);
+    }
+  }
+
+  #hasJustLeft(token: string): boolean {
+    return (this.#leftAtMs.get(token) ?? -Infinity) > this.#clock.earliest() - LEFT_MS;
+  }
+
+  /** It is not waited for any more; where it was not sent yet, it never will be. */
+  #dropEcho(line: Line): void {
+    const { echo, node } = line;
+    line.echo = undefined;
+    if (echo === undefined) return;
+    echo.timer.cancel();
+    node.forget(echo.sink);
+  }
+
+  #onEcho(line: Line): void {
+    this.#dropEcho(line);
+    line.isHeard = true;
+    this.#openIfProven(line);
+  }
+
+  #openIfProven(line: Line): void {
+    if (line.isOpen || !line.isHeard || line.aheadUs === undefined) return;
+    line.isOpen = true;
+    for (const recipient of [...this.#recipients.values()]) recipient.onOpen(line.node);
+  }
+
+  #onRefused(line: Line, cause: Error): void {
+    line.refusedAtMs = this.#clock.earliest();
+    this.#shut(line, cause);
+  }
+
+  #onClosed(line: Line, cause: Error): void {
+    this.#dropEcho(line);
+    line.cause = cause;
+    const wasOpen = line.isOpen;
+    line.isOpen = false;
+    line.isHeard = false;
+    if (!wasOpen && cause === NOT_YET) return;
+    for (const recipient of [...this.#recipients.values()]) recipient.onClosed(line.node, cause);
+  }
+}

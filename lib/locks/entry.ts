@@ -1,0 +1,120 @@
+/**
+ * A lock that its holder may enter again, seen by those who are in: one lease, and how many they are.
+ */
+import { RedlockError } from '../runtime/errors.js';
+import { nameResources } from '../quorum/failure.js';
+import type { Lease, LeaseStatus } from '../lease/lease.js';
+import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
+
+/** A lease with the number of those who are in. */
+export class Hold {
+  readonly lease: Lease;
+  readonly #onOver: () => void;
+  #count = 0;
+
+  constructor(lease: Lease, onOver: () => void) {
+    this.lease = lease;
+    this.#onOver = onOver;
+  }
+
+  get isOver(): boolean {
+    return this.#count === 0;
+  }
+
+  /** @throws RedlockError `LOCK_LOST`, `NOT_HELD` */
+  enter(): Entry {
+    this.lease.assertHeld();
+    this.#count++;
+    return new Entry(this);
+  }
+
+  async exit(): Promise<void> {
+    this.#count--;
+    if (this.#count > 0) return;
+    this.#onOver();
+    await this.lease.release();
+  }
+}
+
+/** One entry into a lock that may be entered again: the lease of all who are in, until this one's exit. */
+export class Entry {
+  readonly #hold: Hold;
+  #exit: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(hold: Hold) {
+    this.#hold = hold;
+  }
+
+  /** @internal */
+  static holdOf(entry: Entry): Hold {
+    return entry.#hold;
+  }
+
+  get resources(): readonly string[] {
+    return this.#hold.lease.resources;
+  }
+
+  get ttlMs(): number {
+    return this.#hold.lease.ttlMs;
+  }
+
+  get token(): string {
+    return this.#hold.lease.token;
+  }
+
+  /** The same for all who are in. */
+  get fence(): number | undefined {
+    return this.#hold.lease.fence;
+  }
+
+  /** `released` from this entry's own exit on. */
+  get status(): LeaseStatus {
+    return this.#exit === undefined ? this.#hold.lease.status : 'released';
+  }
+
+  /** As the lease's: aborts when that is lost. */
+  get signal(): AbortSignal {
+    return this.#hold.lease.signal;
+  }
+
+  remainingMs(): number {
+    return this.#exit === undefined ? this.#hold.lease.remainingMs() : 0;
+  }
+
+  /** Returns if it is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
+  assertHeld(): void {
+    if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
+    this.#hold.lease.assertHeld();
+  }
+
+  /** Extends the lease of all who are in. @throws RedlockError as `lease.extend` does */
+  async extend(ttlMs?: number): Promise<void> {
+    if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
+    await this.#hold.lease.extend(ttlMs);
+  }
+
+  /** Leaves; the last one out gives the lock back. Never rejects, and does nothing the second time. */
+  release(): Promise<void> {
+    this.#exit ??= this.#hold.exit();
+    return this.#exit;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  toJSON(): object {
+    const { fence, resources, status, ttlMs } = this;
+    return { resources, fence, ttlMs, status, remainingMs: this.remainingMs() };
+  }
+
+  /** What `console.log` prints: the same as JSON. */
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'Entry', ...given);
+  }
+}
+
+export function notHeld(resources: readonly string[], why: string): RedlockError {
+  return new RedlockError('NOT_HELD', `no lock on ${nameResources(resources)}: ${why}`, { resources });
+}

@@ -1,0 +1,235 @@
+/**
+ * The locks of one name: exclusive, for readers and writers, or with a number of permits. Each can be acquired, tried, used
+ * and looked at in the same way; what is behind them is the same coordinator.
+ */
+import { invalidArgument, RedlockError } from '../runtime/errors.js';
+import type { Inspection } from '../lease/inspection.js';
+import type { Lease } from '../lease/lease.js';
+import type { MemberInspection } from '../lease/shared-inspection.js';
+import { checkNames } from '../input/option-names.js';
+import {
+  type AcquireOptions,
+  CALL_NAMES,
+  NO_OPTIONS,
+  type ResolvedCall,
+  type ResolvedOptions,
+  resolveCall,
+  type TryAcquireOptions,
+} from '../input/options.js';
+import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
+import type { WriteLease } from '../lease/write-lease.js';
+import { argumentsOfUsing } from '../input/using-arguments.js';
+
+/** What can be locked, and how it is held is its own affair. */
+export interface Lockable<
+  Held = Lease,
+  Seen = Inspection | MemberInspection,
+  Options extends object = AcquireOptions,
+  TryOptions extends object = TryAcquireOptions,
+> {
+  readonly name: string;
+  /** Tries again, or waits in line, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
+  acquire(options?: Options): Promise<Held>;
+  /** One attempt; null when it would have to wait for others. @throws RedlockError as `redlock.tryAcquire` does */
+  tryAcquire(options?: TryOptions): Promise<Held | null>;
+  /** Runs the routine while holding it, as `redlock.using` does. */
+  using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  /** Who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
+  inspect(): Promise<Seen>;
+}
+
+/** Options of `redlock.mutex`. */
+export interface MutexOptions {
+  /** Whether its waiters stand in line, unless a call says otherwise. @default that of the instance */
+  readonly fair?: boolean;
+  /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
+  readonly reentrant?: boolean;
+}
+
+/** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
+export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
+export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
+
+interface PermitCount {
+  /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
+  readonly permits?: number;
+}
+export type PermitOptions = ReadOptions & PermitCount;
+export type TryPermitOptions = TryReadOptions & PermitCount;
+
+/** Holders one at a time. */
+export type Mutex = Lockable<Lease, Inspection>;
+/** For any number of readers at a time. */
+export type ReadLock = Lockable<Lease, MemberInspection, ReadOptions, TryReadOptions>;
+/** For one writer, with nobody beside it. */
+export type WriteLock = Lockable<WriteLease, MemberInspection>;
+
+/** For any number of readers, or one writer. A writer that waits keeps new readers out. */
+export interface ReadWriteLock {
+  readonly name: string;
+  readonly read: ReadLock;
+  readonly write: WriteLock;
+}
+
+/** For as many at a time as it has permits. */
+export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptions, TryPermitOptions> {
+  /** How many there are: the same number for all who use that name. */
+  readonly permits: number;
+}
+
+type RunUnder = <Held extends Lease, T>(lease: Held, routine: (lease: Held) => Promise<T> | T) => Promise<T>;
+
+/** What locks need of the instance that they come from. */
+export interface Door {
+  readonly options: ResolvedOptions;
+  /** Runs a routine under a lease, and releases it. */
+  readonly run: RunUnder;
+  acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
+  acquireToWrite(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<WriteLease>;
+  inspect(name: string): Promise<Inspection>;
+  inspectMembers(name: string): Promise<MemberInspection>;
+}
+
+/** How a lock differs from others. */
+interface Manner<Held, Seen, Options> {
+  readonly names: readonly string[];
+  readonly tryNames: readonly string[];
+  readonly defaults: ResolvedOptions;
+  readonly run: RunUnder;
+  /** Checks what the options have beside the usual, and asks the masters. */
+  acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
+  inspect(): Promise<Seen>;
+}
+
+class Lock<
+  Held extends Lease,
+  Seen,
+  Options extends AcquireOptions,
+  TryOptions extends TryAcquireOptions,
+> implements Lockable<Held, Seen, Options, TryOptions> {
+  readonly name: string;
+  readonly #manner: Manner<Held, Seen, Options | TryOptions>;
+
+  constructor(name: string, manner: Manner<Held, Seen, Options | TryOptions>) {
+    this.name = name;
+    this.#manner = manner;
+  }
+
+  async acquire(options?: Options): Promise<Held> {
+    return this.#acquire(options, this.#manner.names, (call) => call);
+  }
+
+  async tryAcquire(options?: TryOptions): Promise<Held | null> {
+    try {
+      return await this.#acquire(options, this.#manner.tryNames, (call) => ({ ...call, waitMs: 0 }));
+    } catch (error) {
+      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
+      throw error;
+    }
+  }
+
+  using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  async using<T>(
+    optionsOrRoutine: Options | undefined | ((lease: Held) => Promise<T> | T),
+    routineAfterOptions?: (lease: Held) => Promise<T> | T,
+  ): Promise<T> {
+    const { options, routine } = argumentsOfUsing<Options, (lease: Held) => Promise<T> | T>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    const renew = options?.renew ?? true;
+    const lease = await this.#acquire(options, this.#manner.names, (call) => ({ ...call, renew }));
+    return this.#manner.run(lease, routine);
+  }
+
+  inspect(): Promise<Seen> {
+    return this.#manner.inspect();
+  }
+
+  #acquire(
+    options: Options | TryOptions | undefined,
+    names: readonly string[],
+    change: (call: ResolvedCall) => ResolvedCall,
+  ): Promise<Held> {
+    const { defaults } = this.#manner;
+    const given = options ?? (NO_OPTIONS as Options); // all of them may be left out
+    const call = resolveCall(given, names, defaults);
+    return this.#manner.acquire(given, change(call), given.signal);
+  }
+}
+
+export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
+  checkNames('options', options, ['fair', 'reentrant']);
+  const { reentrant = false, ...rest } = options;
+  if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
+  const { fair } = resolveCall(rest, ['fair'], door.options);
+  return new Lock(name, {
+    names: CALL_NAMES.acquire,
+    tryNames: CALL_NAMES.tryAcquire,
+    defaults: { ...door.options, fair },
+    run: door.run,
+    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, MUTEX, call, signal),
+    inspect: () => door.inspect(name),
+  });
+}
+
+const WITHOUT_FENCING = {
+  acquire: CALL_NAMES.acquire.filter((option) => option !== 'fencing'),
+  tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'fencing'),
+} as const;
+
+export function readWriteLockOf(door: Door, name: string): ReadWriteLock {
+  const inspect = (): Promise<MemberInspection> => door.inspectMembers(name);
+  const read: ReadLock = new Lock(name, {
+    names: WITHOUT_FENCING.acquire,
+    tryNames: WITHOUT_FENCING.tryAcquire,
+    defaults: door.options,
+    run: door.run,
+    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, READ, call, signal),
+    inspect,
+  });
+  const write: WriteLock = new Lock(name, {
+    names: [...CALL_NAMES.acquire, 'from'],
+    tryNames: [...CALL_NAMES.tryAcquire, 'from'],
+    defaults: door.options,
+    run: door.run,
+    acquire: async (options: AcquireOptions, call, signal) => {
+      refuseUpgrade(options);
+      return door.acquireToWrite(name, call, signal);
+    },
+    inspect,
+  });
+  return Object.freeze({ name, read, write });
+}
+
+/** Two readers that both waited to become the writer would wait for each other for ever. */
+function refuseUpgrade(options: object): void {
+  if (!('from' in options)) return;
+  const text =
+    'from is not an option here: a read lease cannot become a write lease, since two readers that both asked for it ' +
+    'would wait for each other for ever. Release the read lease, then acquire the lock to write';
+  throw new RedlockError('INVALID_ARGUMENT', text);
+}
+
+export function semaphoreOf(door: Door, name: string, permits: number): Semaphore {
+  checkPermits(permits, MOST_PERMITS);
+  const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
+    names: [...WITHOUT_FENCING.acquire, 'permits'],
+    tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
+    defaults: door.options,
+    run: door.run,
+    acquire: async ({ permits: wanted = 1 }, call, signal) => {
+      checkPermits(wanted, permits);
+      return door.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
+    },
+    inspect: () => door.inspectMembers(name),
+  });
+  return Object.assign(lock, { permits });
+}
+
+function checkPermits(given: unknown, most: number): void {
+  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= most) return;
+  throw invalidArgument('permits', given, `a whole number from 1 to ${most}`);
+}

@@ -1,0 +1,305 @@
+/**
+ * Entering a lock again while holding it. The masters know nothing of it: the client counts, up at each entry and down at
+ * each exit, and the last exit releases. Who holds is told by the flow of asynchronous calls, from `using` on
+ * (`AsyncLocalStorage`: what a thread is elsewhere), or by an `owner` that the caller names.
+ *
+ * Branches of one flow that run in parallel hold it together and do not exclude each other. A flow that goes on after the
+ * last exit holds nothing any more.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Cancellation } from '../runtime/cancellation.js';
+import { invalidArgument } from '../runtime/errors.js';
+import { lossError } from '../quorum/failure.js';
+import type { HeldLeases } from '../lease/held-leases.js';
+import type { Inspection } from '../lease/inspection.js';
+import { Entry, Hold, notHeld } from './entry.js';
+import type { Lease } from '../lease/lease.js';
+import type { Lockable, Mutex } from './lockable.js';
+import { LostHolds } from './lost-holds.js';
+import { checkNames } from '../input/option-names.js';
+import { type AcquireOptions, CALL_NAMES, isName, type TryAcquireOptions } from '../input/options.js';
+import { argumentsOfUsing } from '../input/using-arguments.js';
+
+/** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
+export type Owner = object | string | symbol;
+
+interface Owned {
+  /** Holds in place of the flow of calls. @default none */
+  readonly owner?: Owner;
+}
+export type ReentrantOptions = AcquireOptions & Owned;
+export type TryReentrantOptions = TryAcquireOptions & Owned;
+
+const NAMES = {
+  acquire: [...CALL_NAMES.acquire, 'owner'],
+  tryAcquire: [...CALL_NAMES.tryAcquire, 'owner'],
+} as const;
+
+/** A mutex that its holder can enter again. */
+export interface ReentrantMutex extends Lockable<Entry, Inspection, ReentrantOptions, TryReentrantOptions> {
+  /**
+   * Enters where this flow, or the owner, holds; sends nothing, and never waits.
+   *
+   * @throws RedlockError `NOT_HELD`: it does not · `LOCK_LOST`: it did
+   */
+  reenter(options?: Owned): Entry;
+}
+
+/** A call that waits for what another call of its owner may get before it. */
+class Wait {
+  readonly #caller: Cancellation;
+  readonly #controller = new AbortController();
+  /** The other call has it, and took this one in. */
+  entry: Entry | undefined;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#caller = new Cancellation(signal);
+    this.#caller.onCancel = () => this.#controller.abort(signal?.reason);
+    if (this.isCancelled) this.#controller.abort(signal?.reason);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** By its caller. */
+  get isCancelled(): boolean {
+    return this.#caller.cancelled !== undefined;
+  }
+
+  takeIn(hold: Hold): void {
+    if (this.isCancelled) return;
+    this.entry = hold.enter();
+    this.#controller.abort(new Error('another call of the same owner has it'));
+  }
+
+  end(): void {
+    this.#caller.dispose();
+  }
+}
+
+/** What one owner has of one lock. */
+class Place {
+  hold: Hold | undefined;
+  /** Calls that wait for it: the first that gets it takes the others in. */
+  readonly waits = new Set<Wait>();
+}
+
+/** Who holds which of an instance's locks. */
+export class Reentrance {
+  readonly #held: HeldLeases;
+  readonly #flows = new AsyncLocalStorage<ReadonlyMap<string, Hold>>();
+  /** Owners that hold or wait; by owner and name. */
+  readonly #owners = new Map<Owner, Map<string, Place>>();
+  readonly #lost = new LostHolds();
+
+  constructor(held: HeldLeases) {
+    this.#held = held;
+  }
+
+  /** What this flow of calls holds. */
+  ofFlow(name: string): Hold | undefined {
+    const hold = this.#flows.getStore()?.get(name);
+    return hold?.isOver === false ? hold : undefined;
+  }
+
+  /** Runs the routine as a flow that holds, until it has settled. */
+  run<T>(name: string, entry: Entry, routine: (entry: Entry) => Promise<T> | T): Promise<T> {
+    const hold = Entry.holdOf(entry);
+    const flow = new Map(this.#flows.getStore()).set(name, hold);
+    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)));
+  }
+
+  /**
+   * Enters where this owner holds; undefined where it does not.
+   *
+   * @throws RedlockError `LOCK_LOST`, once: it did, and its lease was lost
+   */
+  enterAs(owner: Owner, name: string): Entry | undefined {
+    if (this.#lost.take(owner, name)) throw lossError('it ended before this owner had left', [name]);
+    const hold = this.#owners.get(owner)?.get(name)?.hold;
+    try {
+      return hold?.enter();
+    } catch (error) {
+      if (hold !== undefined) this.left(owner, name, hold); // it is told by this
+      throw error;
+    }
+  }
+
+  /** Nobody is in any more, or they have been told that the lease was lost. */
+  left(owner: Owner, name: string, hold: Hold): void {
+    this.#forget(owner, name, hold);
+    this.#lost.take(owner, name);
+  }
+
+  /** The lease was lost while its owner was in: that may never come again. */
+  lost(owner: Owner, name: string, hold: Hold): void {
+    if (this.#forget(owner, name, hold)) this.#lost.add(owner, name);
+  }
+
+  /** What this owner has; made where there is nothing yet. */
+  placeOf(owner: Owner, name: string): Place {
+    const places = this.#owners.get(owner) ?? new Map<string, Place>();
+    this.#owners.set(owner, places);
+    const place = places.get(name) ?? new Place();
+    places.set(name, place);
+    return place;
+  }
+
+  /** Forgets a place that nobody needs any more. */
+  tidy(owner: Owner, name: string): void {
+    const places = this.#owners.get(owner);
+    const place = places?.get(name);
+    if (place === undefined || place.hold !== undefined || place.waits.size > 0) return;
+    places?.delete(name);
+    if (places?.size === 0) this.#owners.delete(owner);
+  }
+
+  /** Owners that hold or wait. */
+  get size(): number {
+    return this.#owners.size;
+  }
+
+  #forget(owner: Owner, name: string, hold: Hold): boolean {
+    const place = this.#owners.get(owner)?.get(name);
+    if (place?.hold !== hold) return false;
+    place.hold = undefined;
+    this.tidy(owner, name);
+    return true;
+  }
+}
+
+/** Asks the masters; undefined where one attempt came to nothing. */
+type Ask = (signal: { readonly signal?: AbortSignal }) => Promise<Lease | undefined>;
+
+class Reentrant implements ReentrantMutex {
+  readonly #mutex: Mutex;
+  readonly #reentrance: Reentrance;
+
+  constructor(mutex: Mutex, reentrance: Reentrance) {
+    this.#mutex = mutex;
+    this.#reentrance = reentrance;
+  }
+
+  get name(): string {
+    return this.#mutex.name;
+  }
+
+  async acquire(given: ReentrantOptions = {}): Promise<Entry> {
+    checkNames('options', given, NAMES.acquire);
+    const { owner, ...options } = given;
+    return this.#acquire(owner, options);
+  }
+
+  async tryAcquire(given: TryReentrantOptions = {}): Promise<Entry | null> {
+    checkNames('options', given, NAMES.tryAcquire);
+    const { owner, ...options } = given;
+    const entry = await this.#enter(owner, options.signal, async (signal) => {
+      return (await this.#mutex.tryAcquire({ ...options, ...signal })) ?? undefined;
+    });
+    return entry ?? null;
+  }
+
+  using<T>(routine: (lease: Entry) => Promise<T> | T): Promise<T>;
+  using<T>(options: ReentrantOptions | undefined, routine: (lease: Entry) => Promise<T> | T): Promise<T>;
+  async using<T>(
+    optionsOrRoutine: ReentrantOptions | undefined | ((lease: Entry) => Promise<T> | T),
+    routineAfterOptions?: (lease: Entry) => Promise<T> | T,
+  ): Promise<T> {
+    const { options: given = {}, routine } = argumentsOfUsing<
+      ReentrantOptions,
+      (lease: Entry) => Promise<T> | T
+    >(optionsOrRoutine, routineAfterOptions);
+    checkNames('options', given, NAMES.acquire);
+    const { owner, ...options } = given;
+    const entry = await this.#acquire(owner, { ...options, renew: options.renew ?? true });
+    return this.#reentrance.run(this.name, entry, routine);
+  }
+
+  reenter(given: Owned = {}): Entry {
+    checkNames('options', given, ['owner']);
+    const { owner } = given;
+    const entry = this.#enterAgain(owner);
+    if (entry !== undefined) return entry;
+    const who = owner === undefined ? 'this flow of calls' : 'this owner';
+    throw notHeld([this.name], `${who} does not hold it`);
+  }
+
+  inspect(): Promise<Inspection> {
+    return this.#mutex.inspect();
+  }
+
+  #enterAgain(owner: Owner | undefined): Entry | undefined {
+    if (owner === undefined) return this.#reentrance.ofFlow(this.name)?.enter();
+    checkOwner(owner);
+    return this.#reentrance.enterAs(owner, this.name);
+  }
+
+  async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<Entry> {
+    const entry = await this.#enter(owner, options.signal, (signal) =>
+      this.#mutex.acquire({ ...options, ...signal }),
+    );
+    if (entry === undefined) throw new Error('an acquisition gives a lease or throws');
+    return entry;
+  }
+
+  /** Again where it is held, else by asking the masters. */
+  async #enter(
+    owner: Owner | undefined,
+    signal: AbortSignal | undefined,
+    ask: Ask,
+  ): Promise<Entry | undefined> {
+    const entry = this.#enterAgain(owner);
+    if (entry !== undefined) return entry;
+    if (owner !== undefined) return this.#enterAsOwner(owner, signal, ask);
+    const lease = await ask(signal === undefined ? {} : { signal });
+    return lease === undefined ? undefined : new Hold(lease, () => undefined).enter();
+  }
+
+  /** Calls of one owner that wait at the same time are taken in by the first that gets it. */
+  async #enterAsOwner(owner: Owner, signal: AbortSignal | undefined, ask: Ask): Promise<Entry | undefined> {
+    const place = this.#reentrance.placeOf(owner, this.name);
+    const wait = new Wait(signal);
+    place.waits.add(wait);
+    try {
+      const lease = await ask({ signal: wait.signal });
+      place.waits.delete(wait);
+      return lease === undefined ? wait.entry : this.#takeIn(owner, place, lease);
+    } catch (error) {
+      if (wait.entry !== undefined && !wait.isCancelled) return wait.entry;
+      await wait.entry?.release();
+      throw error;
+    } finally {
+      wait.end();
+      place.waits.delete(wait);
+      this.#reentrance.tidy(owner, this.name);
+    }
+  }
+
+  #takeIn(owner: Owner, place: Place, lease: Lease): Entry {
+    const hold: Hold = new Hold(lease, () => this.#reentrance.left(owner, this.name, hold));
+    const entry = hold.enter();
+    place.hold = hold;
+    // it also aborts as the instance closes, which changes nothing here
+    const onAbort = (): void => {
+      if (lease.status === 'lost') this.#reentrance.lost(owner, this.name, hold);
+    };
+    lease.signal.addEventListener('abort', onAbort, { once: true });
+    for (const wait of place.waits) wait.takeIn(hold);
+    return entry;
+  }
+}
+
+export function reentrantOf(mutex: Mutex, reentrance: Reentrance): ReentrantMutex {
+  return new Reentrant(mutex, reentrance);
+}
+
+function checkOwner(owner: unknown): void {
+  const isFit =
+    typeof owner === 'symbol' ||
+    typeof owner === 'function' ||
+    isName(owner) ||
+    (typeof owner === 'object' && owner !== null);
+  if (isFit) return;
+  throw invalidArgument('owner', owner, 'an object, a symbol or a non-empty string of well-formed Unicode');
+}

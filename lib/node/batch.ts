@@ -1,0 +1,189 @@
+/**
+ * Many requests in one call: what is ready for a master at the same time goes to it as one script, which carries the
+ * entries out one after another and gives a reply for each. A call costs client and server far more than an entry does.
+ */
+import { atEndOfTurn } from '../runtime/clock.js';
+import { NO_MARKER } from '../protocol/scope.js';
+import { namedKeys } from '../protocol/operation.js';
+import type { Request } from '../protocol/request.js';
+import { toInteger, YES } from '../protocol/replies.js';
+import { BATCH, ENTRY } from '../protocol/lua/scripts.js';
+import { type Command, scriptDigest } from '../redis/transport.js';
+
+/** A master does nothing else while it runs a script: so many entries take it about a millisecond. */
+export const MAX_ENTRIES = 128;
+/** So many, where all are extensions that touch one key each: a millisecond or two. */
+export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
+/** Of the keys of all entries, in UTF-16 units. */
+export const MAX_LENGTH = 64 * 1024;
+/** So many are worth a call of their own where that lets master and client work at the same time. */
+const HALF_CROWD = 16;
+
+/** Requests that go in one call, in that order. */
+export class Batch {
+  readonly requests: Request[] = [];
+  #length = 0;
+  /** As a share of what fits in. */
+  #load = 0;
+  /** The guard that its entries are under; undefined while none is under any. */
+  #guardMs: number | undefined;
+  #marker: string | undefined;
+
+  /** Adds it; false where it does not fit in, and a new batch has to begin. */
+  add(request: Request): boolean {
+    if (this.requests.length > 0 && !this.#fits(request)) return false;
+    this.requests.push(request);
+    this.#load += loadOf(request);
+    for (const key of request.scope.keys) this.#length += key.length;
+    if (!request.isGuarded) return true;
+    this.#guardMs = request.scope.guardMs;
+    this.#marker = request.scope.marker;
+    return true;
+  }
+
+  /** One call for all of them. @param isWhole  the master may not know the script */
+  command(isWhole: boolean): Command {
+    const keys: string[] = [];
+    const groups: string[] = [];
+    let head: Request | undefined;
+    let countAt = 0;
+    let count = 0;
+    let mustBeWhole = isWhole;
+    for (const request of this.requests) {
+      const { operation, token } = request;
+      if (head?.isLike(request) !== true) {
+        if (head !== undefined) groups[countAt] = String(count);
+        head = request;
+        count = 0;
+        countAt = groups.length + 1;
+        groups.push(
+          operation.letter ?? '',
+          '',
+          String(request.scope.keys.length),
+          ...operation.head(request),
+        );
+      }
+      count++;
+      mustBeWhole ||= request.isWhole;
+      namedKeys(request, keys);
+      groups.push(token);
+      const rest = operation.rest(request);
+      if (rest !== undefined) groups.push(rest);
+    }
+    groups[countAt] = String(count);
+    const guardMs = this.#guardMs ?? NO_MARKER;
+    if (this.#marker !== undefined) keys.push(this.#marker);
+    const script = mustBeWhole ? BATCH.source : DIGEST;
+    return {
+      name: mustBeWhole ? 'eval' : 'evalsha',
+      args: [script, String(keys.length), ...keys, String(guardMs), ...groups],
+    };
+  }
+
+  #fits(request: Request): boolean {
+    if (this.#load + loadOf(request) > 1 || this.#length >= MAX_LENGTH) return false;
+    if (request.operation.letter === undefined || this.requests[0]?.operation.letter === undefined)
+      return false;
+    const isOfOneMind = request.scope.guardMs === this.#guardMs && request.scope.marker === this.#marker;
+    return !request.isGuarded || this.#guardMs === undefined || isOfOneMind;
+  }
+}
+
+function loadOf({ operation, scope, withCounters }: Request): number {
+  const isLight = operation.letter === ENTRY.extend && !withCounters && scope.keys.length === 1;
+  return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
+}
+
+/** Requests that were in one batch before, for a master that does not know the script. */
+export function wholeBatch(requests: readonly Request[]): Command {
+  const batch = new Batch();
+  for (const request of requests) batch.add(request);
+  return batch.command(true);
+}
+
+const DIGEST = scriptDigest(BATCH.source);
+
+/** Makes a master know the script: on no entries it does nothing. */
+export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
+
+/** What the masters of an instance share within one turn of the event loop. */
+export class Turn {
+  /**
+   * A call of several was answered in this turn. Its callers go on in the same turn: what the first of them asks for is
+   * not alone.
+   */
+  isCrowded = false;
+  readonly #masters: number;
+  #isEnding = false;
+  #requests: readonly Request[] = [];
+  #command: Command | undefined;
+
+  constructor(masters = Infinity) {
+    this.#masters = masters;
+  }
+
+  crowd(): void {
+    this.isCrowded = true;
+    this.#begin();
+  }
+
+  /**
+   * How many of those that are ready for a master go in one call. The only master gets a large crowd in two: it works on
+   * one while we handle its answer to the other. With several, a second call to each would cost more than the wait.
+   */
+  shareOf(ready: number, unanswered: number): number {
+    const inTwo = this.#masters === 1 && unanswered === 0 && ready >= 2 * HALF_CROWD;
+    return inTwo ? Math.ceil(ready / 2) : ready;
+  }
+
+  /** Masters that get the same requests get the same command: it is built once. */
+  commandFor(batch: Batch): Command {
+    const { requests } = batch;
+    const isSame =
+      requests.length === this.#requests.length && requests.every((one, i) => one === this.#requests[i]);
+    if (isSame && this.#command !== undefined) return this.#command;
+    this.#begin();
+    this.#requests = requests;
+    this.#command = batch.command(false);
+    return this.#command;
+  }
+
+  #begin(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    atEndOfTurn(this.#end);
+  }
+
+  readonly #end = (): void => {
+    this.#isEnding = false;
+    this.isCrowded = false;
+    this.#requests = [];
+    this.#command = undefined;
+  };
+}
+
+/** Every entry said the plainest yes: instead of so many 1, the reply is how many they are. */
+export function isAllYes(reply: unknown, entries: number): boolean {
+  return !Array.isArray(reply) && toInteger(reply) === entries;
+}
+
+/**
+ * What the entry of a batch was answered, as if it had come alone, or the error that befell it alone. What is short for a
+ * plain yes is written out where it would not be so alone.
+ */
+export function entryReply(request: Request, reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply;
+  if (typeof reply === 'string' && reply.startsWith('!')) return new Error(reply.slice(1));
+  const number = toInteger(reply);
+  if (number === undefined) return reply;
+  switch (request.operation.letter) {
+    case ENTRY.release:
+      return number;
+    case ENTRY.undo:
+      return [number, -2, 0];
+    case ENTRY.accept:
+      return [1, number, 0];
+    default:
+      return request.isFenced ? number : number === 1 ? YES : [number, 0, 0];
+  }
+}

@@ -1,0 +1,343 @@
+/**
+ * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives texts back as well,
+ * and a batch one reply for each entry).
+ *
+ * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then,
+ * with fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
+ * `KEYS[i]`, as hosted Redis demands (one look at many takes a part of `KEYS`); all of a call's keys lie in one slot where
+ * a node is a cluster. A key of another type never makes a script fail half-way: types are looked at before the first
+ * write, and deletions come first: what follows them may fail without keeping the lock.
+ *
+ * Codes, the same in every reply that begins with one:
+ *   1 yes · 0 no, another holds it · 2 no, a key holds something else, or (with a 4 beside it) a counter is none that a fence
+ *   can follow · 3 no, a counter is there already
+ *   4 no, a stranger holds it: one that is no client of this library, by its token, and hands over to nobody
+ *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
+ */
+import {
+  ACCEPTING,
+  CLAIMING,
+  CLAIMING_AT_ONCE,
+  COUNTER,
+  EXTENDING,
+  EXTENDING_MANY,
+  GUARD,
+  LIFTING,
+  MARKER,
+  RELEASING,
+  RELEASING_AT_ONCE,
+  RELEASING_MANY,
+  REPLY,
+  UNDOING,
+} from './mutex.js';
+import { LEAVING, QUEUEING, SHOWN_WAITERS, YIELDING } from './queue.js';
+import { MEMBER_SCRIPTS } from './shared-scripts.js';
+import type { Script } from '../../redis/script.js';
+
+export type { Script } from '../../redis/script.js';
+
+/**
+ * Claims all keys or none, and counts the grant. One who has stood in line for them leaves it, granted or not.
+ * KEYS resources, queues and turns if ARGV 6 is given, counters if ARGV 3 > 0, marker if ARGV 5 ≥ 0
+ * ARGV 1 token, 2 ttl in ms, 3 ttl of the counters in ms (0 = no fencing), 4 floor for missing counters in µs,
+ *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for), 6 '1' = it has stood in line
+ * → {1, fence, us} granted, also when this token holds them already; fence = highest counter + 1, which all counters
+ *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
+ *   fence          in short where nothing had to be looked at: one resource that was free, and a counter that was there
+ *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
+ *                  stranger holds one of them
+ *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: a counter is none that a fence can follow
+ *   {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is that one (0: unreadable)
+ */
+export const CLAIM: Script = {
+  name: 'claim',
+  source: `${CLAIMING_AT_ONCE}${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
+${MARKER}n = n / ((ARGV[6] and 3 or 1) + (life ~= '0' and 1 or 0))
+return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4]), ARGV[6]))`,
+};
+
+/**
+ * Accepts a fence for a grant that is held here, as the masters whose counters stood lower must, so that a quorum has
+ * accepted one and the same. Strictly above every counter: what was accepted once is never accepted again.
+ * KEYS resources, counters, marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 fence, 3 ttl of the counters in ms, 4 guard period in ms, as above
+ * → {1, fence, 0} accepted · {3, count, 0} a counter is there or beyond · {0, ms, 0} a key is another's by now
+ *   (ms left, −1 without expiry) or gone (−2) · {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
+ */
+export const ACCEPT: Script = {
+  name: 'accept',
+  source: `${GUARD}${COUNTER}${ACCEPTING}${REPLY}local guard = tonumber(ARGV[4])
+${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
+};
+
+/**
+ * Deletes the keys that hold this token, and says what stands in the way on the others. What it leaves free is handed
+ * over to who waits for it; the token itself waits no more.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen in that attempt
+ * → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
+ *                s = 0, or 1 where a key holds something that is no lock, and 2 more where it is to be asked for again: so
+ *                many who wait are gone that one call may not drop them all, and the lock is free
+ */
+export const UNDO: Script = {
+  name: 'undo',
+  source: `${LIFTING}${LEAVING}${UNDOING}${REPLY}local seen = ARGV[2]
+return reply(undo(1, #KEYS / (seen and 4 or 3), ARGV[1], seen))`,
+};
+
+/**
+ * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well. What it leaves free is
+ * handed over to who waits for it; the token itself waits no more.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
+ * → n keys deleted · −1 − n likewise, and it is to be asked for again, as above
+ */
+export const RELEASE: Script = {
+  name: 'release',
+  source: `${RELEASING_AT_ONCE}${LIFTING}${LEAVING}${RELEASING}local seen = ARGV[2]
+if deleted then
+  return leave({1}, 1, ARGV[1]) and -1 - deleted or deleted
+end
+return release(1, #KEYS / (seen and 4 or 3), ARGV[1], seen)`,
+};
+
+/**
+ * Extends all keys or none, and never shortens one. Counters follow, as far as they can: a lease does not depend on it.
+ * KEYS resources, counters if ARGV 4 > 0, marker if ARGV 6 ≥ 0
+ * ARGV 1 token, 2 ttl in ms, 3 '1' = a key that is free is set again, '0' = that refuses, 4 ttl of the counters in ms
+ *      (0 = no fencing), 5 the lease's fence, 6 guard period in ms, as above
+ * → {1, 0, 0} all keys hold this token for at least the ttl
+ *   {0, ms, 0} refused: another holds a key (ms left, −1 without expiry), or it is gone and may not be set again (−2)
+ *   {2, 0, 0} refused: a key holds something that is no lock · {-1, ms, 0} · {-2, ms, 0}
+ */
+export const EXTEND: Script = {
+  name: 'extend',
+  source: `${GUARD}${COUNTER}${EXTENDING}${REPLY}local guard, life = tonumber(ARGV[6]), ARGV[4]
+${MARKER}if life ~= '0' then n = n / 2 end
+return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3], life, ARGV[5]))`,
+};
+
+/** What an entry of a batch is; the letter stands in the arguments. */
+export const ENTRY = {
+  claim: 'c',
+  claimInLine: 'l',
+  accept: 'a',
+  undo: 'u',
+  release: 'r',
+  extend: 'e',
+} as const;
+
+/**
+ * Many entries in one call, carried out one after another as if each had come alone, in groups that share what stands at
+ * their head. One that fails fails alone.
+ * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
+ * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
+ *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
+ *      l  likewise, of those who have stood in line: with queues and turns
+ *      a  ttl of counters · token, fence
+ *      u  1 = with counters, 0 = without · token, and with counters the highest fence seen
+ *      r  likewise
+ *      e  ttl, '1' or '0' as above, ttl of counters (0 = they stay) · token, and with counters the fence
+ * → for each entry the reply of its script, in short where it says yes and no more: the fence in place of {1, fence, 0},
+ *   1 in place of {1, 0, 0}, n in place of an undo's {n, -2, 0}; a text `!error` for one that failed
+ *   Where that makes 1 for every entry, the number of entries and nothing else.
+ */
+export const BATCH: Script = {
+  name: 'batch',
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}local guard = tonumber(ARGV[1])
+local asked, barred, barredMs = guard < 0, nil, nil
+local replies, k, a = {}, 1, 2
+local function take(step, more)
+  k = k + step
+  a = a + more
+end
+local function failed(reason)
+  if type(reason) == 'table' then reason = reason.err end
+  return '!' .. tostring(reason)
+end
+local function look()
+  if asked then return end
+  local ok, code, ms = pcall(guarded, #KEYS, guard)
+  if not ok then return failed(code) end
+  asked, barred, barredMs = true, code, ms
+end
+local function vote(operation, ...)
+  local trouble = look()
+  if trouble then return trouble end
+  if barred then return {barred, barredMs, 0} end
+  local ok, code, x, y = pcall(operation, k, ...)
+  if not ok or type(code) == 'table' then return failed(code) end
+  if code == 1 and y == 0 then return x > 0 and x or 1 end
+  return {code, x, y}
+end
+while a <= #ARGV do
+  local kind, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
+  a = a + 3
+  local first = #replies
+  if kind == 'c' or kind == 'l' then
+    local ttl, life, floor = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
+    local isInLine = kind == 'l'
+    local step = (isInLine and 3 * n or n) + (life == '0' and 0 or n)
+    a = a + 3
+    for i = first + 1, first + count do
+      replies[i] = vote(claim, n, ARGV[a], ttl, life, floor, isInLine)
+      take(step, 1)
+    end
+  elseif kind == 'e' then
+    local ttl, create, life = ARGV[a], ARGV[a + 1], ARGV[a + 2]
+    local step = life == '0' and n or 2 * n
+    a = a + 3
+    local done = {}
+    if n == 1 and life == '0' and not look() and not barred then
+      local ok, many = pcall(extendMany, k, a, count, ttl)
+      if ok then done = many end
+    end
+    for i = first + 1, first + count do
+      replies[i] = done[i - first] or vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
+      take(step, life == '0' and 1 or 2)
+    end
+  elseif kind == 'a' then
+    local life = ARGV[a]
+    a = a + 1
+    for i = first + 1, first + count do
+      replies[i] = vote(accept, n, ARGV[a], ARGV[a + 1], life)
+      take(2 * n, 2)
+    end
+  else
+    local lifts = ARGV[a] == '1'
+    a = a + 1
+    local isUndo, done = kind == 'u', {}
+    if not isUndo and n == 1 and not lifts then
+      local ok, many = pcall(releaseMany, k, a, count)
+      if ok then done = many end
+    end
+    for i = first + 1, first + count do
+      replies[i] = done[i - first]
+      if not replies[i] then
+        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
+        if not ok or type(code) == 'table' then
+          replies[i] = failed(code)
+        elseif isUndo and (x ~= -2 or y ~= 0) then
+          replies[i] = {code, x, y}
+        else
+          replies[i] = code
+        end
+      end
+      take(lifts and 4 * n or 3 * n, lifts and 2 or 1)
+    end
+  end
+end
+for _, reply in ipairs(replies) do
+  if reply ~= 1 then return replies end
+end
+return #replies`,
+};
+
+/**
+ * Asks whether the master may vote, and starts its quarantine where it has none yet.
+ * KEYS 1 marker · ARGV 1 guard period in ms
+ * → {1, 0, 0} it votes · {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is another one
+ */
+export const VOUCH: Script = {
+  name: 'vouch',
+  source: `${GUARD}local code, ms = guarded(1, tonumber(ARGV[1]))
+if code then return {code, ms, 0} end
+return {1, 0, 0}`,
+};
+
+/**
+ * Declares that the master has forgotten nothing: it votes from now on.
+ * KEYS 1 marker · ARGV 1 guard period in ms (0 with force: the marker is removed), 2 '1' = even if there is a marker
+ * → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged, it votes already, or there was none to remove
+ *   {-1, ms, 0} unchanged, quarantined for so long
+ *   {-2, ms, 0} unchanged: the guard period here is another one
+ */
+export const BOOTSTRAP: Script = {
+  name: 'bootstrap',
+  source: `${GUARD}local period = tonumber(ARGV[1])
+if ARGV[2] == '1' and period == 0 then
+  return {redis.call('DEL', KEYS[1]), 0, 0}
+end
+if ARGV[2] ~= '1' and redis.call('EXISTS', KEYS[1]) == 1 then
+  local code, ms = guarded(1, period)
+  return {code or 0, ms or 0, 0}
+end
+local since = math.floor(micros() / 1000) - period
+redis.call('SET', KEYS[1], '1|' .. runId() .. '|' .. int(since) .. '|' .. int(period))
+return {1, 0, 0}`,
+};
+
+/**
+ * Sends a client a message of its own, and tells the master's clock.
+ * ARGV 1 channel → {receivers, us}
+ */
+export const HELLO: Script = {
+  name: 'hello',
+  source: `local time = redis.call('TIME')
+return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
+};
+
+/**
+ * Asks for a vote, and for a place in the queue where that cannot be. The client has to be subscribed to its channel.
+ * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
+ * → {1, serial, us}    this token has the vote, for RESERVE_MS at least, also when it had it before; us = the master's clock
+ *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many; {0, 0, us, 0} also
+ *                      where it is free, and more who are gone stand before it than one call may drop
+ *   {4, ms, us}        a stranger holds it: no place is taken, and one that it had stays
+ *   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
+ */
+export const QUEUE: Script = {
+  name: 'queue',
+  source: `if #KEYS == 0 then return {0, 0, 0, 0} end
+${GUARD}${QUEUEING}local guard = tonumber(ARGV[4])
+${MARKER}return queue(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))`,
+};
+
+/**
+ * Gives a reservation up for one with an earlier ticket, and queues again: with the same ticket, so that it comes back
+ * where nobody is before it. Or gives it up for good. What was claimed meanwhile stays.
+ * KEYS 1 resource, 2 queue, 3 turn
+ * ARGV 1 token, 2 serial of the grant that is given up, 3 ticket in µs, 4 how long the place is kept in ms (0: no place)
+ * → 1 done · 0 that grant does not stand any more, or was claimed: nothing is changed
+ */
+export const YIELD: Script = {
+  name: 'yield',
+  source: `${YIELDING}return yield(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))`,
+};
+
+/**
+ * Looks at one key and its queue, and changes nothing.
+ * KEYS 1 resource, 2 queue
+ * → {code, ms, owner, waiting, tokens} · waiting = how many stand in the queue; tokens = the first of them, in their order
+ *   0, −2, '' free · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is no lock
+ */
+export const INSPECT: Script = {
+  name: 'inspect',
+  source: `local function length(reply) return type(reply) == 'number' and reply or 0 end
+local function list(reply) return reply.err and {} or reply end
+local owner = redis.pcall('GET', KEYS[1])
+local waiting = length(redis.pcall('ZCARD', KEYS[2]))
+local tokens = list(redis.pcall('ZRANGE', KEYS[2], 0, ${SHOWN_WAITERS - 1}))
+if type(owner) == 'table' then
+  if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
+  return {2, redis.call('PTTL', KEYS[1]), '', waiting, tokens}
+end
+if not owner then return {0, -2, '', waiting, tokens} end
+return {1, redis.call('PTTL', KEYS[1]), owner, waiting, tokens}`,
+};
+
+/** All of them, for specs and for those who must allow scripts by hand. */
+export const SCRIPTS: readonly Script[] = [
+  CLAIM,
+  ACCEPT,
+  UNDO,
+  RELEASE,
+  EXTEND,
+  BATCH,
+  VOUCH,
+  BOOTSTRAP,
+  HELLO,
+  QUEUE,
+  YIELD,
+  INSPECT,
+  ...MEMBER_SCRIPTS,
+];

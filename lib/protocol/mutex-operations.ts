@@ -1,0 +1,147 @@
+/** What is asked of masters about exclusive locks: alone, or in a batch with others. */
+import { counterKey, counterTtlMs, queueKey, turnKey } from './keys.js';
+import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
+import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
+import { ACCEPT, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
+import { scriptDigest } from '../redis/transport.js';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+const CLAIMING: Pick<
+  Operation,
+  'letter' | 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim' | 'isUndo'
+> = {
+  isClaim: true,
+  isUndo: false,
+  letter: ENTRY.claim,
+  leavesVote: true,
+  withQueues: false,
+  head: ({ ttlMs, withCounters, amount }) => [
+    String(ttlMs),
+    withCounters ? String(counterTtlMs(ttlMs)) : '0',
+    String(amount),
+  ],
+  rest: () => undefined,
+};
+
+export const PLAIN_CLAIM: Operation = {
+  ...CLAIMING,
+  script: undefined,
+  read: readSet,
+  alone: ({ scope, token, ttlMs }) => ({
+    name: 'set',
+    args: [scope.keys[0] ?? '', token, 'PX', String(ttlMs), 'NX'],
+  }),
+};
+
+const CLAIM_DIGEST = scriptDigest(CLAIM.source);
+
+export const SCRIPTED_CLAIM: Operation = {
+  ...CLAIMING,
+  script: CLAIM,
+  read: (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
+  alone: (request) => {
+    const { amount, scope, token, ttlMs, withCounters } = request;
+    const { guardMs, keys, marker } = scope;
+    const [key = ''] = keys;
+    // the usual one, written out: every lease begins here
+    if (withCounters && keys.length === 1 && marker !== undefined) {
+      const args = [CLAIM_DIGEST, '3', key, counterKey(key), marker, token];
+      args.push(String(ttlMs), String(counterTtlMs(ttlMs)), String(amount), String(guardMs));
+      return { name: 'evalsha', args };
+    }
+    return command(CLAIM, allKeys(request), token, [...CLAIMING.head(request), String(guardMs)]);
+  },
+};
+
+/** Of one who has stood in line. */
+export const QUEUED_CLAIM: Operation = {
+  ...SCRIPTED_CLAIM,
+  letter: ENTRY.claimInLine,
+  withQueues: true,
+  alone: (request) => {
+    const more = [...CLAIMING.head(request), String(request.scope.guardMs), '1'];
+    return command(CLAIM, allKeys(request), request.token, more);
+  },
+};
+
+export const ACCEPTING: Operation = {
+  isClaim: false,
+  isUndo: false,
+  script: ACCEPT,
+  letter: ENTRY.accept,
+  leavesVote: false,
+  withQueues: false,
+  read: readAcceptance,
+  head: ({ ttlMs }) => [String(counterTtlMs(ttlMs))],
+  rest: ({ amount }) => String(amount),
+  alone: (request) => {
+    const { amount, scope, token, ttlMs } = request;
+    const more = [String(amount), String(counterTtlMs(ttlMs)), String(scope.guardMs)];
+    return command(ACCEPT, allKeys(request), token, more);
+  },
+};
+
+/** Both take votes back and hand them over, and lift counters to what was seen where there was anything to see. */
+const WITHDRAWING: Pick<Operation, 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim'> = {
+  isClaim: false,
+  leavesVote: false,
+  withQueues: true,
+  head: ({ withCounters }) => [withCounters ? '1' : '0'],
+  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
+};
+
+export const UNDOING: Operation = {
+  ...WITHDRAWING,
+  isUndo: true,
+  script: UNDO,
+  letter: ENTRY.undo,
+  read: readUndo,
+  alone: (request) => {
+    const { args } = command(UNDO, namedKeys(request), request.token, seen(request));
+    return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };
+  },
+};
+
+const RELEASE_DIGEST = scriptDigest(RELEASE.source);
+
+export const RELEASING: Operation = {
+  ...WITHDRAWING,
+  isUndo: false,
+  script: RELEASE,
+  letter: ENTRY.release,
+  read: readCount,
+  alone: (request) => {
+    const { withCounters, scope, token } = request;
+    const [key = ''] = scope.keys;
+    // the usual one, written out: every lease ends here
+    if (!withCounters && scope.keys.length === 1)
+      return { name: 'evalsha', args: [RELEASE_DIGEST, '3', key, queueKey(key), turnKey(key), token] };
+    return command(RELEASE, namedKeys(request), token, seen(request));
+  },
+};
+
+export const EXTENDING: Operation = {
+  isClaim: false,
+  isUndo: false,
+  script: EXTEND,
+  letter: ENTRY.extend,
+  leavesVote: true,
+  withQueues: false,
+  read: readVote,
+  head: ({ withCounters, mayCreate, ttlMs }) => [
+    String(ttlMs),
+    mayCreate ? '1' : '0',
+    withCounters ? String(counterTtlMs(ttlMs)) : '0',
+  ],
+  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
+  alone: (request) => {
+    const { amount, scope, token } = request;
+    const more = [...EXTENDING.head(request), String(amount), String(scope.guardMs)];
+    return command(EXTEND, allKeys(request), token, more);
+  },
+};
+
+function seen({ amount, withCounters }: Asked): readonly string[] {
+  return withCounters ? [String(amount)] : NONE;
+}

@@ -1,0 +1,200 @@
+/**
+ * How the replies of masters are read. A reply of a shape that the protocol does not know is no answer: a reader gives
+ * undefined, and the outcome is unknown.
+ */
+import { HOLDS } from './lua/mutex.js';
+import { GRANTED, type Outcome } from './quorum.js';
+import type { Scope } from './scope.js';
+
+export type Guarded = Pick<Scope, 'marker' | 'guardMs'>;
+
+/** Refused, and the master did not say by what; an undo looks into it. */
+const REFUSED_UNSEEN: Outcome = Object.freeze({
+  kind: 'refused',
+  remainingMs: undefined,
+  isForeign: false,
+  isStranger: false,
+});
+const REFUSED_FOREIGN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isForeign: true });
+/** What an outcome `holds` where the lock's key is not what is in the way. */
+export const SPENT_COUNTER = 'a counter that no fence can follow';
+/** By what stands beside code 2. */
+const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
+  [
+    [HOLDS.mutex, 'an exclusive lock'] as const,
+    [HOLDS.readWrite, 'a read-write lock'] as const,
+    [HOLDS.semaphore, 'a semaphore'] as const,
+    [HOLDS.counter, SPENT_COUNTER] as const,
+  ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isForeign: true, holds })]),
+);
+
+/** In a batch a script claims, and says more. */
+export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (reply === 'OK') return GRANTED;
+  return reply === null ? REFUSED_UNSEEN : readVote(reply, scope);
+}
+
+/** What a script says to a vote and nothing else; where a batch is in between, the very same list for all. */
+export const YES: readonly number[] = Object.freeze([1, 0, 0]);
+
+export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (reply === YES) return GRANTED;
+  const [code, amount, more] = integers(reply, 3);
+  return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
+}
+
+/** A plain yes is one number: the fence, which is never a code. */
+export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
+  if (!Array.isArray(reply)) {
+    const fence = toInteger(reply) ?? 0;
+    return fence > 1 ? grantedWith(fence, 0) : undefined;
+  }
+  const [code, amount, more] = integers(reply, 3);
+  if (code !== 1) return readClaimed(code, amount, more, scope);
+  return amount === undefined || amount < 1 ? undefined : grantedWith(amount, more ?? 0);
+}
+
+/** Masters that count alike say the same, one after another: one outcome for all of them. */
+let latest: Outcome & { readonly kind: 'granted' } = { kind: 'granted', fence: 0, clockUs: 0 };
+
+function grantedWith(fence: number, clockUs: number): Outcome {
+  if (latest.fence !== fence || latest.clockUs !== clockUs) latest = { kind: 'granted', fence, clockUs };
+  return latest;
+}
+
+/** A claim that was refused says beside the time left whether a stranger is in the way. */
+function readClaimed(
+  code: number | undefined,
+  amount: number | undefined,
+  more: number | undefined,
+  guard: Guarded,
+): Outcome | undefined {
+  return code === 0 ? refusedFor(amount, more === 1) : readNo(code, amount, guard);
+}
+
+/** The reply to a request for a vote or a place, as far as it is about the vote. */
+export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  if (code === 1) return GRANTED;
+  return code === 4 ? refusedFor(amount, true) : readNo(code, amount, scope);
+}
+
+/** How one stands in the queue of a master. */
+export interface Place {
+  /** The vote is mine, reserved. */
+  readonly isMine: boolean;
+  /** Names the grant of a vote that is mine; else 0. */
+  readonly serial: number;
+  /** The master's clock, in µs. */
+  readonly clockUs: number;
+  /** How many stand before me; undefined where I do not stand in the queue. */
+  readonly rank: number | undefined;
+}
+
+/** The same reply, as far as it is about the place; undefined where the master said nothing about it. */
+export function readPlace(reply: unknown): Place | undefined {
+  const [code, amount, clockUs] = integers(reply, 3);
+  if (amount === undefined || clockUs === undefined) return undefined;
+  if (code === 1) return { isMine: true, serial: amount, clockUs, rank: undefined };
+  const [, , , rank] = integers(reply, 4);
+  if (code === 0 && rank !== undefined) return { isMine: false, serial: 0, clockUs, rank };
+  return code === 4 ? { isMine: false, serial: 0, clockUs, rank: undefined } : undefined;
+}
+
+/** The slots that a master gave; or why not. An extension says yes without slots. */
+export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>): Outcome | undefined {
+  const [code, amount, more] = integers(reply, 3);
+  if (code === 5 && more !== undefined && scope.kind.name === 'semaphore') {
+    const permits = { theirs: more, ours: scope.kind.permits };
+    return { kind: 'refused', remainingMs: amount, isForeign: false, isStranger: false, permits };
+  }
+  if (code !== 1) return readNo(code, amount, scope);
+  const slots = Array.isArray(reply) ? reply.slice(3).map(toInteger) : [];
+  return slots.includes(undefined)
+    ? undefined
+    : { kind: 'granted', fence: 0, clockUs: 0, slots: slots.join() };
+}
+
+/** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
+export function readAcceptance(reply: unknown, scope: Guarded): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  if (code === 1 && amount !== undefined) return { kind: 'granted', fence: amount, clockUs: 0 };
+  return readNo(code, amount, scope);
+}
+
+/** The count that a master answered to an acceptance, when it is not below the fence. */
+export function countInTheWay(reply: unknown): number | undefined {
+  const [code, count] = integers(reply, 3);
+  return code === 3 ? count : undefined;
+}
+
+/** The replies that scripts share. @param amount  what stands beside the code */
+export function readNo(
+  code: number | undefined,
+  amount: number | undefined,
+  guard: Guarded,
+): Outcome | undefined {
+  switch (code) {
+    case 0:
+      return refusedFor(amount);
+    case 2:
+      return REFUSED_OTHERS.get(amount) ?? REFUSED_FOREIGN;
+    case -1:
+      return { kind: 'quarantined', remainingMs: amount ?? 0 };
+    case -2:
+      return { kind: 'unknown', cause: guardError(amount, guard), isMisconfigured: true };
+    default:
+      return undefined;
+  }
+}
+
+function guardError(periodMs: number | undefined, { marker, guardMs }: Guarded): Error {
+  if (periodMs === undefined || periodMs === 0) {
+    return new Error(`its restart guard cannot be read: the key ${marker} holds something else`);
+  }
+  const own = guardMs > 0 ? `${guardMs} ms` : 'none';
+  return new Error(
+    `its restart guard is ${periodMs} ms, and this client's ${own}: restartGuardMs must be the same in all clients`,
+  );
+}
+
+export function readUndo(reply: unknown): Outcome | undefined {
+  const [deleted, ms, foreign] = integers(reply, 3);
+  if (deleted === undefined || ms === undefined) return undefined;
+  if (foreign === 1 || foreign === 3) return REFUSED_FOREIGN;
+  return ms === -2 ? GRANTED : refusedFor(ms);
+}
+
+/**
+ * A release or an undo is done, but for those in line who are gone: there are more of them than one call drops, and the
+ * lock is handed over when the same has been asked for again.
+ */
+export function isToRepeat(reply: unknown): boolean {
+  const [, , more = 0] = integers(reply, 3);
+  return more > 1 || (toInteger(reply) ?? 0) < 0;
+}
+
+/** Whatever the number, it is done. */
+export function readCount(reply: unknown): Outcome | undefined {
+  return toInteger(reply) === undefined ? undefined : GRANTED;
+}
+
+/** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
+function refusedFor(ms: number | undefined, isStranger = false): Outcome {
+  const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
+  return { kind: 'refused', remainingMs, isForeign: false, isStranger };
+}
+
+/** The reply as that many integers; none where it is anything else. */
+export function integers(reply: unknown, count: number): readonly (number | undefined)[] {
+  if (!Array.isArray(reply) || reply.length < count) return [];
+  if (reply.length === count && reply.every(Number.isSafeInteger)) return reply as readonly number[];
+  const numbers = reply.slice(0, count).map(toInteger);
+  return numbers.includes(undefined) ? [] : numbers;
+}
+
+/** Clients with `stringNumbers` give integers as texts. */
+export function toInteger(reply: unknown): number | undefined {
+  const number = typeof reply === 'string' && /^-?\d+$/.test(reply) ? Number(reply) : reply;
+  return Number.isSafeInteger(number) ? Number(number) : undefined;
+}

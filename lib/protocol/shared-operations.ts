@@ -1,0 +1,151 @@
+/**
+ * What is asked of masters about read-write locks and semaphores. These requests always go alone: they share no call with
+ * others.
+ */
+import { counterTtlMs } from './keys.js';
+import {
+  LEAVE,
+  RW_ACCEPT,
+  RW_CLAIM,
+  RW_EXTEND,
+  SEM_CLAIM,
+  SEM_EXTEND,
+  SEM_SETTLE,
+} from './lua/shared-scripts.js';
+import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
+import { readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
+import { type Kind, type Permits } from './scope.js';
+import type { Script } from '../redis/script.js';
+import type { Command } from '../redis/transport.js';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+/** A script that goes alone. @param rest  what follows the token in its arguments */
+function operation(
+  script: Script,
+  read: Operation['read'],
+  rest: (asked: Asked) => readonly string[],
+  manner: Partial<Operation> = {},
+): Operation {
+  return {
+    script,
+    read,
+    letter: undefined,
+    leavesVote: false,
+    withQueues: false,
+    isClaim: false,
+    isUndo: false,
+    head: () => NONE,
+    rest: () => undefined,
+    alone: (asked) => command(script, allKeys(asked), asked.token, rest(asked)),
+    ...manner,
+  };
+}
+
+const CLAIM: Partial<Operation> = { isClaim: true, leavesVote: true };
+const VOTE: Partial<Operation> = { leavesVote: true };
+
+function roleOf({ scope }: Asked): 'r' | 'w' {
+  return scope.kind.name === 'write' ? 'w' : 'r';
+}
+
+function counterLife({ ttlMs, withCounters }: Asked): string {
+  return withCounters ? String(counterTtlMs(ttlMs)) : '0';
+}
+
+function watchArgs({ watch }: Asked): readonly [watcher: string, rank: string] {
+  return [watch?.watcher ?? '', String(watch?.rank ?? 1)];
+}
+
+function guardOf({ scope }: Asked): string {
+  return String(scope.guardMs);
+}
+
+function permitsOf({ scope: { kind } }: Asked): Permits {
+  if (kind.name !== 'semaphore') throw new Error(`a ${kind.name} lock has no permits`);
+  return kind;
+}
+
+const RW_CLAIMING = operation(
+  RW_CLAIM,
+  (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
+  (asked) => [
+    roleOf(asked),
+    String(asked.ttlMs),
+    ...watchArgs(asked),
+    counterLife(asked),
+    String(asked.amount),
+    guardOf(asked),
+  ],
+  CLAIM,
+);
+
+export const RW_ACCEPTING = operation(RW_ACCEPT, readAcceptance, (asked) => [
+  String(asked.amount),
+  counterLife(asked),
+  guardOf(asked),
+]);
+
+const RW_EXTENDING = operation(
+  RW_EXTEND,
+  readVote,
+  (asked) => [
+    roleOf(asked),
+    String(asked.ttlMs),
+    asked.mayCreate ? '1' : '0',
+    counterLife(asked),
+    String(asked.amount),
+    guardOf(asked),
+  ],
+  VOTE,
+);
+
+export const SEM_CLAIMING = operation(
+  SEM_CLAIM,
+  readPermits,
+  (asked) => {
+    const { permits, wanted } = permitsOf(asked);
+    return [String(asked.ttlMs), String(wanted), String(permits), ...watchArgs(asked), guardOf(asked)];
+  },
+  CLAIM,
+);
+
+export const SEM_SETTLING = operation(SEM_SETTLE, readPermits, (asked) => [
+  asked.slots,
+  String(permitsOf(asked).permits),
+  guardOf(asked),
+]);
+
+const SEM_EXTENDING = operation(
+  SEM_EXTEND,
+  readPermits,
+  (asked) => {
+    const { permits, slots } = permitsOf(asked);
+    return [String(asked.ttlMs), slots, String(permits), asked.mayCreate ? '1' : '0', guardOf(asked)];
+  },
+  VOTE,
+);
+
+/** Takes a token out; the highest fence that was seen follows it, where there was any. */
+function leaving(isUndo: boolean): Operation {
+  const alone = (asked: Asked): Command => {
+    const seen = asked.withCounters ? [String(asked.amount)] : NONE;
+    const known = command(LEAVE, namedKeys(asked), asked.token, seen);
+    return isUndo ? { name: 'eval', args: [LEAVE.source, ...known.args.slice(1)] } : known;
+  };
+  return operation(LEAVE, readUndo, () => NONE, { isUndo, alone });
+}
+
+export const UNDOING_MEMBER = leaving(true);
+export const RELEASING_MEMBER = leaving(false);
+
+export function claimingOf({ name }: Kind): Operation {
+  return name === 'semaphore' ? SEM_CLAIMING : RW_CLAIMING;
+}
+
+export function extendingOf({ name }: Kind): Operation {
+  return name === 'semaphore' ? SEM_EXTENDING : RW_EXTENDING;
+}
+
+/** Scripts that may leave a vote; on no keys they do nothing. */
+export const CLAIMING_MEMBERS: readonly Script[] = [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND];

@@ -1,0 +1,93 @@
+/**
+ * The waits between the attempts of one call: at random, longer each time, never past the end of the wait.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { CallContext } from './failure.js';
+import type { Random } from '../runtime/random.js';
+
+/** How long a call goes on, and how its waits grow; milliseconds. */
+export interface Patience {
+  readonly waitMs: number;
+  readonly minDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface RetryGround {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+export class Retry {
+  readonly #ground: RetryGround;
+  readonly #patience: Patience;
+  readonly #cancellation: Cancellation;
+  /** Before anything was sent. */
+  readonly startedAtMs: number;
+  /** Attempts made or under way. */
+  attempts = 1;
+  /** No attempt follows the one that is under way. */
+  isLast: boolean;
+
+  constructor(ground: RetryGround, patience: Patience, cancellation: Cancellation) {
+    this.#ground = ground;
+    this.#patience = patience;
+    this.#cancellation = cancellation;
+    this.startedAtMs = ground.clock.recent(); // a suspension before the call must not be charged to it
+    this.isLast = patience.waitMs === 0;
+  }
+
+  /** What is left of the wait; 0 when it is over. */
+  get leftMs(): number {
+    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#ground.clock.now());
+  }
+
+  get elapsedMs(): number {
+    return Math.round(this.#ground.clock.now() - this.startedAtMs);
+  }
+
+  /** How it went so far, as errors tell it. */
+  context(resources: readonly string[]): CallContext {
+    const { attempts, elapsedMs } = this;
+    return { resources, attempts, elapsedMs };
+  }
+
+  /** An attempt follows at once. */
+  begin(which: 'next' | 'last'): void {
+    this.attempts++;
+    if (which === 'last') this.isLast = true;
+  }
+
+  /**
+   * Waits before the next attempt, and resolves to whether there is one.
+   *
+   * @param freeInMs  what is in the way will be gone by then: no use in waiting longer
+   */
+  async next(freeInMs = Infinity): Promise<boolean> {
+    const { random, timers } = this.#ground;
+    const { minDelayMs, maxDelayMs } = this.#patience;
+    const { leftMs } = this;
+    if (this.isLast || leftMs <= 0) return false;
+    const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
+    const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);
+    const freeMs = freeInMs + 1 + random.fraction() * minDelayMs;
+    const delayMs = Math.min(drawnMs, freeMs, leftMs);
+    this.isLast = delayMs === leftMs;
+    this.attempts++;
+    await this.#sleep(timers, delayMs);
+    return true;
+  }
+
+  async #sleep(timers: Timers, delayMs: number): Promise<void> {
+    if (this.#cancellation.cancelled !== undefined) return;
+    await new Promise<void>((resolve) => {
+      const timer = timers.wait(delayMs, resolve);
+      this.#cancellation.onCancel = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.#cancellation.onCancel = undefined;
+  }
+}

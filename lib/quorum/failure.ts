@@ -1,0 +1,255 @@
+/**
+ * From what the masters said to the error that the caller gets: code, text, tally.
+ */
+import type { Cancelled } from '../runtime/cancellation.js';
+import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
+import { isPermanent, NOT_AWAITED, Silence } from '../redis/server-errors.js';
+import { type Decision, type Outcome, quorumBackInMs, quorumOf } from '../protocol/quorum.js';
+import type { ExtensionEnd } from './renewal-batch.js';
+import { SPENT_COUNTER } from '../protocol/replies.js';
+
+/** What a failed call was about. */
+export interface CallContext {
+  readonly resources: readonly string[];
+  readonly attempts: number;
+  readonly elapsedMs: number;
+}
+
+/** Why a round gave no lease: what it decided, or a quorum that came too late. */
+export type RoundFailure = Exclude<Decision, 'granted'> | 'late';
+
+const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
+  held: 'LOCK_TAKEN',
+  foreign: 'WRONG_KIND',
+  quarantined: 'QUARANTINED',
+  misconfigured: 'MISCONFIGURED',
+  unknown: 'NO_QUORUM',
+  late: 'VALIDITY_EXPIRED',
+};
+
+/** A master, as far as an error speaks of it. */
+export interface NamedNode {
+  readonly name: string;
+  readonly index: number;
+}
+
+/** What masters said, by their index. */
+export interface Answers {
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
+/** The error for a round that failed. */
+export function roundError(
+  failure: RoundFailure,
+  round: Answers,
+  nodes: readonly NamedNode[],
+  context: CallContext,
+): RedlockError {
+  const tally = tallyOf(round.outcomes, nodes);
+  const disagreement = failure === 'held' ? disagreementOf(round.outcomes, context.resources) : undefined;
+  const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
+  const text = `${begin}: ${describe(tally, nodes)}${adviceFor(failure, round.outcomes, nodes.length)}`;
+  const remaining =
+    failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
+  const code = disagreement === undefined ? CODES[failure] : 'WRONG_KIND';
+  return new RedlockError(code, text, { ...context, ...remaining, tally });
+}
+
+/** The masters have holders that go by another number of permits; undefined where none said so. */
+function disagreementOf(
+  outcomes: readonly (Outcome | undefined)[],
+  resources: readonly string[],
+): string | undefined {
+  for (const outcome of outcomes) {
+    if (outcome?.kind !== 'refused' || outcome.permits === undefined) continue;
+    const { ours, theirs } = outcome.permits;
+    return `${nameResources(resources)} is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
+  }
+  return undefined;
+}
+
+function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): number {
+  const times = outcomes.flatMap((outcome) => (outcome?.kind === 'quarantined' ? [outcome.remainingMs] : []));
+  const voting = outcomes.filter((one) => one?.kind === 'granted' || one?.kind === 'refused').length;
+  return quorumBackInMs(times, voting, nodes);
+}
+
+/** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
+export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
+  if (failure === 'foreign') return true;
+  if (failure !== 'misconfigured') return false;
+  const causes = outcomes.flatMap((outcome) =>
+    outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
+  );
+  return causes.every(isPermanent);
+}
+
+/** What a round that gave no lease failed by: with a quorum's yes, by its lateness. */
+export function failureOf(decision: Decision): RoundFailure {
+  return decision === 'granted' ? 'late' : decision;
+}
+
+/** How a master stood when the wait was over: what a last look told, or else what it said before. */
+export function outcomeAtTheEnd(
+  looked: Outcome | undefined,
+  before: Outcome | undefined,
+  silence: Error,
+): Outcome {
+  if (looked?.kind === 'refused') return looked;
+  if (looked !== undefined) return { kind: 'refused', remainingMs: 0, isForeign: false, isStranger: false }; // on its way to another
+  if (before !== undefined && before.kind !== 'granted' && before.kind !== 'refused') return before;
+  return { kind: 'unknown', cause: silence, isMisconfigured: false };
+}
+
+/** The error for a call that was ended from outside, with what was known by then. */
+export function cancelledError(
+  why: Cancelled,
+  context: CallContext,
+  round: Answers | undefined,
+  nodes: readonly NamedNode[],
+): RedlockError {
+  const tally = round === undefined ? [] : tallyOf(round.outcomes, nodes);
+  const names = nameResources(context.resources);
+  if (why.code === 'CLOSED') {
+    return new RedlockError('CLOSED', `the instance was closed; ${names} was not acquired`, {
+      ...context,
+      tally,
+    });
+  }
+  const text = `the caller's signal ended the wait for ${names}`;
+  return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
+}
+
+/** The reason for holders to stop as their instance closes. */
+export function closingError(resources: readonly string[]): RedlockError {
+  const text = `the instance is closing; the lease on ${nameResources(resources)} is still held: stop the work, then release it.`;
+  return new RedlockError('CLOSED', text, { resources });
+}
+
+/** The error for a lease that is no longer its holder's. */
+export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
+  const text = `the lease on ${nameResources(resources)} was lost: ${why}`;
+  if (cause === undefined) return new RedlockError('LOCK_LOST', text, { resources });
+  const { attempts, elapsedMs, tally } = cause;
+  return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
+}
+
+/** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
+export function extensionError(
+  { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
+  nodes: readonly NamedNode[],
+  context: CallContext,
+): RedlockError {
+  const failure = isLate ? 'late' : failureOf(round.decision);
+  const error = roundError(failure, round, nodes, context);
+  if (failure !== 'held' && failure !== 'foreign') return error;
+  return lossError('masters refuse to extend it', context.resources, error);
+}
+
+/** Its validity ended. @param failure  why the last extension failed, where one did */
+export function expiryError(resources: readonly string[], failure: RedlockError | undefined): RedlockError {
+  const why = 'its validity ended';
+  if (failure === undefined) return lossError(why, resources);
+  return lossError(`${why}, and extending it had failed: ${failure.message}`, resources, failure);
+}
+
+/** Node by node what was said, for the caller. */
+export function tallyOf(
+  outcomes: readonly (Outcome | undefined)[],
+  nodes: readonly NamedNode[],
+): NodeOutcome[] {
+  return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
+}
+
+function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
+  switch (outcome?.kind) {
+    case 'granted':
+      return { node, outcome: 'granted' };
+    case 'refused': {
+      const time = outcome.remainingMs === undefined ? {} : { remainingMs: outcome.remainingMs };
+      return {
+        node,
+        outcome: 'refused',
+        ...time,
+        ...(outcome.isForeign || outcome.permits !== undefined ? { wrongKind: true as const } : {}),
+        ...(outcome.holds === undefined ? {} : { holds: outcome.holds }),
+      };
+    }
+    case 'quarantined':
+      return { node, outcome: 'quarantined', remainingMs: outcome.remainingMs };
+    case 'unknown':
+      if (outcome.cause === NOT_AWAITED) return { node, outcome: 'pending' };
+      return { node, outcome: 'unknown', cause: outcome.cause };
+    case undefined:
+      return { node, outcome: 'pending' }; // the round was decided before it answered
+  }
+}
+
+function opening(
+  failure: RoundFailure,
+  resources: readonly string[],
+  outcomes: readonly (Outcome | undefined)[],
+): string {
+  const names = resources.length === 0 ? 'locks' : nameResources(resources);
+  switch (failure) {
+    case 'held':
+      return `${names} is taken`;
+    case 'foreign':
+      return `${names} ${holding(outcomes)}`;
+    case 'quarantined':
+      return `masters that may have forgotten votes give none for ${names}`;
+    case 'misconfigured':
+      return `the masters cannot lock ${names} as they are set up`;
+    case 'unknown':
+      return `no quorum for ${names}`;
+    case 'late':
+      return `a quorum for ${names} came too late for the ttl`;
+  }
+}
+
+function holding(outcomes: readonly (Outcome | undefined)[]): string {
+  for (const outcome of outcomes) {
+    if (outcome?.kind !== 'refused' || outcome.holds === undefined) continue;
+    return outcome.holds === SPENT_COUNTER
+      ? `has ${SPENT_COUNTER}`
+      : `is in use as a lock of another kind, ${outcome.holds}`;
+  }
+  return 'holds something that is no lock of this kind';
+}
+
+const NAMED_RESOURCES = 3;
+
+export function nameResources(resources: readonly string[]): string {
+  const named = resources.slice(0, NAMED_RESOURCES).map((name) => JSON.stringify(name));
+  const more = resources.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
+
+/** Where more time could have made a quorum: how to give it. */
+function adviceFor(failure: RoundFailure, outcomes: readonly (Outcome | undefined)[], nodes: number): string {
+  const silent = outcomes.filter((one) => one?.kind === 'unknown' && one.cause instanceof Silence).length;
+  const granted = outcomes.filter((one) => one?.kind === 'granted').length;
+  if (failure !== 'unknown' || silent === 0 || granted + silent < quorumOf(nodes)) return '';
+  return '. nodeTimeoutMs is how long an attempt waits for a silent master';
+}
+
+function describe(tally: readonly NodeOutcome[], nodes: readonly NamedNode[]): string {
+  const granted = tally.filter(({ outcome }) => outcome === 'granted').length;
+  const parts = [`${granted} of ${nodes.length} masters granted, ${quorumOf(nodes.length)} needed`];
+  for (const entry of tally) {
+    if (entry.outcome === 'refused') parts.push(`${entry.node} refused${why(entry)}`);
+    else if (entry.outcome === 'quarantined') {
+      parts.push(`${entry.node} quarantined (for ${entry.remainingMs} ms)`);
+    } else if (entry.outcome === 'unknown') parts.push(`${entry.node} unknown (${entry.cause.message})`);
+    else if (entry.outcome === 'pending') parts.push(`${entry.node} not waited for`);
+  }
+  return parts.join('; ');
+}
+
+function why(entry: NodeOutcome & { readonly outcome: 'refused' }): string {
+  if (entry.holds === SPENT_COUNTER) return ` (it has ${SPENT_COUNTER})`;
+  if (entry.holds !== undefined) return ` (the key is ${entry.holds})`;
+  if (entry.wrongKind === true && entry.remainingMs === undefined) return ' (the key is of another type)';
+  if (entry.remainingMs === undefined) return '';
+  return entry.remainingMs === Infinity ? ' (no expiry)' : ` (${entry.remainingMs} ms left)`;
+}

@@ -1,0 +1,187 @@
+/**
+ * Undos that did not get through at first: tried again in the background until they are confirmed, or until the vote
+ * they are about has run out by itself.
+ *
+ * Bounds: so many entries per master, so many on the wire at a time, one timer for all, which never keeps the process
+ * alive and ends with the last entry. An entry that is dropped costs one master's vote until its ttl ends, not safety.
+ */
+import pLimit from 'p-limit';
+import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import type { Node, Sink } from '../node/node.js';
+import { repeatIfUnfinished } from './repetition.js';
+import { type Request, undo } from '../protocol/request.js';
+import type { Scope } from '../protocol/scope.js';
+
+export const MAX_ENTRIES_PER_NODE = 10_000;
+const ON_THE_WIRE = 16;
+const FIRST_DELAY_MS = 50;
+const LAST_DELAY_MS = 1_000;
+
+/** A vote that may be left on a master. */
+export interface Orphan {
+  readonly scope: Scope;
+  readonly token: string;
+  /** The vote has surely run out by then. */
+  readonly untilMs: number;
+}
+
+/** Sends one undo and resolves to whether it was confirmed. */
+class Repair implements Sink {
+  isWanted = true;
+  readonly done: Promise<boolean>;
+  #resolve: (isDone: boolean) => void = () => undefined;
+  readonly #request: Request;
+
+  constructor(request: Request) {
+    this.#request = request;
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  onSent(): void {}
+
+  onReply(node: Node, reply: unknown): void {
+    repeatIfUnfinished(node, this.#request, reply);
+    this.#resolve(this.#request.read(reply) !== undefined);
+  }
+
+  onFailure(): void {
+    this.#resolve(false);
+  }
+
+  giveUp(node: Node): void {
+    this.isWanted = false;
+    if (node.forget(this)) this.#resolve(false);
+  }
+}
+
+/** The undos that one master owes. */
+class NodeRepairs {
+  readonly #node: Node;
+  readonly #clock: Clock;
+  readonly #onProgress: () => void;
+  readonly #limit = pLimit(ON_THE_WIRE);
+  readonly #orphans = new Map<string, Orphan>();
+  readonly #running = new Map<string, Repair>();
+
+  constructor(node: Node, clock: Clock, onProgress: () => void) {
+    this.#node = node;
+    this.#clock = clock;
+    this.#onProgress = onProgress;
+  }
+
+  get size(): number {
+    return this.#orphans.size;
+  }
+
+  add(orphan: Orphan): void {
+    this.#orphans.delete(orphan.token); // again, at the end: the later one lives longer
+    this.#orphans.set(orphan.token, orphan);
+    if (this.#orphans.size <= MAX_ENTRIES_PER_NODE) return;
+    const [oldest] = this.#orphans.keys();
+    if (oldest !== undefined) this.drop(oldest);
+  }
+
+  /** Tries this one now, whatever the timer says. */
+  attempt(orphan: Orphan): void {
+    if (this.#node.state === 'ready' && !this.#running.has(orphan.token)) this.#start(orphan);
+  }
+
+  drop(token: string): void {
+    this.#orphans.delete(token);
+    this.#running.get(token)?.giveUp(this.#node);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  /** Starts what is not under way, and drops what has run out. */
+  run(): void {
+    const nowMs = this.#clock.now();
+    const isReady = this.#node.state === 'ready';
+    for (const orphan of this.#orphans.values()) {
+      if (nowMs >= orphan.untilMs) this.drop(orphan.token);
+      else if (isReady && !this.#running.has(orphan.token)) this.#start(orphan);
+    }
+  }
+
+  #start(orphan: Orphan): void {
+    const request = undo(orphan.scope, orphan.token);
+    const repair = new Repair(request);
+    this.#running.set(orphan.token, repair);
+    const attempt = async (): Promise<void> => {
+      if (this.#orphans.has(orphan.token)) {
+        this.#node.send({ request, sink: repair });
+        const isDone = await repair.done;
+        if (isDone && this.#orphans.get(orphan.token) === orphan) this.#orphans.delete(orphan.token);
+      }
+      this.#running.delete(orphan.token);
+      this.#onProgress();
+    };
+    void this.#limit(attempt);
+  }
+}
+
+export class Repairs {
+  readonly #nodes: readonly NodeRepairs[];
+  readonly #timers: Timers;
+  #timer: Timer | undefined;
+  #delayMs = FIRST_DELAY_MS;
+  #isClosed = false;
+
+  constructor(nodes: readonly Node[], clock: Clock, timers: Timers) {
+    const endIfDone = (): void => {
+      if (this.size === 0) this.#stop();
+    };
+    this.#nodes = nodes.map((node) => new NodeRepairs(node, clock, endIfDone));
+    this.#timers = timers;
+  }
+
+  /** How many undos are owed, over all masters. */
+  get size(): number {
+    return this.#nodes.reduce((sum, node) => sum + node.size, 0);
+  }
+
+  add(node: Node, orphan: Orphan): void {
+    if (this.#isClosed) return;
+    const repairs = this.#nodes[node.index];
+    repairs?.add(orphan);
+    repairs?.attempt(orphan);
+    if (this.#delayMs > FIRST_DELAY_MS) this.#stop();
+    this.#delayMs = FIRST_DELAY_MS;
+    this.#schedule();
+  }
+
+  /** Tries all at once, whatever their turn. */
+  run(): void {
+    for (const node of this.#nodes) node.run();
+  }
+
+  /** Resolves when the undos that are under way were answered. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.settled()));
+  }
+
+  /** Ends it: what is still owed runs out by its ttl. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#timer !== undefined || this.size === 0) return;
+    this.#timer = this.#timers.background(this.#delayMs, () => {
+      this.#timer = undefined;
+      this.#delayMs = Math.min(this.#delayMs * 2, LAST_DELAY_MS);
+      this.run();
+      this.#schedule();
+    });
+  }
+}

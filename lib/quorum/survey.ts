@@ -1,0 +1,50 @@
+/**
+ * The same question to every master, for what each one says by itself: no votes, no quorum.
+ */
+import type { Timer, Timers } from '../runtime/clock.js';
+import type { Node, Sink } from '../node/node.js';
+import type { Request } from '../protocol/request.js';
+import { Silence } from '../redis/server-errors.js';
+
+/** What one master said. */
+export type Look =
+  | { readonly kind: 'answered'; readonly reply: unknown }
+  | { readonly kind: 'unknown'; readonly cause: Error };
+
+/** Resolves when all have answered or failed, or the node timeout is over; by the master's index. Never rejects. */
+export async function survey(
+  nodes: readonly Node[],
+  timers: Timers,
+  request: Request,
+  nodeTimeoutMs: number,
+): Promise<readonly Look[]> {
+  const looks: (Look | undefined)[] = nodes.map(() => undefined);
+  await new Promise<void>((resolve) => {
+    let timer: Timer | undefined = undefined;
+    let pending = nodes.length;
+    const note = (node: Node, look: Look): void => {
+      if (looks[node.index] !== undefined) return;
+      looks[node.index] = look;
+      if (--pending > 0) return;
+      timer?.cancel();
+      resolve();
+    };
+    const sink: Sink = {
+      isWanted: true,
+      onSent: () => undefined,
+      onReply: (node, reply) => note(node, { kind: 'answered', reply }),
+      onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
+    };
+    const ask = { request, sink };
+    for (const node of nodes) node.send(ask);
+    timer = timers.deadline(nodeTimeoutMs, () => {
+      const silence = new Silence(nodeTimeoutMs);
+      for (const node of nodes) {
+        const isUnsent = node.forget(sink);
+        note(node, { kind: 'unknown', cause: isUnsent ? node.unsentFor(silence) : silence });
+      }
+    });
+    if (pending === 0) timer.cancel();
+  });
+  return looks.map((look) => look ?? { kind: 'unknown', cause: new Error('not asked') });
+}

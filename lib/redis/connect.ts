@@ -1,0 +1,90 @@
+/**
+ * Connections of our own, set up as a lock needs them: nothing waits offline, nothing is sent again behind our back,
+ * and a master that is back is found within two seconds.
+ */
+import { Redis, type RedisOptions } from 'ioredis';
+import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/errors.js';
+import { screen } from './screen.js';
+import { isClient } from './transport.js';
+
+/** A master by its URL (`redis://`, `rediss://`; a database other than 0 is its path: `/3`) or by ioredis's own options. */
+export type Master = string | RedisOptions;
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_LAST_MS = 2_000;
+/** A connection on which nothing was answered for so long is given up: a cut network is found out sooner than by TCP. */
+const SILENCE_MS = 10_000;
+
+/** ioredis 6 types its clients by this option; replies are read the same either way. */
+type LegacyReplies = RedisOptions & { replyMapping: 'legacy' };
+
+const LOCK_SETTINGS: LegacyReplies = {
+  replyMapping: 'legacy',
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  socketTimeout: SILENCE_MS,
+  connectionName: 'quorate',
+  retryStrategy: (times) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(times - 1, 10), RECONNECT_LAST_MS),
+};
+
+/** Opens a client for each master. What a master's own options set, they keep, but for what a lock relies on. */
+export function openClients(masters: readonly Master[]): Redis[] {
+  if (!Array.isArray(masters) || masters.length === 0) throw noMasters(masters);
+  const settings = masters.map((master, i) => settingsFor(master, `masters[${i}]`));
+  const clients: Redis[] = [];
+  try {
+    for (const [url, options] of settings) {
+      const client = url === undefined ? new Redis(options) : new Redis(url, options);
+      client.on('error', ignore); // the tally of a failed attempt names the cause; an unheard 'error' would be printed
+      screen(client, 'commands');
+      clients.push(client);
+      checkDatabase(client, url === undefined ? options.db : withoutPassword(url), clients.length - 1);
+    }
+  } catch (error) {
+    for (const client of clients) client.disconnect();
+    throw error;
+  }
+  return clients;
+}
+
+function settingsFor(master: unknown, place: string): [string | undefined, LegacyReplies] {
+  if (typeof master === 'string') {
+    if (!/^(?:rediss?:\/\/|\/)/.test(master)) {
+      const wanted = 'a redis:// or rediss:// URL, or the path of a socket';
+      throw invalidArgument(place, withoutPassword(master), wanted);
+    }
+    return [master, LOCK_SETTINGS];
+  }
+  if (typeof master !== 'object' || master === null || Array.isArray(master)) {
+    throw invalidArgument(place, master, 'a URL or ioredis options');
+  }
+  // its settings would be read from it, and some other server be connected
+  if (isClient(master)) {
+    throw invalidArgument(place, master, 'a URL or ioredis options', 'new Redlock takes clients');
+  }
+  const {
+    enableOfflineQueue: _queue,
+    autoResendUnfulfilledCommands: _resend,
+    ...own
+  } = master as RedisOptions;
+  return [undefined, { ...LOCK_SETTINGS, ...own, replyMapping: 'legacy' }];
+}
+
+function noMasters(given: unknown): RedlockError {
+  const wanted = 'a non-empty array of URLs or ioredis options';
+  const hint = 'wrap it in an array';
+  if (typeof given === 'string') return invalidArgument('masters', withoutPassword(given), wanted, hint);
+  const isOne = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return invalidArgument('masters', given, wanted, isOne ? hint : undefined);
+}
+
+/** What is no number, ioredis leaves out: it would be database 0. */
+function checkDatabase({ options: { db = 0 } }: Redis, given: unknown, i: number): void {
+  if (Number.isSafeInteger(db) && db >= 0) return;
+  throw invalidArgument(`masters[${i}]`, given, 'one whose database is a whole number from 0 on');
+}
+
+function ignore(): void {}

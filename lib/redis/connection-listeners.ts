@@ -1,0 +1,36 @@
+/**
+ * Listens to a connection on behalf of many: the client gets one listener for all of them, and none while nobody listens.
+ */
+import { notConnected } from './server-errors.js';
+import type { Transport } from './transport.js';
+
+export class Watchers {
+  readonly #transport: Transport;
+  readonly #listeners = new Set<() => void>();
+  #unwatch: (() => void) | undefined;
+  #lost: Error | undefined;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Calls back whenever the connection's state may have changed, until the returned function is called. */
+  add(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#unwatch ??= this.#transport.watch(() => {
+      for (const one of [...this.#listeners]) one();
+    });
+    return () => {
+      if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
+      this.#unwatch?.();
+      this.#unwatch = undefined;
+    };
+  }
+
+  /** One error for all, until there is another reason: a dead master must not cost a stack trace per acquisition. */
+  lostError(): Error {
+    const reason = this.#transport.lossReason;
+    if (this.#lost?.cause !== reason) this.#lost = undefined;
+    return (this.#lost ??= notConnected(reason));
+  }
+}

@@ -1,0 +1,317 @@
+/**
+ * The way to one master: what `node.ts` is given, and the one that speaks through an ioredis client.
+ *
+ * The client stays the caller's, with whatever settings it has; so nothing here relies on them. What can go wrong with
+ * a client at its defaults, and who deals with it:
+ * - commands sent while it is offline wait in a queue and run later: `state` is looked at before each send;
+ * - commands in flight when the connection breaks are sent again on the next one: the undo follows them there;
+ * - `commandTimeout` cancels nothing: such an answer is unknown, and the command still counts as unanswered;
+ * - autopipelining is a hidden offline queue: built-in commands made by `createBuiltinCommand` go past it, and so does
+ *   `sendCommand`;
+ * - a database other than 0 may have been refused, to which ioredis pays no heed: each script selects it (`database.ts`),
+ *   and plain commands go by script there.
+ */
+import { createHash } from 'node:crypto';
+import { Database, selecting } from './database.js';
+import { type Command, type CommandSender, type PlainCommand, sharedSender } from './shared-encoding.js';
+import { invalidArgument, withoutPassword } from '../runtime/errors.js';
+import {
+  type PushListener,
+  RedisSubscription,
+  type SubscriberClient,
+  SUBSCRIBER_SETTINGS,
+  type Subscription,
+} from './subscription.js';
+import { type DialledSocket, hangUp, isShakingHands, NO_HANDSHAKE } from './tls-mismatch.js';
+
+export type { Command, PlainCommand };
+
+/**
+ * `opening`: the client was never connected and is on its way; it gets up to the node timeout.
+ * `lost`: it is not connected; whatever is asked of it is unknown at once.
+ */
+export type TransportState = 'ready' | 'opening' | 'lost';
+
+export interface Transport {
+  /** host:port, or what comes closest to it. */
+  readonly name: string;
+  /** A Redis Cluster spreads keys over slots: one slot per call there. */
+  readonly isCluster: boolean;
+  /** What the client puts before every key on its own account. */
+  readonly keyPrefix: string;
+  readonly state: TransportState;
+  /** Why the connection is lost, as the client last told; undefined where it did not. */
+  readonly lossReason: Error | undefined;
+  /**
+   * Sends in `ready` only. Resolves with the raw reply; rejects with the server's error or the connection's. May stay
+   * pending for as long as the master is silent: whoever sends sets a deadline.
+   */
+  call(command: Command): Promise<unknown>;
+  /** Calls back whenever `state` may have changed, until the returned function is called. */
+  watch(listener: () => void): () => void;
+  /** Has a channel's pushes come in, on a connection of their own. Not there where that cannot be: on a cluster. */
+  readonly subscribe?: ((channel: string, listener: PushListener) => Subscription) | undefined;
+}
+
+/** What quorate needs of an ioredis `Redis` or `Cluster`, of version 5 or 6; their types are not interchangeable. */
+export interface RedisClient {
+  readonly status: string;
+  connect(): Promise<unknown>;
+  createBuiltinCommand(name: string): { string: unknown };
+  on(event: ClientEvent, listener: (error: Error) => void): unknown;
+  removeListener(event: ClientEvent, listener: (error: Error) => void): unknown;
+  listenerCount(event: ClientEvent): number;
+}
+
+type ClientEvent = 'ready' | 'close' | 'end' | 'error';
+
+/** What is read of a client where it is there. */
+interface ClientDetails {
+  readonly sendCommand?: CommandSender['sendCommand'];
+  readonly duplicate?: (override: object) => unknown;
+  readonly isCluster?: boolean;
+  readonly startupNodes?: readonly unknown[];
+  readonly options?: {
+    readonly host?: string;
+    readonly port?: number;
+    readonly path?: string;
+    readonly name?: string;
+    readonly sentinels?: readonly { readonly host?: string; readonly port?: number }[] | null;
+    readonly keyPrefix?: unknown;
+  };
+  readonly stream?: DialledSocket & { readonly writable?: boolean };
+}
+
+type Builtin = (this: RedisClient, ...args: (string | undefined)[]) => Promise<unknown>;
+const STATE_EVENTS = ['ready', 'close', 'end'] as const;
+
+/** Sends through an ioredis client. */
+export class RedisTransport implements Transport {
+  readonly name: string;
+  readonly isCluster: boolean;
+  readonly keyPrefix: string;
+  readonly subscribe: Transport['subscribe'];
+  readonly #client: RedisClient & ClientDetails;
+  readonly #database: Database;
+  readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
+  /** Writes a command out once for all masters, where the client lets it. */
+  readonly #sendShared: ReturnType<typeof sharedSender>;
+  /** No connection was made or lost since this transport looked on. */
+  #isFresh = true;
+  #isListening = false;
+  #lossReason: Error | undefined;
+  /** The client told why this connection came to nothing. */
+  #isExplained = false;
+  /** The socket was seen to wait for the server's part in the handshake of TLS. */
+  #isShakingHands = false;
+
+  constructor(client: RedisClient) {
+    this.#client = client;
+    this.#database = new Database(client);
+    this.name = clientName(client);
+    this.isCluster = this.#client.isCluster === true;
+    this.keyPrefix = prefixText(this.#client.options?.keyPrefix);
+    if (!this.isCluster && typeof this.#client.duplicate === 'function') {
+      this.subscribe = (channel, listener) => {
+        const subscriber = this.#client.duplicate?.(SUBSCRIBER_SETTINGS) as SubscriberClient;
+        return new RedisSubscription(subscriber, channel, listener);
+      };
+    }
+    this.#sendShared = this.isCluster ? undefined : sharedSender(this.#client, this.keyPrefix);
+    // ioredis types it as a function of the client that it is called on
+    const builtin = (name: string): Builtin => client.createBuiltinCommand(name).string as Builtin;
+    this.#builtins = {
+      set: builtin('set'),
+      setnx: builtin('setnx'),
+      get: builtin('get'),
+      getset: builtin('getset'),
+      del: builtin('del'),
+      evalsha: builtin('evalsha'),
+      eval: builtin('eval'),
+    };
+  }
+
+  get state(): TransportState {
+    switch (this.#client.status) {
+      case 'ready':
+        this.#isFresh = false;
+        this.#hearNoErrors();
+        // between the end of a socket and its 'close' event, ioredis would put commands into the offline queue
+        return this.isCluster || this.#client.stream?.writable !== false ? 'ready' : 'lost';
+      case 'wait':
+        this.#client.connect().catch(ignore); // nobody else does; a failure shows as 'close'
+        return 'opening';
+      case 'connecting':
+      case 'connect':
+        this.#hearErrors();
+        this.#isShakingHands = isShakingHands(this.#client.stream);
+        return this.#isFresh ? 'opening' : 'lost';
+      default:
+        this.#hearErrors();
+        this.#isFresh = false;
+        return 'lost';
+    }
+  }
+
+  get lossReason(): Error | undefined {
+    return this.#lossReason ?? (this.#isShakingHands ? NO_HANDSHAKE : undefined);
+  }
+
+  call(command: Command): Promise<unknown> {
+    const database = this.#database.number;
+    const sent = database === undefined ? command : inDatabase(command, database);
+    const shared = this.#sendShared?.(sent);
+    if (shared !== undefined) return shared;
+    const { name, args } = sent;
+    return this.#builtins[name].apply(this.#client, [...args]);
+  }
+
+  /** Lets go of the client. */
+  close(): void {
+    this.#hearNoErrors();
+  }
+
+  /** A client tells why it has no connection by 'error', or not at all: listened to for as long as it has none. */
+  #hearErrors(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#client.on('error', this.#onError);
+    this.#client.on('close', this.#onClose);
+  }
+
+  #hearNoErrors(): void {
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    this.#lossReason = undefined;
+    this.#isShakingHands = false;
+    this.#client.removeListener('error', this.#onError);
+    this.#client.removeListener('close', this.#onClose);
+  }
+
+  readonly #onClose = (): void => {
+    if (!this.#isExplained) this.#lossReason = hangUp(this.#client.stream, undefined) ?? this.#lossReason;
+    this.#isExplained = false;
+    this.#isShakingHands = false;
+  };
+
+  readonly #onError = (error: Error & { readonly code?: unknown }): void => {
+    const isUnanswered = this.#isShakingHands && error.code === 'ETIMEDOUT';
+    this.#lossReason = isUnanswered ? NO_HANDSHAKE : (hangUp(this.#client.stream, error) ?? error);
+    this.#isExplained = true;
+    // ioredis prints what nobody listens to; it is the caller's client, so that stays as it was
+    // oxlint-disable-next-line no-console
+    if (this.#client.listenerCount('error') === 1) console.error('[ioredis] Unhandled error event:', error);
+  };
+
+  watch(listener: () => void): () => void {
+    const onEvent = (): void => {
+      void this.state; // a lost connection is noted, even if nobody asks before the next attempt to connect
+      listener();
+    };
+    for (const event of STATE_EVENTS) this.#client.on(event, onEvent);
+    return () => {
+      for (const event of STATE_EVENTS) this.#client.removeListener(event, onEvent);
+    };
+  }
+}
+
+export function isClient(given: unknown): given is RedisClient {
+  return (
+    typeof given === 'object' &&
+    given !== null &&
+    'status' in given &&
+    'createBuiltinCommand' in given &&
+    typeof given.createBuiltinCommand === 'function'
+  );
+}
+
+/** Refuses what is no ioredis client, by name of its place. @param forAddress  what to do with an address instead */
+export function checkClient(given: unknown, place: string, forAddress: string): asserts given is RedisClient {
+  if (isClient(given)) return;
+  const wanted = 'an ioredis Redis or Cluster instance';
+  if (typeof given !== 'string') throw invalidArgument(place, given, wanted);
+  throw invalidArgument(place, withoutPassword(given), wanted, forAddress);
+}
+
+/** How a master is called in tallies: host:port, a socket's path, a sentinel's master, a cluster's first nodes. */
+export function clientName(client: RedisClient & ClientDetails): string {
+  if (client.isCluster === true) {
+    return `cluster(${(client.startupNodes ?? []).slice(0, 3).map(startupName).join(',')})`;
+  }
+  const { host = 'localhost', port = 6379, path, name, sentinels } = client.options ?? {};
+  if (sentinels !== undefined && sentinels !== null && sentinels.length > 0) {
+    const first = sentinels[0];
+    return `${name ?? 'mymaster'}@${first?.host ?? 'localhost'}:${first?.port ?? 26379}`;
+  }
+  if (path !== undefined && path !== null) return path;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** ioredis takes a Buffer as well, though its types do not say so. */
+function prefixText(prefix: unknown): string {
+  return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
+}
+
+function startupName(node: unknown): string {
+  if (typeof node === 'string') return node.replace(/^[a-z]+:\/\/(?:.*@)?/, ''); // never a password
+  if (typeof node === 'number') return `localhost:${node}`;
+  const { host = 'localhost', port = 6379 } = (node ?? {}) as { host?: string; port?: number };
+  return `${host}:${port}`;
+}
+
+const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
+const sources = new Map<string, string>();
+
+/** The name under which a master keeps a script: the SHA-1 of its source, in hex. */
+export function scriptDigest(source: string): string {
+  let digest = digests.get(source);
+  if (digest === undefined) {
+    digest = createHash('sha1').update(source).digest('hex');
+    digests.set(source, digest);
+    sources.set(digest, source);
+  }
+  return digest;
+}
+
+/** By database: what stands there for a script's source, and for its digest. Bounded as the scripts are. */
+const standIns = new Map<number, Map<string, string>>();
+
+/** The script that does the same in that database. @param script  its source, or its digest */
+function scriptIn(script: string, database: number): string {
+  const known = standIns.get(database) ?? new Map<string, string>();
+  standIns.set(database, known);
+  let standIn = known.get(script);
+  if (standIn === undefined) {
+    const source = sources.get(script);
+    standIn = source === undefined ? selecting(script, database) : scriptDigest(selecting(source, database));
+    known.set(script, standIn);
+  }
+  return standIn;
+}
+
+/** The command that does the same in that database; one object for all masters, too. */
+function inDatabase(command: Command, database: number): Command {
+  if (command.selecting?.database !== database) {
+    const { name, args } = inScript(command);
+    const moved = args.slice();
+    moved[0] = scriptIn(args[0] ?? '', database);
+    command.selecting = { database, command: { name, args: moved } };
+  }
+  return command.selecting.command;
+}
+
+/** A plain command of one key as a script, whose replies and errors are the same. It goes whole: it is short. */
+function inScript(command: Command): Command {
+  const { name, args } = command;
+  if (name === 'eval' || name === 'evalsha') return command;
+  return { name: 'eval', args: [`return redis.pcall('${name}', KEYS[1], unpack(ARGV))`, '1', ...args] };
+}
+
+const FINGERPRINT_LENGTH = 10;
+
+/** Tells tokens apart without showing them: the first hex digits of a SHA-256. */
+export function fingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('hex').slice(0, FINGERPRINT_LENGTH);
+}
+
+function ignore(): void {}

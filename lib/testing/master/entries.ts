@@ -1,0 +1,143 @@
+/** What a command consists of: each entry of a batch as the command that it would be alone. */
+import {
+  ACCEPT,
+  BATCH,
+  CLAIM,
+  ENTRY,
+  EXTEND,
+  RELEASE,
+  type Script,
+  UNDO,
+} from '../../protocol/lua/scripts.js';
+import { type Command, scriptDigest } from '../../redis/transport.js';
+import { isPlain } from './timestamp-twins.js';
+
+const DIGEST = scriptDigest(BATCH.source);
+
+export function isBatch(command: Command): boolean {
+  const { args } = command;
+  return !isPlain(command) && (args[0] === DIGEST || args[0] === BATCH.source);
+}
+
+/** The command itself, or the entries of a batch, in their order. */
+export function entriesOf(command: Command): readonly Command[] {
+  return isBatch(command) ? [...unpacked(command)] : [command];
+}
+
+/** What a group's head says, and what each of its entries is then. */
+interface Kind {
+  readonly script: Script;
+  /** How many arguments its head has behind kind, number and size. */
+  readonly heads: number;
+  readonly hasCounters: (head: readonly string[]) => boolean;
+  /** Its queues and turns are among its keys. */
+  readonly hasQueues: boolean;
+  /** How many arguments follow each token. */
+  readonly rests: (head: readonly string[]) => number;
+  /** The arguments of the script that stands alone. */
+  readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
+  readonly isGuarded: boolean;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  [ENTRY.claim]: claiming(false),
+  [ENTRY.claimInLine]: claiming(true),
+  [ENTRY.accept]: {
+    script: ACCEPT,
+    heads: 1,
+    hasCounters: () => true,
+    hasQueues: false,
+    rests: () => 1,
+    args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
+    isGuarded: true,
+  },
+  [ENTRY.extend]: {
+    script: EXTEND,
+    heads: 3,
+    hasCounters: ([, , life]) => life !== '0',
+    hasQueues: false,
+    rests: ([, , life]) => (life === '0' ? 0 : 1),
+    args: ([ttl = '', create = '', life = ''], token, [fence = '0'], guard) => [
+      token,
+      ttl,
+      create,
+      life,
+      fence,
+      guard,
+    ],
+    isGuarded: true,
+  },
+  [ENTRY.undo]: withdrawal(UNDO),
+  [ENTRY.release]: withdrawal(RELEASE),
+};
+
+function claiming(isInLine: boolean): Kind {
+  const more = isInLine ? ['1'] : [];
+  return {
+    script: CLAIM,
+    heads: 3,
+    hasCounters: ([, life]) => life !== '0',
+    hasQueues: isInLine,
+    rests: () => 0,
+    args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [
+      ...[token, ttl, life, floor, guard],
+      ...more,
+    ],
+    isGuarded: true,
+  };
+}
+
+function withdrawal(script: Script): Kind {
+  const hasCounters = ([lifts]: readonly string[]): boolean => lifts === '1';
+  return {
+    script,
+    heads: 1,
+    hasCounters,
+    hasQueues: true,
+    rests: (head) => (hasCounters(head) ? 1 : 0),
+    args: (_head, token, rest) => [token, ...rest],
+    isGuarded: false,
+  };
+}
+
+function* unpacked({ name, args }: Command): Generator<Command> {
+  const count = Number(args[1]);
+  const keys = args.slice(2, 2 + count);
+  const [guard = '', ...groups] = args.slice(2 + count);
+  const marker = Number(guard) >= 0 ? keys.splice(-1) : [];
+  while (groups.length > 0) {
+    const [letter = '', entries, resources] = groups.splice(0, 3);
+    const kind = KINDS[letter];
+    if (kind === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
+    const head = groups.splice(0, kind.heads);
+    const ofEach = Number(resources) * (1 + (kind.hasQueues ? 2 : 0) + (kind.hasCounters(head) ? 1 : 0));
+    for (let i = 0; i < Number(entries); i++) {
+      const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
+      const [token = ''] = groups.splice(0, 1);
+      const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
+      const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);
+      yield { name, args: [script, String(own.length), ...own, ...more] };
+    }
+  }
+}
+
+/** A gate belongs to the lock that it stands before. */
+const GATE = /^quorate:(?:gate:\{(.*)\}|tagged:gate:(.*))$/s;
+
+/** The locks that a command is about. */
+export function locksOf(command: Command): readonly string[] {
+  const { args } = command;
+  if (isPlain(command)) return args.slice(0, 1);
+  return args.slice(2, 2 + Number(args[1])).flatMap((key) => {
+    if (!key.startsWith('quorate:')) return [key];
+    const [, plain, tagged] = GATE.exec(key) ?? [];
+    return plain ?? tagged ?? [];
+  });
+}
+
+/** The token that a command carries; undefined for one that is about no lock. */
+export function tokenOf(command: Command): string | undefined {
+  const { args } = command;
+  if (locksOf(command).length === 0) return undefined;
+  return isPlain(command) ? args[1] : args[2 + Number(args[1])];
+}

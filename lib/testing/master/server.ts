@@ -1,0 +1,131 @@
+/**
+ * A Redis server in memory: keys that expire by its own wall clock, scripts by their twins, channels, and the faults of a
+ * process: it dies and comes back with its data, with old data or with none, under another run id; it is emptied,
+ * stopped for a while, or answers with an error.
+ */
+import type { Command } from '../../redis/transport.js';
+import { Channels } from './channels.js';
+import { Keyspace, type Snapshot } from './keyspace.js';
+import type { Store } from './store.js';
+import { execute, type ScriptCache, serverError } from './twins.js';
+
+/** What a restart finds. */
+export type DataAfter = 'kept' | 'lost' | 'old';
+
+/** Where the reply to a command goes. */
+export type Answer = (error: Error | undefined, reply: unknown) => void;
+
+interface Arrival {
+  readonly command: Command;
+  readonly answer: Answer;
+}
+
+export interface ServerClock {
+  /** The wall clock in µs; may run fast or slow, and step. */
+  micros(): number;
+  /** A clock that runs true, in ms; only differences mean anything. */
+  trueMs(): number;
+}
+
+export class MemoryServer extends Keyspace implements Store {
+  readonly name: string;
+  runId: string;
+  isUp = true;
+  /** Stopped: what arrives waits, and is carried out when it goes on. */
+  isStopped = false;
+  /** What every command is answered with, as while the data is loaded; undefined: it serves. */
+  error: string | undefined;
+  /** When it last lost commands that had reached it, or refused one. */
+  refusedAtMs = -Infinity;
+  /** How many commands it has carried out. */
+  commands = 0;
+  /** Told of each one. */
+  onExecuted: (command: Command, reply: unknown) => void = () => undefined;
+  /** Who is subscribed to what; gone with the process. What a command published is heard before its reply is. */
+  readonly channels = new Channels();
+  readonly #clock: ServerClock;
+  readonly #scripts: ScriptCache = new Set();
+  #snapshot: Snapshot = new Map();
+  #arrived: Arrival[] = [];
+  #starts = 1;
+
+  constructor(name: string, clock: ServerClock) {
+    super(() => Math.floor(clock.micros() / 1_000));
+    this.name = name;
+    this.#clock = clock;
+    this.runId = `${name}r1`;
+  }
+
+  /** A command arrives. One that meets no process gets no answer. */
+  receive(command: Command, answer: Answer): void {
+    if (!this.isUp) return;
+    if (this.isStopped) this.#arrived.push({ command, answer });
+    else this.#carryOut({ command, answer });
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  goOn(): void {
+    this.isStopped = false;
+    for (const arrival of this.#arrived.splice(0)) this.#carryOut(arrival);
+  }
+
+  kill(): void {
+    this.refusedAtMs = this.#clock.trueMs();
+    this.isUp = false;
+    this.isStopped = false;
+    this.#arrived = [];
+    this.channels.clear();
+  }
+
+  /** Another process serves from here on. */
+  start(data: DataAfter): void {
+    this.kill();
+    this.isUp = true;
+    this.runId = `${this.name}r${++this.#starts}`;
+    this.#scripts.clear();
+    if (data === 'lost') this.clear();
+    if (data === 'old') this.restore(this.#snapshot);
+  }
+
+  /** Keeps the data as it is now for a restart with old data. */
+  save(): void {
+    this.#snapshot = this.snapshot();
+  }
+
+  /** FLUSHALL. */
+  flush(): void {
+    this.clear();
+  }
+
+  /** SCRIPT FLUSH. */
+  flushScripts(): void {
+    this.#scripts.clear();
+  }
+
+  micros(): number {
+    return this.#clock.micros();
+  }
+
+  publish(channel: string, text: string): number {
+    return this.channels.publish(channel, text);
+  }
+
+  #carryOut({ command, answer }: Arrival): void {
+    this.commands++;
+    if (this.error !== undefined) this.refusedAtMs = this.#clock.trueMs();
+    if (this.error !== undefined) return answer(serverError(this.error), undefined);
+    let reply: unknown;
+    try {
+      reply = execute(this, this.#scripts, command);
+    } catch (error) {
+      this.channels.deliver();
+      return answer(error instanceof Error ? error : new Error(String(error)), undefined);
+    }
+    this.onExecuted(command, reply);
+    this.channels.deliver();
+    answer(undefined, reply);
+  }
+}

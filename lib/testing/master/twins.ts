@@ -1,0 +1,346 @@
+/**
+ * Twins of the scripts in TypeScript: what a master in memory runs in their place. spec/protocol/lua/scripts.spec.ts holds each
+ * against its Lua source on a real Redis, by cases and by random sequences.
+ *
+ * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
+ * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
+ */
+import { HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
+import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
+import { isOurs } from '../../runtime/random.js';
+import {
+  ACCEPT,
+  BATCH,
+  BOOTSTRAP,
+  CLAIM,
+  EXTEND,
+  HELLO,
+  INSPECT,
+  QUEUE,
+  RELEASE,
+  SCRIPTS,
+  type Script,
+  UNDO,
+  VOUCH,
+  YIELD,
+} from '../../protocol/lua/scripts.js';
+import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
+import { type Command, scriptDigest } from '../../redis/transport.js';
+import { entriesOf } from './entries.js';
+import { counter, guarded, lift, type Reply } from './counter-twins.js';
+import { FOREIGN } from './keyspace.js';
+import { MEMBER_TWINS } from './shared-twins.js';
+import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
+import type { Spare, Store, Twin } from './store.js';
+import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
+
+/** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
+export type ScriptCache = Set<string>;
+
+const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
+  [CLAIM, claim],
+  [ACCEPT, accept],
+  [UNDO, undo],
+  [RELEASE, release],
+  [EXTEND, extend],
+  [QUEUE, wait],
+  [YIELD, giveUp],
+  [VOUCH, vouch],
+  [BOOTSTRAP, bootstrap],
+  [HELLO, hello],
+  [INSPECT, inspect],
+  ...TIMESTAMP_TWINS,
+  ...MEMBER_TWINS,
+]);
+
+const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
+const BY_DIGEST = new Map(ALL.map((script) => [scriptDigest(script.source), script]));
+const BY_SOURCE = new Map(ALL.map((script) => [script.source, script]));
+
+/** The script that a command runs, by digest or by source. */
+export function scriptOf(command: Command): Script | undefined {
+  const { name, args } = command;
+  const [text = ''] = args;
+  return isPlain(command) ? undefined : name === 'eval' ? BY_SOURCE.get(text) : BY_DIGEST.get(text);
+}
+
+/** An error as a server sends it. */
+export function serverError(message: string): Error {
+  const error = new Error(message);
+  error.name = 'ReplyError';
+  return error;
+}
+
+/** Carries a command out, and gives the reply. @throws the error that a server would send */
+export function execute(store: Store, cache: ScriptCache, command: Command): unknown {
+  const { name, args } = command;
+  if (name !== 'eval' && name !== 'evalsha') return PLAIN_TWINS[name](store, args);
+  const script = scriptOf(command);
+  if (name === 'evalsha' && !cache.has(args[0] ?? '')) {
+    throw serverError('NOSCRIPT No matching script. Please use EVAL.');
+  }
+  if (script === undefined) throw serverError('ERR there is no twin of this script');
+  cache.add(scriptDigest(script.source));
+  const spare = { left: MAX_DROPPED };
+  if (script === BATCH) {
+    const replies = entriesOf(command).map((entry) => runEntry(store, entry, spare));
+    return replies.every((reply) => reply === 1) ? replies.length : replies;
+  }
+  return run(store, script, args, spare);
+}
+
+/** A batch is its entries, one after another; one that fails fails alone. */
+function runEntry(store: Store, entry: Command, spare: Spare): unknown {
+  const script = scriptOf(entry);
+  try {
+    return script === undefined ? undefined : inShort(script, run(store, script, entry.args, spare));
+  } catch (error) {
+    return `!${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** In a batch, a plain yes is one number. */
+function inShort(script: Script, reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply;
+  const [code, amount, more] = reply as readonly number[];
+  if (script === UNDO) return amount === -2 && more === 0 ? code : reply;
+  return code === 1 && more === 0 ? amount || 1 : reply;
+}
+
+function run(store: Store, script: Script, args: readonly string[], spare: Spare): unknown {
+  const count = Number(args[1]);
+  return TWINS.get(script)?.(store, args.slice(2, 2 + count), args.slice(2 + count), spare);
+}
+
+interface Parts {
+  readonly locks: readonly string[];
+  /** Of one who has stood in line; else none. */
+  readonly queues: readonly string[];
+  readonly counters: readonly string[];
+  readonly refusal: Reply | undefined;
+  /** What its counters must not lie below, in µs. */
+  readonly least: number;
+}
+
+/** What stands beside the locks among the keys. */
+interface Beside {
+  readonly hasCounters: boolean;
+  readonly hasQueues?: boolean;
+}
+
+/** Takes the keys apart, and looks at the marker where there is one. */
+function parts(store: Store, keys: readonly string[], beside: Beside, guard: number): Parts {
+  const rest = guard >= 0 ? keys.slice(0, -1) : keys;
+  const [queues, counters] = [beside.hasQueues === true ? 2 : 0, beside.hasCounters ? 1 : 0];
+  const n = rest.length / (1 + queues + counters);
+  const word = guard >= 0 ? guarded(store, keys.at(-1) ?? '', guard) : 0;
+  const [refusal, least] = typeof word === 'number' ? [undefined, word] : [word, 0];
+  return {
+    locks: rest.slice(0, n),
+    queues: queues === 0 ? [] : rest.slice(n, 2 * n),
+    counters: rest.slice((1 + queues) * n),
+    refusal,
+    least,
+  };
+}
+
+function claim(store: Store, keys: readonly string[], args: readonly string[]): unknown {
+  const [token = '', ttl, fenceTtl, floor, guard, isInLine] = args;
+  const isShort = isClaimedAtOnce(store, keys, args);
+  const hasCounters = fenceTtl !== '0';
+  const { locks, queues, counters, refusal, least } = parts(
+    store,
+    keys,
+    { hasCounters, hasQueues: isInLine !== undefined },
+    Number(guard),
+  );
+  if (refusal !== undefined) return refusal;
+  const own = [token, reservedFor(token)];
+  for (const [i, key] of locks.entries()) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    if (isInLine !== undefined && !own.includes(owner ?? '')) store.removeMember(queues[i] ?? '', token);
+  }
+  const others = locks.filter((key) => ![undefined, ...own].includes(textAt(store, key)));
+  if (others.length > 0) {
+    const isStranger = others.some((key) => !isOurs(String(store.get(key))));
+    return [0, longest(others.map((key) => store.pttl(key))), isStranger ? 1 : 0];
+  }
+  let [fence, seenAt] = [0, 0];
+  for (const key of counters) {
+    const found = counter(store, key, least, Number(floor));
+    if (found === undefined) return [2, HOLDS.counter, 0];
+    if (found.count >= fence) fence = found.count + 1;
+    seenAt = found.bornUs ?? seenAt;
+  }
+  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
+  for (const key of locks) store.set(key, token, Number(ttl));
+  return isShort ? fence : [1, fence, seenAt];
+}
+
+/** One free resource, a counter that can be counted up, and no guard: the script takes its short way, and says so in short. */
+function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly string[]): boolean {
+  const [, , life, , guard, isInLine] = args;
+  if (isInLine !== undefined) return false;
+  const [lock = '', ...others] = keys;
+  const marker = Number(guard) === 0 ? others.pop() : undefined;
+  const isUnguarded = Number(guard) < 0 || (marker !== undefined && store.get(marker) === undefined);
+  if (!isUnguarded || store.get(lock) !== undefined || life === '0' || others.length !== 1) return false;
+  return /^[1-9]\d*$/.test(textAt(store, others[0] ?? '') ?? '');
+}
+
+function accept(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const [token, fence, fenceTtl, guard] = args;
+  const { locks, counters, refusal, least } = parts(store, keys, { hasCounters: true }, Number(guard));
+  if (refusal !== undefined) return refusal;
+  for (const key of locks) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner !== token) return [0, store.pttl(key), 0];
+  }
+  let highest = 0;
+  for (const key of counters) {
+    const found = counter(store, key, least);
+    if (found === undefined) return [2, HOLDS.counter, 0];
+    if (found.bornUs !== undefined) store.set(key, String(found.count), Number(fenceTtl));
+    highest = Math.max(highest, found.count);
+  }
+  if (highest >= Number(fence)) return [3, highest, 0];
+  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
+  return [1, Number(fence), 0];
+}
+
+/** The keys of a release or an undo. */
+interface Given {
+  readonly resources: readonly Waited[];
+  readonly counters: readonly string[];
+}
+
+function given(keys: readonly string[], seen: string | undefined): Given {
+  const n = keys.length / (seen === undefined ? 3 : 4);
+  const resources = keys
+    .slice(0, n)
+    .map((lock, i): Waited => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
+  return { resources, counters: keys.slice(3 * n) };
+}
+
+/** Votes first, then counters, then queues. @returns how many votes were there, and whether more are gone than it may drop */
+function withdraw(
+  store: Store,
+  { resources, counters }: Given,
+  [token = '', seen]: readonly string[],
+  spare: Spare,
+): { readonly deleted: number; readonly isMore: boolean } {
+  const own = resources.filter(([lock]) => store.get(lock) === token);
+  const awaited = resources.filter((resource) => deleteVote(store, resource, token));
+  lift(store, counters, seen);
+  const isMore = awaited.map((resource) => leave(store, resource, token, spare)).includes(true);
+  return { deleted: own.length, isMore };
+}
+
+function undo(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): Reply {
+  const all = given(keys, args[1]);
+  const locks = all.resources.map(([lock]) => lock);
+  const isForeign = locks.some((key) => store.get(key) === FOREIGN);
+  const own = [undefined, args[0], reservedFor(args[0] ?? '')];
+  const others = locks.filter((key) => !own.includes(textAt(store, key)));
+  const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
+  const { deleted, isMore } = withdraw(store, all, args, spare);
+  return [deleted, left, (isForeign ? 1 : 0) + (isMore ? 2 : 0)];
+}
+
+function release(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
+  const { deleted, isMore } = withdraw(store, given(keys, args[1]), args, spare);
+  return isMore ? -1 - deleted : deleted;
+}
+
+function wait(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): unknown {
+  const [lock = '', own = '', turn = '', marker = ''] = keys;
+  const [token = '', ticket, lifeMs, guard] = args;
+  if (keys.length === 0) return [0, 0, 0, 0];
+  const word = Number(guard) >= 0 ? guarded(store, marker, Number(guard)) : 0;
+  if (typeof word !== 'number') return word;
+  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
+  return queue(store, [lock, own, turn], wish, spare);
+}
+
+function giveUp(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
+  const [lock = '', own = '', turn = ''] = keys;
+  const [token = '', serial, ticket, lifeMs] = args;
+  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
+  return yieldVote(store, [lock, own, turn], wish, Number(serial), spare);
+}
+
+function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
+  const [token = '', ttl, mayCreate, fenceTtl, fence, guard] = args;
+  const { locks, counters, refusal, least } = parts(
+    store,
+    keys,
+    { hasCounters: fenceTtl !== '0' },
+    Number(guard),
+  );
+  if (refusal !== undefined) return refusal;
+  for (const key of locks) {
+    const owner = store.get(key);
+    if (owner === FOREIGN) return [2, 0, 0];
+    const isReserved = owner === reservedFor(token) && mayCreate !== '0';
+    if (owner !== undefined && owner !== token && !isReserved) return [0, store.pttl(key), 0];
+    if (owner === undefined && mayCreate === '0') return [0, -2, 0];
+  }
+  for (const key of locks) {
+    const ms = store.pttl(key);
+    if (store.get(key) !== token) store.set(key, token, Math.max(ms, Number(ttl)));
+    else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));
+  }
+  for (const key of counters) {
+    const found = counter(store, key, least);
+    if (found === undefined || Number(fence) >= LAST_FENCE) continue;
+    store.set(key, String(Math.max(found.count, Number(fence))), Number(fenceTtl));
+  }
+  return [1, 0, 0];
+}
+
+function vouch(store: Store, [key = '']: readonly string[], [period]: readonly string[]): Reply {
+  const word = guarded(store, key, Number(period));
+  return typeof word === 'number' ? [1, 0, 0] : word;
+}
+
+function hello(store: Store, _keys: readonly string[], [channel = '']: readonly string[]): unknown {
+  const receivers = store.publish(channel, '');
+  if (receivers === undefined) throw serverError('NOPERM this user has no permissions to access the channel');
+  return [receivers, store.micros()];
+}
+
+function bootstrap(store: Store, [key = '']: readonly string[], [period, force]: readonly string[]): Reply {
+  if (force === '1' && Number(period) === 0) {
+    const was = store.get(key);
+    store.delete(key);
+    return [was === undefined ? 0 : 1, 0, 0];
+  }
+  if (force !== '1' && store.get(key) !== undefined) {
+    const word = guarded(store, key, Number(period));
+    return typeof word === 'number' ? [0, 0, 0] : word;
+  }
+  const sinceMs = Math.floor(store.micros() / 1_000) - Number(period);
+  store.set(key, `1|${store.runId}|${sinceMs}|${period}`, 'none');
+  return [1, 0, 0];
+}
+
+function inspect(store: Store, [key = '', line = '']: readonly string[]): unknown {
+  const owner = store.get(key);
+  const found = store.members(line);
+  const names = found === FOREIGN ? [] : found.map(({ name }) => name);
+  const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
+  if (owner === undefined) return [0, -2, '', ...waiting];
+  return owner === FOREIGN ? [2, store.pttl(key), '', ...waiting] : [1, store.pttl(key), owner, ...waiting];
+}
+
+/** What a key holds, as far as it is a text. */
+function textAt(store: Store, key: string): string | undefined {
+  const content = store.get(key);
+  return content === FOREIGN ? undefined : content;
+}
+
+function longest(ttls: readonly number[]): number {
+  return ttls.includes(-1) ? -1 : Math.max(...ttls);
+}

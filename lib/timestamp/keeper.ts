@@ -1,0 +1,252 @@
+/**
+ * The steps of a timestamp lock on its server, each with its deadline: claim, extend, give back, look; and what their
+ * answers mean.
+ *
+ * A claim whose answer never comes is not undone: instants name nobody, and a blind undo could delete another's. If
+ * it was granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given
+ * back.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Clock, Timers, WallClock } from '../runtime/clock.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { type RoundFailure, roundError } from '../quorum/failure.js';
+import {
+  type FleetTerms,
+  expiredBelow,
+  expiryInstant,
+  heldForMs,
+  liveForMs,
+  type OwnInstants,
+} from './instant.js';
+import { GRANTED, type Outcome } from '../protocol/quorum.js';
+import type { Random } from '../runtime/random.js';
+import { isMisconfigured, NOT_AWAITED, Silence, toError } from '../redis/server-errors.js';
+import { type ExtensionStep, type TimestampExtension, TimestampLease } from './lease.js';
+import { type ClaimEnd, look, type Method, METHODS } from './methods.js';
+import type { ResolvedTimestampOptions } from './options.js';
+import { TimestampServer, Wanted } from './server.js';
+import type { Transport } from '../redis/transport.js';
+
+/** What a timestamp lock stands on; specs and simulations bring their own. */
+export interface TimestampGround {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly wallMs: WallClock;
+}
+
+/** How one attempt ended. */
+export type TimestampAttempt =
+  | { readonly kind: 'granted'; readonly lease: TimestampLease }
+  | TimestampFailure
+  | { readonly kind: 'cancelled' };
+
+/** `freeInMs`: what is in the way will be gone by then, as far as is known. */
+export interface TimestampFailure {
+  readonly kind: 'failed';
+  readonly failure: RoundFailure;
+  readonly outcome: Outcome;
+  readonly freeInMs: number;
+}
+
+/** What one claim came to: an end, or an error of the server, the connection or the deadline. */
+type Claimed = ClaimEnd | { readonly kind: 'unknown'; readonly cause: Error };
+
+/** So many claims follow each other at once, in one attempt, where the key vanished or another was faster. */
+const TRIES_AT_ONCE = 3;
+
+export class TimestampKeeper {
+  readonly server: TimestampServer;
+  readonly #ground: TimestampGround;
+  readonly #options: ResolvedTimestampOptions;
+  readonly #method: Method;
+
+  constructor(ground: TimestampGround, options: ResolvedTimestampOptions) {
+    this.server = new TimestampServer(ground.transport);
+    this.#ground = ground;
+    this.#options = options;
+    this.#method = METHODS[options.method];
+  }
+
+  /** Claims once, or a few times at once where the answer says that the next claim may well succeed. */
+  async attempt(key: string, renew: boolean, cancellation: Cancellation): Promise<TimestampAttempt> {
+    for (let tries = 1; ; tries++) {
+      const sentAtMs = this.#ground.clock.now();
+      const claimed = await this.#claim(key, cancellation);
+      if (claimed.kind === 'held') {
+        const lease = this.#toLease(key, claimed.instant, sentAtMs, renew);
+        if (cancellation.cancelled === undefined && lease.status === 'held')
+          return { kind: 'granted', lease };
+        void lease.release();
+      }
+      if (cancellation.cancelled !== undefined) return { kind: 'cancelled' };
+      const isOpen = claimed.kind === 'vanished' || claimed.kind === 'outrun';
+      if (!isOpen || tries === TRIES_AT_ONCE) return this.#failed(claimed);
+    }
+  }
+
+  /** How long until the lock may be taken over, in ms, or what the key holds instead of an instant. Never rejects. */
+  async look(key: string): Promise<number | 'vanished' | 'foreign' | Error> {
+    try {
+      const seen = await this.#withDeadline(undefined, async (wanted) => {
+        await this.server.open(wanted);
+        return look(this.server, key, this.#options.unit);
+      });
+      return typeof seen === 'number' ? this.#heldForMs(seen) : seen;
+    } catch (error) {
+      return toError(error);
+    }
+  }
+
+  /** One claim, until its answer, the node timeout or the caller's signal; a grant that comes later is given back. */
+  async #claim(key: string, cancellation: Cancellation): Promise<Claimed> {
+    const { clockMarginMs, ttlMs, unit } = this.#options;
+    const { wallMs } = this.#ground;
+    let answer: Promise<ClaimEnd> | undefined;
+    try {
+      return await this.#withDeadline(cancellation, (wanted) => {
+        answer = this.server.open(wanted).then(() =>
+          this.#method.claim(this.server, key, {
+            unit,
+            ttlMs,
+            expiredBelow: expiredBelow(wallMs(), clockMarginMs, unit),
+            instant: () => expiryInstant(wallMs(), ttlMs, unit),
+            wanted,
+          }),
+        );
+        return answer;
+      });
+    } catch (error) {
+      answer?.then(
+        (end) => this.#giveBackLate(key, end),
+        () => undefined,
+      );
+      return { kind: 'unknown', cause: toError(error) };
+    }
+  }
+
+  #giveBackLate(key: string, end: ClaimEnd): void {
+    if (end.kind !== 'held') return;
+    const { instant } = end;
+    const { clockMarginMs, unit } = this.#options;
+    const isLive = (): boolean => liveForMs(instant, this.#ground.wallMs(), clockMarginMs, unit) > 0;
+    void this.#release(key, { from: instant, to: instant }, isLive);
+  }
+
+  #toLease(key: string, instant: number, sentAtMs: number, renew: boolean): TimestampLease {
+    const { clock, timers, wallMs } = this.#ground;
+    const { clockMarginMs, ttlMs, unit } = this.#options;
+    return new TimestampLease(
+      {
+        clock,
+        timers,
+        wallMs,
+        unit,
+        clockMarginMs,
+        extend: (own, step) => this.#extend(key, own, step),
+        release: (own, isLive) => this.#release(key, own, isLive),
+      },
+      { resource: key, instant, ttlMs, sentAtMs, renew },
+    );
+  }
+
+  #failed(claimed: Claimed): TimestampFailure {
+    switch (claimed.kind) {
+      case 'held':
+        return { kind: 'failed', failure: 'late', outcome: GRANTED, freeInMs: Infinity };
+      case 'taken':
+        return refusal('held', this.#heldForMs(claimed.instant));
+      case 'vanished':
+      case 'outrun':
+        return refusal('held', undefined);
+      case 'foreign':
+        return refusal('foreign', undefined);
+      case 'unknown':
+        return unknown(claimed.cause);
+    }
+  }
+
+  async #extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
+    const startedAtMs = this.#ground.clock.now();
+    try {
+      const isOwn = await this.#withDeadline(undefined, () =>
+        this.#method.extend(this.server, key, { ...fleetTermsOf(this.#options), own, ...step }),
+      );
+      return { kind: isOwn ? 'extended' : 'refused' };
+    } catch (error) {
+      return { kind: 'failed', error: this.#extensionError(key, toError(error), startedAtMs) };
+    }
+  }
+
+  #extensionError(key: string, cause: Error, startedAtMs: number): RedlockError {
+    const { failure, outcome } = unknown(cause);
+    const elapsedMs = Math.round(this.#ground.clock.now() - startedAtMs);
+    const context = { resources: [key], attempts: 1, elapsedMs };
+    return roundError(failure, { outcomes: [outcome] }, [this.server], context);
+  }
+
+  /** Never rejects: what cannot be given back stays until its instant. */
+  async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
+    const done = this.#withDeadline(undefined, () =>
+      this.#method.release(this.server, key, { ...fleetTermsOf(this.#options), own, isLive }),
+    );
+    await done.catch(() => undefined);
+  }
+
+  #heldForMs(instant: number): number {
+    const { clockMarginMs, unit } = this.#options;
+    return heldForMs(instant, this.#ground.wallMs(), clockMarginMs, unit);
+  }
+
+  /** Rejects when the node timeout is over, or when the caller's wait was ended from outside. */
+  #withDeadline<T>(cancellation: Cancellation | undefined, step: (wanted: Wanted) => Promise<T>): Promise<T> {
+    const { nodeTimeoutMs } = this.#options;
+    const wanted = new Wanted();
+    return new Promise<T>((resolve, reject) => {
+      const end = (): void => {
+        timer.cancel();
+        if (cancellation !== undefined) cancellation.onCancel = undefined;
+      };
+      const giveUp = (why: Error): void => {
+        end();
+        reject(why);
+        wanted.end();
+      };
+      const timer = this.#ground.timers.deadline(nodeTimeoutMs, () =>
+        giveUp(this.server.unansweredFor(new Silence(nodeTimeoutMs))),
+      );
+      if (cancellation !== undefined) cancellation.onCancel = () => giveUp(NOT_AWAITED);
+      step(wanted).then(
+        (value) => {
+          if (wanted.isWanted) end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (wanted.isWanted) end();
+          reject(toError(error));
+        },
+      );
+    });
+  }
+}
+
+function fleetTermsOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions): FleetTerms {
+  return { unit, ttlMs, clockMarginMs };
+}
+
+function refusal(failure: 'held' | 'foreign', remainingMs: number | undefined): TimestampFailure {
+  const outcome = {
+    kind: 'refused',
+    remainingMs,
+    isForeign: failure === 'foreign',
+    isStranger: true,
+  } as const;
+  return { kind: 'failed', failure, outcome, freeInMs: remainingMs ?? Infinity };
+}
+
+function unknown(cause: Error): TimestampFailure {
+  const failure = isMisconfigured(cause) ? 'misconfigured' : 'unknown';
+  const outcome = { kind: 'unknown', cause, isMisconfigured: failure === 'misconfigured' } as const;
+  return { kind: 'failed', failure, outcome, freeInMs: Infinity };
+}

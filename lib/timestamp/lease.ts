@@ -1,0 +1,288 @@
+/**
+ * What the holder of a timestamp lock has: until when it is valid, a signal of its loss, renewal, and the ways to end
+ * it.
+ *
+ * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was
+ * sent, and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not
+ * lengthen it, and one that is set forward ends it as soon as anybody asks.
+ */
+import type { Clock, Timer, Timers, WallClock } from '../runtime/clock.js';
+import { RedlockError } from '../runtime/errors.js';
+import { expiryError, lossError, nameResources } from '../quorum/failure.js';
+import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
+import type { LeaseStatus } from '../lease/lease.js';
+import { checkTimestampTtl } from './options.js';
+import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
+
+/** How an extension ended. */
+export type TimestampExtension =
+  | { readonly kind: 'extended' }
+  | { readonly kind: 'refused' }
+  /** The server gave no clear answer: it may have been done. */
+  | { readonly kind: 'failed'; readonly error: RedlockError };
+
+/** What an extension writes, and for how long it makes the lease live. */
+export interface ExtensionStep {
+  readonly instant: number;
+  readonly forMs: number;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
+}
+
+/** What a lease needs of its lock. */
+export interface TimestampLeaseGround {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly wallMs: WallClock;
+  readonly unit: TimestampUnit;
+  readonly clockMarginMs: number;
+  extend(own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension>;
+  /** Never rejects. */
+  release(own: OwnInstants, isLive: () => boolean): Promise<void>;
+}
+
+/** What a lease is made of. */
+export interface TimestampGrant {
+  readonly resource: string;
+  readonly instant: number;
+  readonly ttlMs: number;
+  /** The instant before the claim was sent, by the monotonic clock. */
+  readonly sentAtMs: number;
+  readonly renew: boolean;
+}
+
+type State =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'lost'; readonly error: RedlockError }
+  | { readonly kind: 'released'; readonly done: Promise<void> };
+
+const HELD: State = Object.freeze({ kind: 'held' });
+
+/**
+ * A timestamp lock in its holder's hands. It has neither token nor fence: the protocol knows none.
+ *
+ * @example
+ * ```ts
+ * const lease = await lock.acquire('lock.invoice');
+ * try {
+ *   await bill(42, { signal: lease.signal });
+ * } finally {
+ *   await lease.release();
+ * }
+ * ```
+ */
+export class TimestampLease {
+  readonly resources: readonly string[];
+  /** How long it lives without renewal, in ms, from each extension on. */
+  readonly ttlMs: number;
+  readonly #ground: TimestampLeaseGround;
+  #own: OwnInstants;
+  /** The end of validity by the monotonic clock. */
+  #untilMs: number;
+  /** When the next renewal is due; `Infinity` while one is under way, undefined without renewal. */
+  #renewAtMs: number | undefined;
+  #state = HELD;
+  #controller: AbortController | undefined;
+  #timer: Timer | undefined;
+  #extending: Promise<unknown> | undefined;
+  /** Why the last extension failed; undefined after one that did not. */
+  #failure: RedlockError | undefined;
+
+  /** @internal Leases come from `acquire`, `tryAcquire` and `using`. */
+  constructor(ground: TimestampLeaseGround, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
+    this.#ground = ground;
+    this.resources = [resource];
+    this.ttlMs = ttlMs;
+    this.#own = { from: instant, to: instant };
+    this.#untilMs = sentAtMs + ttlMs - ground.clockMarginMs;
+    this.#renewAtMs = renew ? sentAtMs + ttlMs * RENEW_AT : undefined;
+    if (renew) this.#arm();
+  }
+
+  /** @internal Does its holder believe in it? For onlookers that must not disturb. */
+  get isValid(): boolean {
+    return this.#state === HELD && this.#leftMs() > 0;
+  }
+
+  /** Right at every instant, also when the event loop was stalled. */
+  get status(): LeaseStatus {
+    this.#check();
+    return this.#state.kind;
+  }
+
+  /** Validity left, in ms; 0 when it is not held. */
+  remainingMs(): number {
+    return this.status === 'held' ? this.#leftMs() : 0;
+  }
+
+  /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
+  assertHeld(): void {
+    this.#check();
+    const error = this.#endError();
+    if (error !== undefined) throw error;
+  }
+
+  /**
+   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
+   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#check();
+      if (this.#state.kind === 'lost') this.#controller.abort(this.#state.error);
+      else this.#arm();
+    }
+    return this.#controller.signal;
+  }
+
+  /**
+   * Makes the lease live for `ttlMs` from now, by default its own ttl; it is never shortened.
+   *
+   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: the server did not say, the old validity stands · `LOCK_LOST`:
+   *   the key is not its own any more, or it ended meanwhile · `NOT_HELD`: it was released · `INVALID_ARGUMENT`
+   */
+  async extend(ttlMs = this.ttlMs): Promise<void> {
+    checkTimestampTtl(ttlMs, this.#ground.unit);
+    while (this.#extending !== undefined) await this.#extending; // one at a time
+    this.assertHeld();
+    const error = await this.#extend(ttlMs);
+    if (error !== undefined) throw error;
+  }
+
+  /**
+   * Gives it back: deletes the key where it is still this lease's own. Resolves when the server confirmed or its
+   * timeout is over; never rejects, and does nothing the second time or once the lease was lost. It is not tried
+   * again: an instant is no token, and a late second try could meet another's.
+   */
+  release(): Promise<void> {
+    this.#check();
+    if (this.#state === HELD) this.#end({ kind: 'released', done: this.#giveBack() });
+    return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
+  }
+
+  /** Releases it at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  toJSON(): object {
+    const { resources, ttlMs, status } = this;
+    return { resources, ttlMs, status, remainingMs: this.remainingMs() };
+  }
+
+  /** What `console.log` prints: the same as JSON. */
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'TimestampLease', ...given);
+  }
+
+  #leftMs(): number {
+    const { clock, clockMarginMs, unit, wallMs } = this.#ground;
+    const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
+    return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
+  }
+
+  /** Behind an extension that is under way: that one decides what is this lease's own. */
+  async #giveBack(): Promise<void> {
+    while (this.#extending !== undefined) await this.#extending;
+    await this.#ground.release(this.#own, () => this.#leftMs() > 0);
+  }
+
+  async #extend(forMs: number): Promise<RedlockError | undefined> {
+    const { clock, clockMarginMs, unit, wallMs } = this.#ground;
+    const untilMs = clock.now() + forMs - clockMarginMs;
+    const instant = expiryInstant(wallMs(), forMs, unit);
+    const order = this.#ground.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
+    this.#extending = order;
+    const end = await order;
+    this.#extending = undefined;
+    this.#check(); // by the validity as it was: one that ended meanwhile does not come back
+    const { from, to } = this.#own;
+    if (end.kind !== 'refused') {
+      const least = end.kind === 'extended' ? Math.max(from, instant) : from;
+      this.#own = { from: least, to: Math.max(to, instant) };
+    }
+    if (this.#state === HELD && end.kind === 'refused') {
+      this.#lose(lossError('the key is not its own any more', this.resources));
+    }
+    if (this.#state.kind === 'lost' && end.kind === 'extended') {
+      void this.#ground.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
+    }
+    if (this.#state !== HELD) return this.#endError();
+    this.#failure = end.kind === 'failed' ? end.error : undefined;
+    if (end.kind !== 'extended') return end.kind === 'failed' ? end.error : undefined;
+    this.#untilMs = Math.max(this.#untilMs, untilMs);
+    if (this.#renewAtMs !== undefined)
+      this.#renewAtMs = untilMs + clockMarginMs - forMs + this.ttlMs * RENEW_AT;
+    this.#arm();
+    return undefined;
+  }
+
+  /** The one timer: the next renewal, or the end of validity, if anybody would hear of it. */
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#state !== HELD || (this.#controller === undefined && this.#renewAtMs === undefined)) return;
+    const { clock, timers } = this.#ground;
+    const dueInMs = (this.#renewAtMs ?? Infinity) - clock.now();
+    const endInMs = Math.max(0, Math.floor(this.#leftMs() - LOSS_MARGIN_MS / 2)); // not too late
+    this.#timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#expire();
+    if (this.#renewAtMs !== undefined && this.#ground.clock.now() >= this.#renewAtMs) {
+      this.#renewAtMs = Infinity;
+      void this.#renew();
+    }
+    this.#arm();
+  }
+
+  /** A loss is told by the signal; anything else is tried again while it lasts. */
+  async #renew(): Promise<void> {
+    while (this.#extending !== undefined) await this.#extending;
+    if (this.status !== 'held') return;
+    const error = await this.#extend(this.ttlMs);
+    if (error === undefined || this.#state !== HELD) return;
+    const delayMs = renewAgainInMs(this.#leftMs());
+    this.#renewAtMs = this.#ground.clock.now() + delayMs;
+    this.#arm();
+  }
+
+  #check(): void {
+    if (this.#state === HELD && this.#leftMs() <= 0) this.#expire();
+  }
+
+  /** Its validity ended: where it could not be extended, that is why. */
+  #expire(): void {
+    this.#lose(expiryError(this.resources, this.#failure));
+  }
+
+  #lose(error: RedlockError): void {
+    if (this.#state !== HELD) return;
+    this.#end({ kind: 'lost', error });
+    this.#controller?.abort(error);
+  }
+
+  /** A lease ends once, and never comes back. */
+  #end(state: State): void {
+    this.#state = state;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #endError(): RedlockError | undefined {
+    switch (this.#state.kind) {
+      case 'held':
+        return undefined;
+      case 'lost':
+        return this.#state.error;
+      case 'released':
+        return new RedlockError('NOT_HELD', `the lease on ${nameResources(this.resources)} was released`, {
+          resources: this.resources,
+        });
+    }
+  }
+}

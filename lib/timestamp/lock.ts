@@ -1,0 +1,200 @@
+/**
+ * A lock that keeps its expiry instant on one server, by the algorithms that many programs already run: `SETNX` and
+ * `GETSET`, or the same in one script. It excludes them and is excluded by them, on the same key.
+ *
+ * What it rests on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all
+ * programs on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the
+ * protocol is made of wall clocks. What can go wrong, shown by live runs: `npm run demo:why`.
+ */
+import { Cancellation } from '../runtime/cancellation.js';
+import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js';
+import { invalidArgument, RedlockError } from '../runtime/errors.js';
+import { cancelledError, isHopeless, roundError } from '../quorum/failure.js';
+import { RESERVED } from '../protocol/keys.js';
+import { isName, NO_OPTIONS } from '../input/options.js';
+import { SystemRandom } from '../runtime/random.js';
+import { Retry } from '../quorum/backoff.js';
+import { type TimestampFailure, type TimestampGround, TimestampKeeper } from './keeper.js';
+import type { TimestampLease } from './lease.js';
+import {
+  type ResolvedTimestampOptions,
+  resolveTimestampCall,
+  resolveTimestampOptions,
+  TIMESTAMP_CALL_NAMES,
+  type TimestampAcquireOptions,
+  type TimestampCall,
+  type TimestampLockOptions,
+  type TimestampTryOptions,
+} from './options.js';
+import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
+import { argumentsOfUsing } from '../input/using-arguments.js';
+
+export type { TimestampGround } from './keeper.js';
+
+export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;
+
+/** What a key holds. Changes nothing. */
+export type TimestampInspection =
+  /** Nobody holds it: there is no key, or its instant is over. */
+  | { readonly resource: string; readonly state: 'free' }
+  /** `remainingMs`: until it may be taken over, by this client's clock. */
+  | { readonly resource: string; readonly state: 'held'; readonly remainingMs: number }
+  /** No instant of this unit. */
+  | { readonly resource: string; readonly state: 'foreign' }
+  | { readonly resource: string; readonly state: 'unknown'; readonly cause: Error };
+
+/**
+ * Timestamp locks on one server, beside programs in other languages that use the same keys.
+ *
+ * @example
+ * ```ts
+ * const lock = new TimestampLock(new Redis('redis://a:6379'), { unit: 'ms', ttlMs: 60_000 });
+ * await lock.using('lock.invoice', async (lease) => {
+ *   await bill(42, { signal: lease.signal });
+ * });
+ * ```
+ */
+export class TimestampLock {
+  /** The options in force, defaults filled in. */
+  readonly options: ResolvedTimestampOptions;
+  readonly #ground: TimestampGround;
+  readonly #keeper: TimestampKeeper;
+
+  /**
+   * @param client  an ioredis `Redis` or `Cluster` instance. It stays the caller's.
+   * @throws RedlockError `INVALID_ARGUMENT`
+   */
+  constructor(client: RedisClient, options?: TimestampLockOptions);
+  /** @internal */
+  constructor(ground: TimestampGround, options?: TimestampLockOptions);
+  constructor(over: RedisClient | TimestampGround, options?: TimestampLockOptions) {
+    this.options = resolveTimestampOptions(options);
+    this.#ground = isGround(over) ? over : groundOver(over);
+    this.#keeper = new TimestampKeeper(this.#ground, this.options);
+  }
+
+  /**
+   * Acquires the lock, and tries again within `waitMs`, after waits drawn around `pollMs`.
+   *
+   * @throws RedlockError `LOCK_TAKEN`, `WRONG_KIND`: the key holds no instant of this unit · `NO_QUORUM`: the server gave no
+   *   clear answer · `MISCONFIGURED`, `VALIDITY_EXPIRED`, `ABORTED`, `INVALID_ARGUMENT`
+   */
+  async acquire(resource: string, options: TimestampAcquireOptions = NO_OPTIONS): Promise<TimestampLease> {
+    const key = checkResource(resource);
+    return this.#acquire(
+      key,
+      resolveTimestampCall(options, TIMESTAMP_CALL_NAMES.acquire, this.options),
+      options.signal,
+    );
+  }
+
+  /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
+  async tryAcquire(
+    resource: string,
+    options: TimestampTryOptions = NO_OPTIONS,
+  ): Promise<TimestampLease | null> {
+    const key = checkResource(resource);
+    const { renew } = resolveTimestampCall(options, TIMESTAMP_CALL_NAMES.tryAcquire, this.options);
+    try {
+      return await this.#acquire(key, { waitMs: 0, renew }, options.signal);
+    } catch (error) {
+      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
+   * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
+   * by `lease.signal`.
+   *
+   * @throws RedlockError as `acquire` does
+   */
+  using<T>(resource: string, routine: TimestampRoutine<T>): Promise<T>;
+  using<T>(
+    resource: string,
+    options: TimestampAcquireOptions | undefined,
+    routine: TimestampRoutine<T>,
+  ): Promise<T>;
+  async using<T>(
+    resource: string,
+    optionsOrRoutine: TimestampAcquireOptions | TimestampRoutine<T> | undefined,
+    routineAfterOptions?: TimestampRoutine<T>,
+  ): Promise<T> {
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<TimestampAcquireOptions, TimestampRoutine<T>>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    const lease = await this.acquire(resource, { ...options, renew: options.renew ?? true });
+    try {
+      return await routine(lease);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** What the key holds. Changes nothing. @throws RedlockError `INVALID_ARGUMENT` */
+  async inspect(resource: string): Promise<TimestampInspection> {
+    const key = checkResource(resource);
+    const seen = await this.#keeper.look(key);
+    if (seen instanceof Error) return { resource, state: 'unknown', cause: seen };
+    if (seen === 'foreign') return { resource, state: 'foreign' };
+    if (seen === 'vanished' || seen === 0) return { resource, state: 'free' };
+    return { resource, state: 'held', remainingMs: seen };
+  }
+
+  async #acquire(key: string, call: TimestampCall, signal: AbortSignal | undefined): Promise<TimestampLease> {
+    const cancellation = new Cancellation(signal);
+    const { pollMs } = this.options;
+    const patience = { waitMs: call.waitMs, minDelayMs: pollMs / 2, maxDelayMs: pollMs * 1.5 };
+    const retry = new Retry(this.#ground, patience, cancellation);
+    let last: TimestampFailure | undefined;
+    try {
+      for (;;) {
+        if (cancellation.cancelled === undefined) {
+          const attempt = await this.#keeper.attempt(key, call.renew, cancellation);
+          if (attempt.kind === 'granted') return attempt.lease;
+          if (attempt.kind === 'failed') last = attempt;
+        }
+        const nodes = [this.#keeper.server];
+        const answers = { outcomes: [last?.outcome] };
+        const context = { resources: [key], attempts: retry.attempts, elapsedMs: retry.elapsedMs };
+        if (cancellation.cancelled !== undefined) {
+          throw cancelledError(cancellation.cancelled, context, last && answers, nodes);
+        }
+        if (last === undefined) continue;
+        if (isHopeless(last.failure, answers) || !(await retry.next(last.freeInMs))) {
+          throw roundError(last.failure, answers, nodes, context);
+        }
+      }
+    } finally {
+      cancellation.dispose();
+    }
+  }
+}
+
+function isGround(over: RedisClient | TimestampGround): over is TimestampGround {
+  return typeof over === 'object' && over !== null && 'transport' in over;
+}
+
+function groundOver(client: RedisClient): TimestampGround {
+  checkClient(client, 'client', 'make a client of it, new Redis(url)');
+  return {
+    transport: new RedisTransport(client),
+    clock: new SystemClock(),
+    timers: new SystemTimers(),
+    random: new SystemRandom(),
+    wallMs: systemWallClock,
+  };
+}
+
+/** One key: a timestamp lock knows no more of them at a time. */
+function checkResource(resource: unknown): string {
+  if (!isName(resource)) {
+    throw invalidArgument('resource', resource, 'one non-empty string of well-formed Unicode');
+  }
+  if (resource.startsWith(RESERVED)) {
+    throw invalidArgument('resource', resource, `a name that does not begin with ${RESERVED}`);
+  }
+  return resource;
+}

@@ -1,0 +1,163 @@
+/**
+ * The two ways to do what a timestamp lock does: by one script a step, and by plain commands.
+ *
+ * What plain commands cannot do. A claim is safe: `GETSET` says what it replaced. An extension by `GETSET` is, too: if
+ * what it replaced is another's, that one's lock lasts longer, and nobody takes it early. A release is not: nothing
+ * deletes a key only if it holds a given text (`WATCH` would, on a connection of its own where nobody else ends the
+ * watch). It looks, and deletes at once if the lease still has time; a `DEL` that is on its way for longer than that
+ * deletes another's lock.
+ */
+import {
+  type FleetTerms,
+  isWithin,
+  keyLifeMs,
+  type OwnInstants,
+  ownRange,
+  readInstant,
+  type TimestampUnit,
+} from './instant.js';
+import { toError } from '../redis/server-errors.js';
+import type { TimestampMethod } from './options.js';
+import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from './scripts.js';
+import type { TimestampServer, Wanted } from './server.js';
+
+/** How a claim ended, in the order of the codes of the script. */
+export type ClaimEnd =
+  | { readonly kind: 'held'; readonly instant: number }
+  /** The key was gone again: try again at once. */
+  | { readonly kind: 'vanished' }
+  | { readonly kind: 'taken'; readonly instant: number }
+  /** Another was faster to take an expired lock over: try again at once. */
+  | { readonly kind: 'outrun' }
+  /** The key holds no instant of this unit. */
+  | { readonly kind: 'foreign' };
+
+/** What a claim is made with. */
+export interface ClaimTerms {
+  readonly unit: TimestampUnit;
+  readonly ttlMs: number;
+  /** Instants below this have run out. */
+  readonly expiredBelow: number;
+  /** The instant to write, if it is written now. */
+  readonly instant: () => number;
+  /** Who waits for it: once nobody does, it goes no step further. */
+  readonly wanted: Wanted;
+}
+
+/** What an extension is made with. */
+export interface ExtendTerms extends FleetTerms {
+  readonly own: OwnInstants;
+  /** The instant to write, and how much longer the lease lives then. */
+  readonly instant: number;
+  readonly forMs: number;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
+}
+
+/** What a release is made with. */
+export interface ReleaseTerms extends FleetTerms {
+  readonly own: OwnInstants;
+  /** Has the lease still time, by both clocks? */
+  readonly isLive: () => boolean;
+}
+
+/** One way to do it. Each step rejects where the server gave no clear answer. */
+export interface Method {
+  claim(server: TimestampServer, key: string, terms: ClaimTerms): Promise<ClaimEnd>;
+  /** @returns false where the key is not the lease's own any more */
+  extend(server: TimestampServer, key: string, terms: ExtendTerms): Promise<boolean>;
+  release(server: TimestampServer, key: string, terms: ReleaseTerms): Promise<void>;
+}
+
+const byScript: Method = {
+  async claim(server, key, terms) {
+    const instant = terms.instant();
+    const life = keyLifeMs(terms.ttlMs, terms.unit);
+    const reply = await server.run(TIMESTAMP_CLAIM, key, instant, terms.expiredBelow, life, terms.unit);
+    return readClaim(reply, instant, terms.unit);
+  },
+
+  async extend(server, key, { own, instant, forMs, ...agreement }) {
+    const { from, to } = ownRange(own, agreement);
+    const life = keyLifeMs(forMs, agreement.unit);
+    return (await server.run(TIMESTAMP_EXTEND, key, from, to, instant, life)) === 1;
+  },
+
+  async release(server, key, { own, ...agreement }) {
+    const { from, to } = ownRange(own, agreement);
+    await server.run(TIMESTAMP_RELEASE, key, from, to);
+  },
+};
+
+function readClaim(reply: unknown, own: number, unit: TimestampUnit): ClaimEnd {
+  const [code, text] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  switch (code) {
+    case 0:
+      return { kind: 'held', instant: own };
+    case 1:
+      return { kind: 'vanished' };
+    case 2:
+      return { kind: 'taken', instant: readInstant(String(text), unit) ?? 0 };
+    case 3:
+      return { kind: 'outrun' };
+    case 4:
+      return { kind: 'foreign' };
+    default:
+      throw new Error('a reply that no server gives to this request');
+  }
+}
+
+const byCommands: Method = {
+  async claim(server, key, { unit, expiredBelow, instant, wanted }) {
+    const first = instant();
+    if ((await server.send('setnx', key, String(first))) === 1) return { kind: 'held', instant: first };
+    const seen = wanted.isWanted ? await look(server, key, unit) : 'vanished';
+    if (typeof seen !== 'number') return { kind: seen };
+    if (seen >= expiredBelow) return { kind: 'taken', instant: seen };
+    if (!wanted.isWanted) return { kind: 'vanished' };
+    const second = instant(); // an older one, written over that of a faster client, would end its lock early
+    const text = await server.send('getset', key, String(second));
+    const held = { kind: 'held', instant: second } as const;
+    if (typeof text !== 'string') return held; // gone again: it was free
+    const before = readInstant(text, unit);
+    if (before === undefined) return { kind: 'foreign' };
+    return before < expiredBelow ? held : { kind: 'outrun' }; // of all who saw it expired, one replaced what had run out
+  },
+
+  async extend(server, key, { own, instant, isLive, ...agreement }) {
+    const ours = ownRange(own, agreement);
+    const seen = await look(server, key, agreement.unit);
+    if (typeof seen !== 'number' || !isWithin(seen, ours) || !isLive()) return false;
+    if (seen >= instant) return true; // never shortened
+    const text = await server.send('getset', key, String(instant));
+    if (typeof text !== 'string') {
+      await server.send('del', key); // somebody deleted it: now it is nobody's, and must not stay
+      return false;
+    }
+    const before = readInstant(text, agreement.unit);
+    return before !== undefined && isWithin(before, ours);
+  },
+
+  async release(server, key, { own, isLive, ...agreement }) {
+    const seen = await look(server, key, agreement.unit);
+    if (typeof seen !== 'number' || !isWithin(seen, ownRange(own, agreement))) return;
+    if (isLive()) await server.send('del', key);
+  },
+};
+
+/** The instant that a key holds, or why there is none. */
+export async function look(
+  server: TimestampServer,
+  key: string,
+  unit: TimestampUnit,
+): Promise<number | 'vanished' | 'foreign'> {
+  try {
+    const text = await server.send('get', key);
+    return typeof text === 'string' ? (readInstant(text, unit) ?? 'foreign') : 'vanished';
+  } catch (error) {
+    if (toError(error).message.startsWith('WRONGTYPE')) return 'foreign';
+    throw error;
+  }
+}
+
+export const METHODS: Readonly<Record<TimestampMethod, Method>> = { script: byScript, commands: byCommands };

@@ -1,0 +1,165 @@
+/** Options of timestamp locks: resolved once, at the door, as those of `Redlock` are. */
+import { invalidArgument } from '../runtime/errors.js';
+import { type TimestampUnit, UNIT_MS } from './instant.js';
+import { checkNames } from '../input/option-names.js';
+import { isCount, isSignal, NO_OPTIONS, or } from '../input/options.js';
+
+/** How a timestamp lock talks to the server. All methods work on the same key and exclude each other. */
+export type TimestampMethod = 'script' | 'commands';
+
+/** What can be set for a lock and, with another value, for one call. */
+interface SharedOptions {
+  /**
+   * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
+   * `tryAcquire`. @default 10_000
+   */
+  readonly waitMs?: number;
+  /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
+  readonly renew?: boolean;
+}
+
+/** Options of `new TimestampLock`. Unit, ttl and margin must suit all programs that use the same keys. */
+export interface TimestampLockOptions extends SharedOptions {
+  /** What the other programs on these keys count in. @default 's' */
+  readonly unit?: TimestampUnit;
+  /**
+   * `script`: each step is one Lua script, and release and extension compare and write in one. `commands`: `SETNX`,
+   * `GET`, `GETSET` and `DEL` alone, for servers and proxies without scripts (in a database other than 0, each in a
+   * script that selects it). @default 'script'
+   */
+  readonly method?: TimestampMethod;
+  /**
+   * How long a lease lives without renewal, and for how long a crashed holder blocks the others. The same in all
+   * programs on these keys. Milliseconds, whole units of `unit`. @default 60_000
+   */
+  readonly ttlMs?: number;
+  /**
+   * The wait between two attempts, on average: each is drawn from half of it to half as much again. Milliseconds, at
+   * least 1.
+   * @default 100
+   */
+  readonly pollMs?: number;
+  /**
+   * How far the wall clocks of two machines may be apart. A holder gives up so much before the end of its ttl, and
+   * others' locks are taken over so much later. Milliseconds, from 0 up to, not including, `ttlMs`.
+   * @default min(ttlMs / 10, 100)
+   */
+  readonly clockMarginMs?: number;
+  /**
+   * How long an attempt waits for a server that does not answer. Milliseconds, at least 1.
+   * @default min(ttlMs / 10, 200)
+   */
+  readonly nodeTimeoutMs?: number;
+}
+
+/** Options of a timestamp lock's `tryAcquire`. */
+export interface TimestampTryOptions extends Omit<SharedOptions, 'waitMs'> {
+  /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of a timestamp lock's `acquire` and `using`. */
+export interface TimestampAcquireOptions extends SharedOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
+  readonly signal?: AbortSignal;
+}
+
+/** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. */
+export const TIMESTAMP_DEFAULTS = Object.freeze({
+  unit: 's',
+  method: 'script',
+  ttlMs: 60_000,
+  waitMs: 10_000,
+  pollMs: 100,
+  renew: false,
+  /** The upper bound of the default of `clockMarginMs`. */
+  clockMarginMs: 100,
+  /** The upper bound of the default of `nodeTimeoutMs`. */
+  nodeTimeoutMs: 200,
+} satisfies TimestampLockOptions);
+
+/** The options of a timestamp lock, filled in. */
+export type ResolvedTimestampOptions = Readonly<Required<TimestampLockOptions>>;
+
+/** The options of one call, filled in. */
+export interface TimestampCall {
+  readonly waitMs: number;
+  readonly renew: boolean;
+}
+
+const INSTANCE_NAMES = [
+  'unit',
+  'method',
+  'ttlMs',
+  'waitMs',
+  'pollMs',
+  'renew',
+  'clockMarginMs',
+  'nodeTimeoutMs',
+];
+
+/** The names that a call takes. */
+export const TIMESTAMP_CALL_NAMES = {
+  acquire: ['waitMs', 'renew', 'signal'],
+  tryAcquire: ['renew', 'signal'],
+} as const;
+
+/** Fills in the options of a lock. */
+export function resolveTimestampOptions(given: TimestampLockOptions = NO_OPTIONS): ResolvedTimestampOptions {
+  checkNames('options', given, INSTANCE_NAMES);
+  const unit = or(given.unit, TIMESTAMP_DEFAULTS.unit);
+  if (!Object.keys(UNIT_MS).includes(unit)) throw invalidArgument('unit', unit, "'s' or 'ms'");
+  const method = or(given.method, TIMESTAMP_DEFAULTS.method);
+  if (method !== 'script' && method !== 'commands') {
+    throw invalidArgument('method', method, "'script' or 'commands'");
+  }
+  const ttlMs = or(given.ttlMs, TIMESTAMP_DEFAULTS.ttlMs);
+  checkTimestampTtl(ttlMs, unit);
+  const pollMs = or(given.pollMs, TIMESTAMP_DEFAULTS.pollMs);
+  if (!isCount(pollMs, 1))
+    throw invalidArgument('pollMs', pollMs, 'a whole number of milliseconds from 1 on');
+  const tenth = Math.floor(ttlMs / 10);
+  const clockMarginMs = or(given.clockMarginMs, Math.min(tenth, TIMESTAMP_DEFAULTS.clockMarginMs));
+  if (!isCount(clockMarginMs, 0) || clockMarginMs >= ttlMs) {
+    const wanted = `a whole number of milliseconds from 0 on and below ttlMs (${ttlMs})`;
+    throw invalidArgument('clockMarginMs', clockMarginMs, wanted);
+  }
+  const nodeTimeoutMs = or(
+    given.nodeTimeoutMs,
+    Math.max(1, Math.min(tenth, TIMESTAMP_DEFAULTS.nodeTimeoutMs)),
+  );
+  if (!isCount(nodeTimeoutMs, 1)) {
+    throw invalidArgument('nodeTimeoutMs', nodeTimeoutMs, 'a whole number of milliseconds from 1 on');
+  }
+  const own = { unit, method, ttlMs, pollMs, clockMarginMs, nodeTimeoutMs };
+  return Object.freeze({ ...own, ...resolveShared(given, TIMESTAMP_DEFAULTS) });
+}
+
+/** Fills in the options of one call from those of the lock. */
+export function resolveTimestampCall(
+  given: TimestampAcquireOptions,
+  names: readonly string[],
+  instance: ResolvedTimestampOptions,
+): TimestampCall {
+  checkNames('options', given, names);
+  const { signal } = given;
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  return resolveShared(given, instance);
+}
+
+/** Other programs read the instant in whole units: a ttl between two of them would be another one for them. */
+export function checkTimestampTtl(ttlMs: number, unit: TimestampUnit): void {
+  if (!isCount(ttlMs, 1)) throw invalidArgument('ttlMs', ttlMs, 'a whole number of milliseconds from 1 on');
+  if (ttlMs % UNIT_MS[unit] === 0) return;
+  throw invalidArgument('ttlMs', ttlMs, `whole seconds, in milliseconds, with unit '${unit}'`);
+}
+
+function resolveShared(given: SharedOptions, base: TimestampCall): TimestampCall {
+  const waitMs = or(given.waitMs, base.waitMs);
+  if (waitMs !== Infinity && !isCount(waitMs, 0)) {
+    throw invalidArgument('waitMs', waitMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  const renew = or(given.renew, base.renew);
+  if (typeof renew !== 'boolean') throw invalidArgument('renew', renew, 'true or false');
+  return { waitMs, renew };
+}

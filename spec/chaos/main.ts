@@ -1,0 +1,90 @@
+/**
+ * `npm run chaos`: many client processes over real masters, with faults drawn from a seed; a history, a judge and a page.
+ * Exits with 1 when a promise was broken, with 2 for a command line that it does not understand, with 130 after Ctrl-C.
+ */
+import { randomInt } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { judge } from './run/checker.js';
+import { readRun } from './run/model.js';
+import { type ChaosOptions, hideSecret, parseOptions, USAGE } from './run/options.js';
+import { writePage } from './run/page.js';
+import { describePlan, drawPlan } from './run/plan.js';
+import { lengthForFaults, run, termsOf } from './run/run.js';
+import { isGood, summarize, textReport } from './run/summary.js';
+
+async function main(): Promise<number> {
+  let options: ChaosOptions;
+  try {
+    options = parseOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return 2;
+  }
+  const seed = options.seed ?? randomInt(2 ** 31);
+  switch (options.mode) {
+    case 'help':
+      console.log(USAGE);
+      return 0;
+    case 'plan':
+      console.log(`seed ${seed}\n${describePlan(drawPlan(termsOf(options, seed)))}`);
+      return 0;
+    case 'check':
+      return report(options.folder);
+    case 'run':
+      return perform(options, seed);
+  }
+}
+
+async function perform(options: ChaosOptions, seed: number): Promise<number> {
+  const { masters, clients, keys, guardMs, nodes } = options;
+  const over =
+    nodes.length > 0 ? nodes.map(hideSecret).join(', ') : `${masters} masters (${options.backend})`;
+  const guard = guardMs > 0 ? `restart guard ${guardMs} ms` : 'no restart guard';
+  console.log(`seed ${seed}: ${clients} clients on ${keys} keys over ${over}, ${guard}`);
+  console.log(`faults for ${Math.round(lengthForFaults(options) / 1_000)} s`);
+  clear(options.folder);
+  const interrupt = new AbortController();
+  setMaxListeners(0, interrupt.signal); // each blow of the plan waits for its time
+  const onSignal = (): void => interrupt.abort(new Error('interrupted'));
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  try {
+    await run(options, seed, {
+      command: commandOf(seed),
+      signal: interrupt.signal,
+      say: (line) => console.log(line),
+    });
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    console.log('interrupted: clients and masters are gone, the history so far is in', options.folder);
+    return 130;
+  } finally {
+    process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
+  }
+  return report(options.folder);
+}
+
+async function report(folder: string): Promise<number> {
+  const history = await readRun(folder);
+  const summary = summarize(history, judge(history));
+  const page = join(folder, 'index.html');
+  writePage(page, history, summary);
+  console.log(textReport(history, summary, page));
+  return isGood(summary) ? 0 : 1;
+}
+
+/** The history of an earlier run would be read as this one's. */
+function clear(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) if (name.endsWith('.jsonl')) rmSync(join(folder, name));
+}
+
+/** The command line that repeats this plan, without passwords. */
+function commandOf(seed: number): string {
+  const args = process.argv.slice(2).map(hideSecret);
+  const isSeeded = args.some((arg) => arg.startsWith('--seed'));
+  return `npm run chaos -- ${[...args, ...(isSeeded ? [] : ['--seed', `${seed}`])].join(' ')}`;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { judge } from './checker.js';
+import { fault, found, lease, life, modelOf } from './histories.js';
+
+describe('chaos run: the checker', () => {
+  const first = lease('c1.1', { op: 1, askT: 90, t: 100, until: 1_100, fence: 10 });
+
+  it('finds nothing in a history in which all went well', () => {
+    const second = lease('c2.1', { op: 1, askT: 500, t: 1_101, until: 2_000, fence: 11 });
+    const { violations, judged } = judge(modelOf({ 'c1.1': life(first), 'c2.1': life(second) }));
+    expect(violations).to.deep.equal([]);
+    expect(judged).to.include({ pairs: 2, fences: 2, calls: 4 });
+  });
+
+  it('overlap: two leases of a key are valid at the same time, and their lines are named', () => {
+    const second = lease('c2.1', { op: 1, askT: 500, t: 1_098, until: 2_000, fence: 11 });
+    const { kinds, places } = found({ 'c1.1': life(first), 'c2.1': life(second) });
+    expect(kinds).to.deep.equal(['overlap']);
+    expect(places).to.include.members(['c1.1.jsonl:3', 'c2.1.jsonl:3']);
+  });
+
+  it('overlap: also with a longer lease before the one just before, and in one of several keys', () => {
+    const short = lease('c1.1', { op: 2, askT: 1_200, t: 1_300, until: 1_400, fence: 12, keys: ['k2'] });
+    const long = lease('c2.1', { op: 1, askT: 1_200, t: 1_210, until: 3_000, fence: 11, keys: ['k1', 'k2'] });
+    const late = lease('c1.1', { op: 3, askT: 2_000, t: 2_100, until: 2_900, fence: 13 });
+    const { kinds } = found({ 'c1.1': life([...first, ...short, ...late]), 'c2.1': life(long) });
+    expect(kinds).to.deep.equal(['overlap', 'overlap']);
+  });
+
+  it('overlap: the belief of a killed process lasts as long as its validity', () => {
+    const cut = [...first.slice(0, 2)];
+    const second = lease('c2.1', { op: 1, askT: 500, t: 900, until: 2_000, fence: 11 });
+    const crash = fault('c1', 'crash', [150, 160, 400, 500]);
+    const { kinds } = found({ 'c1.1': [{ e: 'up', t: 1, pid: 1 }, ...cut], 'c2.1': life(second) }, crash);
+    expect(kinds).to.deep.equal(['overlap']);
+  });
+
+  it('fence: lower than one that was handed out before it was asked for, or the same twice', () => {
+    const lower = lease('c2.1', { op: 1, askT: 1_150, t: 1_200, until: 2_000, fence: 9 });
+    expect(found({ 'c1.1': life(first), 'c2.1': life(lower) }).kinds).to.deep.equal(['fence']);
+    const same = lease('c2.1', { op: 1, askT: 50, t: 1_200, until: 2_000, fence: 10 });
+    expect(found({ 'c1.1': life(first), 'c2.1': life(same) }).kinds).to.deep.equal(['fence']);
+  });
+
+  it('fence: a lower one is no mistake when its acquisition began before the higher one was handed out', () => {
+    const lower = lease('c2.1', { op: 1, askT: 95, t: 1_101, until: 2_000, fence: 9 });
+    expect(found({ 'c1.1': life(first), 'c2.1': life(lower) }).kinds).to.deep.equal([]);
+  });
+
+  it('belief: a lease that goes on with nothing that extended it, comes back, or contradicts itself', () => {
+    const [ask, got, ...rest] = first;
+    if (ask === undefined || got === undefined) throw new Error('no lease');
+    const more = { e: 'more', t: 900, lease: 'c1.1/1', until: 1_500 } as const;
+    const odd = { e: 'odd', t: 900, lease: 'c1.1/1', text: 'held, with no validity left' } as const;
+    expect(found({ 'c1.1': life([ask, got, more, ...rest]) }).kinds).to.deep.equal(['belief']);
+    expect(found({ 'c1.1': life([ask, got, odd, ...rest]) }).kinds).to.deep.equal(['belief']);
+    const extended = { e: 'extended', t: 850, lease: 'c1.1/1' } as const;
+    expect(found({ 'c1.1': life([ask, got, extended, more, ...rest]) }).kinds).to.deep.equal([]);
+    const lost = { e: 'lost', t: 870, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
+    expect(found({ 'c1.1': life([ask, got, extended, lost, more, ...rest]) }).kinds).to.deep.equal([
+      'belief',
+    ]);
+  });
+
+  it('untold loss: the validity ended and nobody told the holder, unless it was paused or killed', () => {
+    const open = first.slice(0, 2);
+    expect(found({ 'c1.1': life(open) }).kinds).to.deep.equal(['untold loss']);
+    const lost = { e: 'lost', t: 1_150, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
+    expect(found({ 'c1.1': life([...open, lost]) }).kinds).to.deep.equal([]);
+    const late = { ...lost, t: 9_000 };
+    expect(found({ 'c1.1': life([...open, late]) }).kinds).to.deep.equal(['untold loss']);
+    const pause = fault('c1', 'pause', [200, 201, 8_900, 8_901]);
+    expect(found({ 'c1.1': life([...open, late]) }, pause).kinds).to.deep.equal([]);
+  });
+
+  it('no quorum: a grant within the time in which a majority was certainly faulty', () => {
+    const dead = [
+      ...fault('m1', 'kill', [10, 20, 5_000, 5_100]),
+      ...fault('m2', 'freeze', [10, 20, 5_000, 5_100]),
+    ];
+    expect(found({ 'c1.1': life(first) }, dead, 8_000).kinds).to.include('no quorum');
+    const one = fault('m1', 'kill', [10, 20, 5_000, 5_100]);
+    expect(found({ 'c1.1': life(first) }, one, 8_000).kinds).to.not.include('no quorum');
+  });
+
+  it('unsettled: a call that never settles, or long after what is promised', () => {
+    const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
+    expect(found({ 'c1.1': life([ask]) }).kinds).to.deep.equal(['unsettled']);
+    const no = { e: 'no', t: 9_000, op: 9, code: 'LOCK_TAKEN' } as const;
+    expect(found({ 'c1.1': life([ask, no]) }).kinds).to.deep.equal(['unsettled']);
+    expect(found({ 'c1.1': life([ask, { ...no, t: 1_100 }]) }).kinds).to.deep.equal([]);
+    const pause = fault('c1', 'pause', [200, 201, 8_900, 8_901]);
+    expect(found({ 'c1.1': life([ask, no]) }, pause).kinds).to.deep.equal([]);
+    expect(found({ 'c1.1': life([...first.slice(0, 3)]) }).kinds).to.deep.equal(['unsettled']);
+  });
+
+  it('no progress: a client without an answer after a heal', () => {
+    const heal = fault('m1', 'kill', [1_000, 1_010, 2_000, 2_100]);
+    expect(found({ 'c1.1': life(first) }, heal).kinds).to.deep.equal(['no progress']);
+    const next = lease('c1.1', { op: 2, askT: 2_200, t: 2_300, until: 3_000, fence: 20 });
+    expect(found({ 'c1.1': life([...first, ...next]) }, heal).kinds).to.deep.equal([]);
+    const crash = fault('c1', 'crash', [2_500, 2_510, 3_000, 3_500]);
+    const files = { 'c1.1': [{ e: 'up', t: 1, pid: 1 } as const, ...first] };
+    expect(found(files, [...heal, ...crash]).kinds).to.deep.equal([]);
+  });
+
+  it('no progress: a key that nobody holds while somebody waits for it, one after another', () => {
+    const ask = (op: number, t: number) =>
+      ({ e: 'ask', t, op, how: 'acquire', keys: ['k1'], boundMs: 5_000 }) as const;
+    const no = (op: number, t: number) => ({ e: 'no', t, op, code: 'LOCK_TAKEN' }) as const;
+    const one = life([...first, ask(2, 2_000), no(2, 7_000), ask(3, 7_100), no(3, 12_000)]);
+    const { kinds, places } = found({ 'c1.1': one });
+    expect(kinds).to.deep.equal(['no progress']);
+    expect(places).to.deep.equal(['c1.1.jsonl:6', 'c1.1.jsonl:8']);
+    const served = lease('c2.1', { op: 1, askT: 6_000, t: 6_001, until: 7_000, fence: 11 });
+    expect(found({ 'c1.1': one, 'c2.1': life(served) }).kinds).to.deep.equal([]);
+    const late = life([...first, ask(2, 2_000), no(2, 7_000), ask(3, 8_000), no(3, 12_000)]);
+    expect(found({ 'c1.1': late }).kinds, 'nobody waits').to.deep.equal([]);
+  });
+
+  it('no progress: not while a majority is faulty; a lock is granted where only pushes are cut', () => {
+    const ask = { e: 'ask', t: 2_000, op: 2, how: 'using', keys: ['k1'], boundMs: 20_000 } as const;
+    const one = life([...first, ask, { e: 'no', t: 20_000, op: 2, code: 'LOCK_TAKEN' }]);
+    const cut = (kind: 'cut' | 'cut-pushes') =>
+      ['m1', 'm2'].flatMap((name) => fault(name, kind, [70, 80, 19_000, 19_001]));
+    expect(found({ 'c1.1': one }).kinds).to.deep.equal(['no progress']);
+    expect(found({ 'c1.1': one }, cut('cut')).kinds).to.deep.equal(['no quorum']);
+    expect(found({ 'c1.1': one }, cut('cut-pushes')).kinds).to.deep.equal([]);
+  });
+
+  it('error, exit, keys left, hand-over, unfounded: each is told', () => {
+    const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
+    const no = (code: string) => ({ e: 'no', t: 200, op: 9, code }) as const;
+    expect(found({ 'c1.1': life([ask, no('NOT_HELD')]) }).kinds).to.deep.equal(['error']);
+    expect(found({ 'c1.1': life([ask, no('ABORTED')]) }).kinds).to.deep.equal(['error']);
+    expect(found({ 'c1.1': life([{ ...ask, how: 'abort' }, no('ABORTED')]) }).kinds).to.deep.equal([]);
+    expect(found({ 'c1.1': [{ e: 'up', t: 1, pid: 1 }] }).kinds).to.deep.equal(['exit']);
+    expect(found({}, [{ e: 'exit', t: 5, client: 'c1', meant: false, text: 'code 1' }]).kinds).to.deep.equal([
+      'exit',
+    ]);
+    expect(found({}, [{ e: 'keys', t: 5, target: 'm1', left: 2 }]).kinds).to.deep.equal(['keys left']);
+    expect(found({ 'c1.1': life([no('LOCK_TAKEN')]) }).kinds).to.deep.equal(['unfounded']);
+    const [asked, got, ...rest] = first;
+    if (asked === undefined || got?.e !== 'got') throw new Error('no lease');
+    expect(found({ 'c1.1': life([asked, { ...got, from: 'c2.1/7' }, ...rest]) }).kinds).to.deep.equal([
+      'hand-over',
+    ]);
+  });
+});

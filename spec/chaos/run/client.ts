@@ -1,0 +1,186 @@
+/**
+ * A client process: ioredis clients at their defaults, one Redlock, and one call after another on a few keys. What it
+ * does is drawn from its seed; what it is told goes into its history at once.
+ */
+import { Redis } from 'ioredis';
+import { type Lease, Redlock, RedlockError } from '../../../lib/index.js';
+import { Seeded } from '../../simulation/world/seeded.js';
+import { HistoryFile, type Manner, nowMs } from './history.js';
+import { Holding } from './holding.js';
+import { LONGEST_WAIT_MS } from './options.js';
+import { type ClientOrder, type FromClient, type HandOver, ORDER, type ToClient } from './orders.js';
+
+const TTLS = [400, 700, 1_000, 2_000] as const;
+const WAITS = [0, 300, 1_000, 3_000, LONGEST_WAIT_MS] as const;
+/** Of the calls; they try for what is free, beside those who wait in line. */
+const UNFAIR_SHARE = 0.2;
+/** How long a hand-over waits for its acceptance. */
+const ADOPT_WAIT_MS = 1_000;
+const ADOPT_BOUND_MS = ADOPT_WAIT_MS + 200;
+/** Handed over but not adopted yet; more than that are let run out. */
+const MOST_OFFERS = 10;
+
+// Ctrl-C reaches the whole process group; the conductor decides what happens
+process.on('SIGINT', () => undefined);
+// without the conductor there is no run
+process.on('disconnect', () => process.exit());
+
+const order = JSON.parse(process.env[ORDER] ?? '{}') as ClientOrder; // the cast: the conductor wrote it
+const seeded = new Seeded(`chaos ${order.seed} ${order.name} ${order.life}`);
+const history = new HistoryFile(order.folder, `${order.name}.${order.life}`);
+const clients = order.urls.map((url) => new Redis(url));
+for (const client of clients) client.on('error', () => undefined); // faults are what we are here for
+const redlock = new Redlock(clients, {
+  keyPrefix: order.keyPrefix,
+  restartGuardMs: order.guardMs,
+  ttlMs: 1_000,
+});
+const offers: HandOver[] = [];
+let isStopping = false;
+let calls = 0;
+
+process.on('message', (message: ToClient) => {
+  if (message.kind === 'stop') isStopping = true;
+  else if (offers.length < MOST_OFFERS) offers.push(message);
+});
+
+interface Call {
+  readonly how: Manner;
+  readonly keys: readonly string[];
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly renew: boolean;
+  readonly fair: boolean;
+}
+
+function drawCall(): Call {
+  const how = seeded.pick<Manner>(['acquire', 'acquire', 'try', 'using', 'using', 'several', 'abort']);
+  const ttlMs = seeded.pick(TTLS);
+  const key = seeded.pick(order.keys);
+  const keys = how === 'several' ? [...new Set([key, seeded.pick(order.keys)])].sort() : [key];
+  const waitMs = how === 'try' ? 0 : how === 'abort' ? 3_000 : seeded.pick(WAITS);
+  const renew = how === 'using' || seeded.chance(0.15);
+  return { how, keys, ttlMs, waitMs, renew, fair: !seeded.chance(UNFAIR_SHARE) };
+}
+
+/** Notes the call's begin and its failure; `run` notes the grant. */
+async function ask(
+  how: Manner,
+  keys: readonly string[],
+  boundMs: number,
+  run: (op: number) => Promise<boolean>,
+): Promise<void> {
+  const op = ++calls;
+  history.note({ e: 'ask', t: nowMs(), op, how, keys, boundMs });
+  try {
+    if (await run(op)) return;
+    refused(op, 'LOCK_TAKEN');
+  } catch (error) {
+    refused(op, codeOf(error));
+  }
+}
+
+function refused(op: number, code: string): void {
+  history.note({ e: 'no', t: nowMs(), op, code });
+  if (code === 'LOCK_TAKEN') tell({ kind: 'answer', granted: false });
+}
+
+function codeOf(error: unknown): string {
+  return RedlockError.is(error)
+    ? error.code
+    : `not ours: ${error instanceof Error ? error.message : typeof error}`;
+}
+
+function hold(lease: Lease, op: number, terms: { renew: boolean; from?: string }): Holding {
+  const holding = new Holding(lease, { ...terms, op, id: `${order.name}.${order.life}/${op}`, history });
+  tell({ kind: 'answer', granted: true });
+  return holding;
+}
+
+async function callOnce(): Promise<void> {
+  const call = drawCall();
+  const { how, keys, ttlMs, waitMs, renew, fair } = call;
+  const boundMs = waitMs + Math.min(ttlMs / 10, 200);
+  if (how === 'using') return use(call, boundMs);
+  let holding: Holding | undefined;
+  await ask(how, keys, boundMs, async (op) => {
+    const signal = how === 'abort' ? AbortSignal.timeout(seeded.whole(1, 400)) : undefined;
+    const options = { ttlMs, renew, ...(signal === undefined ? {} : { signal }) };
+    const lease =
+      how === 'try'
+        ? await redlock.tryAcquire(keys, options)
+        : await redlock.acquire(keys, { ...options, waitMs, fair });
+    if (lease !== null) holding = hold(lease, op, { renew });
+    return lease !== null;
+  });
+  if (holding !== undefined) await work(holding, ttlMs);
+}
+
+async function use({ keys, ttlMs, waitMs, fair }: Call, boundMs: number): Promise<void> {
+  let holding: Holding | undefined;
+  await ask('using', keys, boundMs, async (op) => {
+    await redlock.using(keys, { ttlMs, waitMs, fair }, async (lease) => {
+      holding = hold(lease, op, { renew: true });
+      await holding.watch(seeded.between(20, ttlMs * 1.5));
+      holding.ending();
+    });
+    return true;
+  });
+  holding?.ended();
+}
+
+/** What a holder does: short work mostly; often up to its ttl or past it, since a wrong validity shows only there; with an extension, a stalled event loop or a hand-over. */
+async function work(holding: Holding, ttlMs: number): Promise<void> {
+  const way = seeded.next();
+  if (way < 0.06) {
+    holding.stall(ttlMs + 100);
+  } else if (way < 0.3) {
+    await holding.watch(seeded.between(ttlMs * 0.9, ttlMs * 1.4));
+  } else if (way < 0.5) {
+    await holding.watch(seeded.between(20, ttlMs * 0.7));
+    await holding.extend();
+    await holding.watch(seeded.between(20, ttlMs * 0.7));
+  } else {
+    await holding.watch(seeded.between(10, 250));
+  }
+  if (way > 0.9) {
+    const handle = holding.handle();
+    if (handle !== undefined) return tell({ kind: 'hand-over', handle, from: holding.id });
+  }
+  await holding.release();
+}
+
+async function adopt({ handle, from }: HandOver): Promise<void> {
+  let holding: Holding | undefined;
+  const adoption = async (op: number): Promise<boolean> => {
+    const lease = await redlock.adopt(handle, { waitMs: ADOPT_WAIT_MS });
+    holding = hold(lease, op, { renew: false, from });
+    return true;
+  };
+  await ask('adopt', handle.resources, ADOPT_BOUND_MS, adoption);
+  if (holding === undefined) return;
+  await holding.watch(seeded.between(10, 200));
+  await holding.release();
+}
+
+function tell(message: FromClient): void {
+  process.send?.(message);
+}
+
+async function main(): Promise<void> {
+  history.note({ e: 'up', t: nowMs(), pid: process.pid });
+  tell({ kind: 'ready' });
+  while (!isStopping) {
+    const offer = offers.shift();
+    await (offer === undefined ? callOnce() : adopt(offer));
+    await new Promise((resolve) => setTimeout(resolve, seeded.between(10, 150)));
+  }
+  await redlock.close();
+  for (const client of clients) client.disconnect();
+  history.note({ e: 'down', t: nowMs() });
+  history.close();
+  process.removeAllListeners('disconnect');
+  process.disconnect();
+}
+
+await main();

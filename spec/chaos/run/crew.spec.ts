@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Conductor } from './conductor.js';
+import { CrewMember, type CrewNotes } from './crew.js';
+import { CONDUCTOR, HistoryFile, readHistory } from './history.js';
+import { ORDER } from './orders.js';
+import type { ClientBlow } from './plan.js';
+
+/** Its first life is ready at once; a later one says that it lives, and is ready when it is told so, or ends. */
+const CLIENT = `
+const { life } = JSON.parse(process.env.${ORDER});
+const ready = () => process.send({ kind: 'ready' });
+process.on('disconnect', () => process.exit());
+process.on('message', ({ kind }) => (kind === 'stop' ? process.exit(7) : ready()));
+if (life === 1) ready();
+else process.send({ kind: 'answer', granted: false });
+`;
+const GO = { kind: 'hand-over', handle: {} as never, from: 'spec' } as const; // the stub reads its kind only
+const CRASH: ClientBlow = { kind: 'crash', client: 0, atMs: 0, forMs: 0 };
+
+class Watched extends CrewMember {
+  looks = 0;
+
+  override get isUp(): boolean {
+    this.looks++;
+    return super.isUp;
+  }
+}
+
+describe('chaos run: the crew', () => {
+  let folder = '';
+  let member: Watched;
+  /** What the notes were told of, in order. */
+  let told: string[] = [];
+  let onAlive: (() => void) | undefined;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'quorate-chaos-crew-'));
+    const file = join(folder, 'client.mjs');
+    writeFileSync(file, CLIENT);
+    told = [];
+    onAlive = undefined;
+    const notes: CrewNotes = {
+      message: () => onAlive?.(),
+      exit: (client, meant, text) => void told.push(`${client} ${meant ? 'meant' : 'not meant'} ${text}`),
+    };
+    const order = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
+    member = new Watched('c1', file, order, notes);
+  });
+  afterEach(async () => {
+    await member.kill();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Starts it a second time, and resolves when that life is there and not ready yet. */
+  async function startAgain(): Promise<{ started: Promise<void> }> {
+    await member.start();
+    await member.kill();
+    const alive = new Promise<void>((resolve) => (onAlive = resolve));
+    const started = member.start();
+    started.catch(() => undefined); // looked at below
+    await alive;
+    return { started };
+  }
+
+  it('one that is killed while it starts: its start settles, and the end was meant', async () => {
+    const { started } = await startAgain();
+    await member.kill();
+    await started;
+    expect(told).to.deep.equal(['c1 meant SIGKILL', 'c1 meant SIGKILL']);
+  });
+
+  it('one that ends by itself while it starts did not start', async () => {
+    const { started } = await startAgain();
+    member.tell({ kind: 'stop' });
+    const error: unknown = await started.catch((reason: unknown) => reason);
+    expect(String(error)).to.equal('Error: c1 ended before it was ready (code 7)');
+    expect(told.at(-1)).to.equal('c1 not meant code 7');
+  });
+
+  it('is up when it is ready, and not before', async () => {
+    const { started } = await startAgain();
+    expect(member.isUp).to.equal(false);
+    member.tell(GO);
+    await started;
+    expect(member.isUp).to.equal(true);
+  });
+
+  it('the conductor does not strike one that starts: each blow is mended before the next', async () => {
+    await member.start();
+    const history = new HistoryFile(folder, CONDUCTOR);
+    // the second blow comes while the client starts, and the client is ready only when that was looked at
+    const isLookedAt = new Promise<void>((resolve) => {
+      onAlive = () => {
+        const timer = setInterval(() => {
+          if (member.looks < 2) return;
+          clearInterval(timer);
+          resolve();
+        }, 5);
+      };
+    });
+    const go = isLookedAt.then(() => member.tell(GO));
+    const conductor = new Conductor({
+      masters: [],
+      crew: [member],
+      guardMs: 0,
+      progressMs: 0,
+      history,
+      signal: new AbortController().signal,
+    });
+    await conductor.run({ masters: [], clients: [CRASH, { ...CRASH, atMs: 1_000 }] }, 0);
+    await go;
+    history.close();
+    const noted: string[] = [];
+    for await (const { event } of readHistory(join(folder, `${CONDUCTOR}.jsonl`))) noted.push(event.e);
+    expect(noted).to.deep.equal(['strike', 'struck', 'mend', 'mended']);
+    expect(member.lives).to.equal(2);
+    expect(member.isUp).to.equal(true);
+  });
+});

@@ -1,0 +1,165 @@
+/** The client processes: started, paused, killed, started anew, and ended. */
+import { type ChildProcess, fork, type ForkOptions, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { atExit } from '../../../scripts/masters/at-exit.js';
+import { type ClientOrder, type FromClient, ORDER, type ToClient } from './orders.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+/**
+ * A client whose conductor was killed -9 ends with it: it sees the channel close, or, when it is paused just then, the
+ * kernel ends it, where `setpriv` can ask for that. No tsx in it: the client is compiled.
+ */
+let howToFork: ForkOptions | undefined;
+function forkTied(): ForkOptions {
+  const tied = ['--pdeathsig', 'KILL'];
+  howToFork ??=
+    spawnSync('setpriv', [...tied, 'true']).status === 0
+      ? { execPath: 'setpriv', execArgv: [...tied, process.execPath] }
+      : { execArgv: [] };
+  return howToFork;
+}
+
+/** The client in one file, so that a process starts without a compiler; within the repository, where it finds ioredis. */
+export async function compileClient(): Promise<{ file: string; remove: () => void }> {
+  mkdirSync(join(ROOT, 'output'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, 'output/chaos-client-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const forget = atExit(remove);
+  const file = join(folder, 'client.mjs');
+  await build({
+    entryPoints: [join(ROOT, 'spec/chaos/run/client.ts')],
+    outfile: file,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'warning',
+  });
+  return {
+    file,
+    remove: () => {
+      remove();
+      forget();
+    },
+  };
+}
+
+export interface CrewNotes {
+  message(from: CrewMember, message: FromClient): void;
+  /** A process ended. `meant`: we killed it, or told it to stop and it ended well. */
+  exit(client: string, meant: boolean, text: string): void;
+}
+
+export class CrewMember {
+  readonly name: string;
+  /** When it last had a grant or an honest refusal. */
+  answeredAtMs = 0;
+  readonly #file: string;
+  readonly #order: Omit<ClientOrder, 'name' | 'life'>;
+  readonly #notes: CrewNotes;
+  #child: ChildProcess | undefined;
+  #lives = 0;
+  #isReady = false;
+  #isPaused = false;
+  #isMeantToEnd = false;
+
+  constructor(name: string, file: string, order: Omit<ClientOrder, 'name' | 'life'>, notes: CrewNotes) {
+    this.name = name;
+    this.#file = file;
+    this.#order = order;
+    this.#notes = notes;
+  }
+
+  get lives(): number {
+    return this.#lives;
+  }
+
+  /** It can be struck, and told something: one that starts is not up yet. */
+  get isUp(): boolean {
+    return this.#isReady && !this.#isPaused;
+  }
+
+  /** Resolves when it is ready, or was killed by us before that. @throws Error when it ended by itself */
+  async start(): Promise<void> {
+    const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives };
+    this.#isMeantToEnd = false;
+    const env = { ...process.env, [ORDER]: JSON.stringify(order) };
+    const child = fork(this.#file, [], { ...forkTied(), env });
+    this.#child = child;
+    const forget = atExit(() => child.kill('SIGKILL'));
+    child.once('exit', (code, signal) => {
+      forget();
+      this.#child = undefined;
+      this.#isReady = false;
+      const meant = this.#isMeantToEnd && (signal === 'SIGKILL' || code === 0);
+      this.#notes.exit(this.name, meant, signal ?? `code ${code}`);
+    });
+    child.on('error', () => undefined); // an order that came too late for a dead process
+    const ready = new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${this.name} did not start`)), START_TIMEOUT_MS);
+      const settle = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      child.once('exit', (code, signal) => {
+        if (this.#isMeantToEnd) return settle();
+        clearTimeout(timer);
+        reject(new Error(`${this.name} ended before it was ready (${signal ?? `code ${code}`})`));
+      });
+      child.on('message', (message: FromClient) => {
+        if (message.kind !== 'ready') return this.#notes.message(this, message);
+        this.#isReady = this.#child === child; // what it sent may come in after its end
+        settle();
+      });
+    });
+    await ready;
+  }
+
+  tell(message: ToClient): void {
+    if (this.#child?.connected === true) this.#child.send(message, () => undefined);
+  }
+
+  pause(): void {
+    this.#isPaused = this.#child?.kill('SIGSTOP') ?? false;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#child?.kill('SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#isMeantToEnd = true;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** Lets it end by itself; true when it did so in time. */
+  async stop(withinMs: number): Promise<boolean> {
+    const child = this.#child;
+    if (child === undefined) return true;
+    this.#isMeantToEnd = true;
+    const gone = once(child, 'exit');
+    this.tell({ kind: 'stop' });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(resolve, withinMs, 'late' as const);
+    });
+    const first = await Promise.race([gone, late]);
+    clearTimeout(timer);
+    if (first !== 'late') return true;
+    this.#isMeantToEnd = false;
+    await this.kill();
+    return false;
+  }
+}

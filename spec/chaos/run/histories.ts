@@ -1,0 +1,77 @@
+/** Histories made up line by line, as the files of a run would give them. */
+import type { ClientEvent, ConductorEvent, HistoryEvent, RunFacts } from './history.js';
+import { RunReader } from './model.js';
+import { judge } from './checker.js';
+import type { RunModel } from './model.js';
+
+export const FACTS: RunFacts = {
+  seed: 1,
+  command: 'npm run chaos -- --seed 1',
+  masters: 3,
+  clients: 2,
+  keys: ['k1', 'k2'],
+  backend: 'process',
+  guardMs: 0,
+  longestTtlMs: 2_000,
+  progressMs: 10_000,
+  versions: { quorate: '0.1.0' },
+  startedAt: '2026-01-01T00:00:00.000Z',
+};
+
+export type Files = Readonly<Record<string, readonly ClientEvent[]>>;
+
+export function modelOf(files: Files, conductor: readonly ConductorEvent[] = [], endT = 60_000): RunModel {
+  const reader = new RunReader();
+  const take = (process: string, events: readonly HistoryEvent[]): void =>
+    events.forEach((event, i) => reader.take({ process, place: `${process}.jsonl:${i + 1}`, event }));
+  take('conductor', [{ e: 'run', t: 0, facts: FACTS }, ...conductor, { e: 'end', t: endT }]);
+  for (const [process, events] of Object.entries(files)) take(process, events);
+  return reader.model();
+}
+
+/** The kinds of violation that the checker finds, and the lines it names. */
+export function found(...args: Parameters<typeof modelOf>): { kinds: string[]; places: string[] } {
+  const { violations } = judge(modelOf(...args));
+  return { kinds: violations.map(({ kind }) => kind), places: violations.flatMap(({ places }) => places) };
+}
+
+interface LeaseTerms {
+  readonly op: number;
+  readonly askT: number;
+  readonly t: number;
+  readonly until: number;
+  readonly fence: number;
+  readonly keys?: readonly string[];
+  readonly renew?: boolean;
+  /** @default just before the end of its validity */
+  readonly releaseT?: number;
+}
+
+/** From the call to the end of its release. */
+export function lease(process: string, terms: LeaseTerms): ClientEvent[] {
+  const { op, askT, t, until, fence, keys = ['k1'], renew = false, releaseT = until - 1 } = terms;
+  const id = `${process}/${op}`;
+  return [
+    { e: 'ask', t: askT, op, how: 'acquire', keys, boundMs: 1_000 },
+    { e: 'got', t, op, lease: id, keys, fence, until, renew },
+    { e: 'release', t: releaseT, lease: id, boundMs: 100 },
+    { e: 'released', t: releaseT + 1, lease: id },
+  ];
+}
+
+export function life(events: readonly ClientEvent[], downT = 59_000): ClientEvent[] {
+  return [{ e: 'up', t: 1, pid: 1 }, ...events, { e: 'down', t: downT }];
+}
+
+export function fault(
+  target: string,
+  kind: Extract<ConductorEvent, { kind: unknown }>['kind'],
+  [strike, struck, mend, mended]: readonly [number, number, number, number],
+): ConductorEvent[] {
+  return [
+    { e: 'strike', t: strike, target, kind },
+    { e: 'struck', t: struck, target, kind },
+    { e: 'mend', t: mend, target, kind },
+    { e: 'mended', t: mended, target, kind },
+  ];
+}

@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import type { ClientEvent } from './history.js';
+import { judge } from './checker.js';
+import { page } from './page.js';
+import { isGood, summarize, textReport } from './summary.js';
+import { fault, lease, life, modelOf } from './histories.js';
+
+describe('chaos run: the report', () => {
+  it('names a violation with its lines in the text and on the page, and needs no network', () => {
+    const one = lease('c1.1', { op: 1, askT: 90, t: 100, until: 1_100, fence: 10 });
+    const two = lease('c2.1', { op: 1, askT: 500, t: 600, until: 2_000, fence: 11 });
+    const run = modelOf({ 'c1.1': life(one), 'c2.1': life(two) });
+    const summary = summarize(run, judge(run));
+    expect(isGood(summary)).to.equal(false);
+    for (const text of [textReport(run, summary, 'x.html'), page(run, summary)]) {
+      expect(text).to.include('c2.1.jsonl:3').and.include('overlap');
+    }
+    expect(page(run, summary)).to.not.match(/(src|href)=|https?:/);
+  });
+
+  it("judges and draws an hour's worth of leases: 72,000", function () {
+    this.timeout(60_000);
+    const files: Record<string, ClientEvent[]> = { 'c1.1': [], 'c2.1': [] };
+    for (let i = 0; i < 72_000; i++) {
+      const process = i % 2 === 0 ? 'c1.1' : 'c2.1';
+      const t = 100 + i * 50;
+      files[process]?.push(...lease(process, { op: i, askT: t - 5, t, until: t + 45, fence: 10 + i }));
+    }
+    const faults = Array.from({ length: 500 }, (_, i) =>
+      fault('m1', 'freeze', [i * 7_000 + 10, i * 7_000 + 11, i * 7_000 + 900, i * 7_000 + 901]),
+    );
+    const endT = 3_700_000;
+    const run = modelOf(
+      { 'c1.1': life(files['c1.1'] ?? [], endT - 1), 'c2.1': life(files['c2.1'] ?? [], endT - 1) },
+      faults.flat(),
+      endT,
+    );
+    const summary = summarize(run, judge(run));
+    expect(summary.verdict.violations).to.deep.equal([]);
+    expect(summary.verdict.judged.pairs).to.equal(72_000);
+    expect(page(run, summary).length).to.be.below(12_000_000);
+  });
+});

@@ -1,0 +1,197 @@
+/** One run: masters, clients, the plan, and what is left at the end. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { Redlock } from '../../../lib/index.js';
+import { Conductor } from './conductor.js';
+import { compileClient, CrewMember, type CrewNotes } from './crew.js';
+import { CONDUCTOR, HistoryFile, nowMs, type RunFacts } from './history.js';
+import { type ChaosMasters, startChaosMasters } from '../kit/masters.js';
+import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS } from './options.js';
+import { drawPlan, type PlanTerms } from './plan.js';
+
+/** Before every key, so that nobody else's lock is met. */
+export const KEY_PREFIX = 'quorate-chaos:';
+/** Nothing is struck at the end of a run, so that the last heal has time to show. */
+const CALM_MS = 3_000;
+/** A client's longest call, its longest work, and a busy machine. */
+const PROGRESS_MS = 12_000;
+/** What the crashed held or waited for has run out by then: a place in line lives a second longer than its wait. */
+const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 50;
+const EXIT_WITHIN_MS = 20_000;
+const PROGRESS_LINE_MS = 10_000;
+
+export interface RunGround {
+  readonly command: string;
+  readonly signal: AbortSignal;
+  say(line: string): void;
+}
+
+export function lengthForFaults({ lengthMs }: ChaosOptions): number {
+  return Math.max(lengthMs - CALM_MS, 0);
+}
+
+export function termsOf(options: ChaosOptions, seed: number): PlanTerms {
+  const { masters, clients, guardMs, nodes } = options;
+  const strikesMasters = nodes.length === 0;
+  return {
+    seed,
+    lengthMs: lengthForFaults(options),
+    masters,
+    clients,
+    guardMs,
+    strikesMasters,
+    longestTtlMs: LONGEST_TTL_MS,
+  };
+}
+
+export async function run(options: ChaosOptions, seed: number, ground: RunGround): Promise<void> {
+  const history = new HistoryFile(options.folder, CONDUCTOR);
+  const client = await compileClient();
+  try {
+    if (options.nodes.length > 0) {
+      await runOver([], options.nodes, { options, seed, ground, history, file: client.file });
+    } else {
+      await using masters = await startChaosMasters(options.masters, {
+        backend: options.backend,
+        persist: true,
+      });
+      const urls = masters.list.map(({ url }) => url);
+      await runOver(masters.list, urls, { options, seed, ground, history, file: client.file });
+    }
+  } finally {
+    client.remove();
+    history.close();
+  }
+}
+
+interface Setting {
+  readonly options: ChaosOptions;
+  readonly seed: number;
+  readonly ground: RunGround;
+  readonly history: HistoryFile;
+  /** The compiled client. */
+  readonly file: string;
+}
+
+async function runOver(
+  masters: ChaosMasters['list'],
+  urls: readonly string[],
+  setting: Setting,
+): Promise<void> {
+  const { options, seed, ground, history, file } = setting;
+  const keys = Array.from({ length: options.keys }, (_, i) => `k${i + 1}`);
+  const servers =
+    masters.length > 0 ? masters.map(({ directPort }) => `redis://127.0.0.1:${directPort}`) : urls;
+  const version = await prepare(servers, options.guardMs);
+  history.note({ e: 'run', t: nowMs(), facts: factsOf(setting, keys, version) });
+  const { guardMs, folder } = options;
+  const crew: CrewMember[] = [];
+  const notes = crewNotes(crew, history);
+  const order = { seed, urls, keys, keyPrefix: KEY_PREFIX, guardMs, folder };
+  for (let i = 1; i <= options.clients; i++) crew.push(new CrewMember(`c${i}`, file, order, notes));
+  try {
+    await Promise.all(crew.map((member) => member.start()));
+    const cast = { masters, crew, guardMs, progressMs: PROGRESS_MS, history, signal: ground.signal };
+    const conductor = new Conductor(cast);
+    const startMs = nowMs();
+    const timer = setInterval(() => {
+      const { granted, refused } = notes.answers;
+      const up = crew.filter(({ isUp }) => isUp).length;
+      ground.say(
+        `  ${Math.round((nowMs() - startMs) / 1_000)} s: ${granted} grants, ${refused} refusals, ${conductor.strokes} blows; ${up} clients run`,
+      );
+    }, PROGRESS_LINE_MS);
+    try {
+      await conductor.run(drawPlan(termsOf(options, seed)), options.lengthMs);
+    } finally {
+      clearInterval(timer);
+    }
+    await Promise.all(crew.map((member) => member.stop(EXIT_WITHIN_MS)));
+    await sleep(ORPHANS_GONE_MS, undefined, { signal: ground.signal });
+    await noteKeys(servers, masters.length > 0 ? '*' : `*${KEY_PREFIX}*`, history);
+    history.note({ e: 'end', t: nowMs() });
+  } finally {
+    await Promise.all(crew.map((member) => member.kill()));
+  }
+}
+
+function crewNotes(
+  crew: readonly CrewMember[],
+  history: HistoryFile,
+): CrewNotes & { answers: { granted: number; refused: number } } {
+  const answers = { granted: 0, refused: 0 };
+  let turn = 0;
+  return {
+    answers,
+    message: (from, message) => {
+      if (message.kind === 'answer') {
+        from.answeredAtMs = nowMs();
+        if (message.granted) answers.granted++;
+        else answers.refused++;
+      } else if (message.kind === 'hand-over') {
+        const others = crew.filter((member) => member !== from && member.isUp);
+        others[turn++ % Math.max(1, others.length)]?.tell(message);
+      }
+    },
+    exit: (client, meant, text) => history.note({ e: 'exit', t: nowMs(), client, meant, text }),
+  };
+}
+
+function factsOf({ options, seed, ground }: Setting, keys: readonly string[], redis: string): RunFacts {
+  const { masters, clients, guardMs, nodes, backend } = options;
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  }; // the cast: our own file
+  return {
+    seed,
+    command: ground.command,
+    masters,
+    clients,
+    keys,
+    backend: nodes.length > 0 ? 'nodes' : backend,
+    guardMs,
+    longestTtlMs: LONGEST_TTL_MS,
+    progressMs: PROGRESS_MS,
+    versions: { quorate: version, redis, node: process.versions.node },
+    startedAt: new Date().toISOString(),
+  };
+}
+
+/** Lets masters under a guard vote at their first start; the version of the first one. */
+async function prepare(servers: readonly string[], guardMs: number): Promise<string> {
+  const clients = servers.map((url) => new Redis(url));
+  for (const client of clients) client.on('error', () => undefined);
+  try {
+    const redlock = new Redlock(clients, {
+      keyPrefix: KEY_PREFIX,
+      restartGuardMs: guardMs,
+      ttlMs: LONGEST_TTL_MS,
+    });
+    await Promise.all(clients.map((client) => client.ping()));
+    if (guardMs > 0) await redlock.bootstrap();
+    await redlock.close();
+    const info = (await clients[0]?.info('server')) ?? '';
+    return /redis_version:(\S+)/.exec(info)?.[1] ?? 'unknown';
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+/** How many locks, and places in line, are left on each master. */
+async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
+  for (const [i, url] of servers.entries()) {
+    const client = new Redis(url);
+    client.on('error', () => undefined);
+    try {
+      let left = 0;
+      for await (const keys of client.scanStream({ match, count: 1_000 })) {
+        // the cast: what SCAN answers; counters and markers are meant to stay
+        left += (keys as string[]).filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key)).length;
+      }
+      history.note({ e: 'keys', t: nowMs(), target: `m${i + 1}`, left });
+    } finally {
+      client.disconnect();
+    }
+  }
+}

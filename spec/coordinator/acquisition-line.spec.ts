@@ -1,0 +1,375 @@
+/** An acquisition that waits in line: when it queues instead of trying, what it sends, how its wait ends. */
+import { expect } from 'chai';
+import { queueKey } from '../../lib/protocol/keys.js';
+import type { Lease } from '../../lib/lease/lease.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { type CommandKind, holdBack, kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { hold, THIRD } from '../support/line-ground.js';
+import { rejection } from '../support/rejection.js';
+
+const SIZES = [1, 3, 5];
+const LONG = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 200 } as const;
+/** A lease that is shorter by far than the life of a place. */
+const SHORT = { ttlMs: 1_000, waitMs: 60_000, nodeTimeoutMs: 50 } as const;
+
+interface Line extends Bench {
+  /** The holder's lease. */
+  readonly lease: Lease;
+  /** What the one who waits has sent there, in order; but not what follows a claim that was decided without it. */
+  kinds(master: FakeMaster): CommandKind[];
+}
+
+/** A lock that another client holds. */
+async function held(nodes: number, options: RedlockOptions = LONG): Promise<Line> {
+  const bench = fakeCluster(nodes, options, { hasPushes: true });
+  const lease = await bench.other().redlock.acquire('r');
+  const kinds = (master: FakeMaster): CommandKind[] => {
+    const mine = master.sent.filter((command) => bench.random.tokens.includes(tokenOf(command))).map(kindOf);
+    return mine.filter((kind, i) => kind !== 'undo' || mine[i - 1] !== 'claim');
+  };
+  return { ...bench, lease, kinds };
+}
+
+const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
+
+/** Waits in line, has it, and gives it back; then another client has it again. */
+async function contendedLately(nodes: number): Promise<Line> {
+  const line = await held(nodes);
+  const wait = line.redlock.acquire('r');
+  await settle();
+  await line.lease.release();
+  await (await wait).release();
+  const lease = await line.other('third').redlock.acquire('r');
+  await settle();
+  for (const master of line.masters) master.sent.length = 0;
+  return { ...line, lease };
+}
+
+interface Placed extends Bench {
+  /** Held by votes of the other two. */
+  readonly lease: Lease;
+  /** It has lost its connection, and another client holds the lock there for long. */
+  readonly lost: FakeMaster;
+}
+
+/**
+ * A lease for which a place was asked for at three masters, one of which was lost before the claim.
+ *
+ * @param isUnanswered  that one has not answered for the place within the node timeout, and may still do so
+ * @param isRefused  the first claim is refused by the others
+ */
+async function placed({ isUnanswered = false, isRefused = false } = {}): Promise<Placed> {
+  const line = await held(3);
+  const [m1, m2, lost] = line.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+  const send = lost.call.bind(lost);
+  lost.call = (command) => {
+    if (isUnanswered && kindOf(command) === 'queue') lost.manner = 'freeze';
+    return send(command);
+  };
+  const wait = line.redlock.acquire('r', SHORT);
+  await line.time.advance(2 * SHORT.nodeTimeoutMs);
+  lost.become('lost');
+  hold(lost, THIRD);
+  if (isRefused) for (const master of [m1, m2]) refuseNext(master);
+  await line.lease.release();
+  await line.time.advance(isRefused ? 1_000 : 0); // it waits in line once more
+  return { ...line, lease: await wait, lost };
+}
+
+/** It refuses the next claim, whatever is there. */
+function refuseNext(master: FakeMaster): void {
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'claim') return send(command);
+    master.call = send;
+    master.sent.push(command);
+    return Promise.resolve([0, 500, 0]);
+  };
+}
+
+describe('an acquisition that waits in line', () => {
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: tries, queues, and claims when it is told; no timer takes part`, async () => {
+      const line = await held(nodes);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue']));
+      await line.lease.release();
+      const lease = await wait;
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
+      expect(line.masters.map((master) => master.value('r'))).to.deep.equal(all(line, lease.token));
+      await lease.release();
+    });
+
+    it(`N=${nodes}: a lock that was contended within the last second is queued for at once`, async () => {
+      const line = await contendedLately(nodes);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue']));
+      await line.lease.release();
+      await (await wait).release();
+    });
+
+    it(`N=${nodes}: who had to stand in line has met contention as well`, async () => {
+      const line = await contendedLately(nodes);
+      const wait = line.redlock.acquire('r');
+      await line.time.advance(1_500); // the refusals of before are forgotten
+      await line.lease.release();
+      await (await wait).release();
+      await line.other('fourth').redlock.acquire('r');
+      for (const master of line.masters) master.sent.length = 0;
+      const closing = line.redlock.acquire('r').catch(() => undefined);
+      await settle();
+      expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'queue'));
+      await line.redlock.close({ releaseHeld: true });
+      await closing;
+    });
+
+    it(`N=${nodes}: it is tried first where lines are not open at a quorum, after a second, and for another lock`, async () => {
+      for (const [resource, afterMs, isCut] of [
+        ['r', 0, true],
+        ['r', 1_000, false],
+        ['another', 0, false],
+      ] as const) {
+        const line = await contendedLately(nodes);
+        if (isCut) {
+          for (const master of line.masters.slice(0, Math.ceil(nodes / 2))) {
+            master.opensLines = false;
+            for (const one of master.lines) one.lose();
+          }
+        }
+        await line.time.advance(afterMs);
+        const wait = line.redlock.acquire(resource).catch(() => undefined);
+        await settle();
+        expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'claim'));
+        const closed = line.redlock.close({ releaseHeld: true });
+        await line.time.advance(1_000);
+        await Promise.all([closed, wait]);
+      }
+    });
+
+    it(`N=${nodes}: a wait that ends before lines are open: LOCK_TAKEN after one look, and no place was asked for`, async () => {
+      const line = await held(nodes);
+      for (const master of line.masters) master.opensLines = false;
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 50 }));
+      await line.time.advance(50);
+      const { code, elapsedMs, tally } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 50]);
+      expect(tally.filter(({ outcome }) => outcome === 'refused').length).to.be.above((nodes - 1) / 2);
+      await settle();
+      for (const master of line.masters) {
+        expect(line.kinds(master)).to.deep.equal(['claim', 'claim']);
+      }
+    });
+
+    it(`N=${nodes}: the end of the wait: LOCK_TAKEN after a last look, and the place is given up`, async () => {
+      const line = await held(nodes);
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 1_000 }));
+      await line.time.advance(999);
+      const waiting = line.masters.map((master) => master.members(queueKey('r')));
+      for (const members of waiting) expect(members).to.have.length(1);
+      await line.time.advance(1);
+      const { code, elapsedMs, tally } = await failed;
+      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 1_000]);
+      for (const one of tally) expect(one).to.include({ outcome: 'refused', remainingMs: 599_000 });
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'undo']));
+      expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
+    });
+
+    it(`N=${nodes}: its signal ends it at once, and the place is given up`, async () => {
+      const line = await held(nodes);
+      const controller = new AbortController();
+      const failed = rejection(line.redlock.acquire('r', { signal: controller.signal }));
+      await line.time.advance(500);
+      controller.abort();
+      expect((await failed).code).to.equal('ABORTED');
+      await settle();
+      expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
+      await line.lease.release();
+      expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+    });
+  }
+
+  for (const kind of ['mutex', 'to write', 'permits'] as const) {
+    it(`N=3, one silent, ${kind}: an attempt that ends after the wait is the last`, async () => {
+      const bench = fakeCluster(3, LONG, { hasPushes: true });
+      const lockOf = ({ redlock }: Pick<Bench, 'redlock'>) =>
+        kind === 'mutex'
+          ? redlock.mutex('r')
+          : kind === 'permits'
+            ? redlock.semaphore('r', 1)
+            : redlock.readWriteLock('r').write;
+      await lockOf(bench.other()).acquire();
+      const [silent, ...others] = bench.masters;
+      if (silent !== undefined) silent.manner = 'lose-reply';
+      for (const master of others) master.latencyMs = 180; // longer than the wait, shorter than the node timeout
+      const failed = rejection(lockOf(bench).acquire({ waitMs: 100, nodeTimeoutMs: 200 }));
+      await bench.time.advance(100 + 200);
+      const ended = await Promise.race([failed, settle()]);
+      expect(ended).to.include({ code: 'LOCK_TAKEN' }); // G4: within the wait and one node timeout
+    });
+  }
+
+  it('N=3: a claim that is refused is undone, and the next place has a fresh token and the old ticket', async () => {
+    const line = await held(3);
+    const wait = line.redlock.acquire('r');
+    await settle();
+    for (const master of line.masters) refuseNext(master);
+    await line.lease.release();
+    await line.time.advance(1_000);
+    const lease = await wait;
+    const queued = line.masters.map((master) => master.sent.filter((command) => kindOf(command) === 'queue'));
+    for (const commands of queued) {
+      const tickets = new Set(commands.map((command) => command.args.at(-3)));
+      expect([commands.length > 1, tickets.size]).to.deep.equal([true, 1]);
+      expect(new Set(commands.map(tokenOf)).size).to.equal(commands.length);
+    }
+    await lease.release();
+    await settle();
+    expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+  });
+
+  for (const awayMs of [0, 30_000]) {
+    it(`N=3, a master is lost after it gave a place, and is back ${awayMs} ms after the release: it is taken out of that line as well`, async () => {
+      const { lease, lost, time } = await placed();
+      await lease.release();
+      await time.advance(awayMs);
+      expect(lost.members(queueKey('r'))).to.have.length(1);
+      lost.become('ready');
+      await time.advance(1_000);
+      expect(lost.members(queueKey('r'))).to.deep.equal([]);
+    });
+  }
+
+  it('N=3, a master is lost after it gave a place, and is back 30 s after the wait was ended: the place is given up', async () => {
+    const line = await held(3);
+    const controller = new AbortController();
+    const failed = rejection(line.redlock.acquire('r', { ...SHORT, signal: controller.signal }));
+    await settle();
+    const [, , lost] = line.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    lost.become('lost');
+    controller.abort();
+    expect((await failed).code).to.equal('ABORTED');
+    await line.time.advance(30_000);
+    expect(lost.members(queueKey('r'))).to.have.length(1);
+    lost.become('ready');
+    await line.time.advance(1_000);
+    expect(lost.members(queueKey('r'))).to.deep.equal([]);
+  });
+
+  for (const [what, isRefused] of [
+    ['the lease was given back', false],
+    ['its claim was refused', true],
+  ] as const) {
+    // as by a client that sends again, when it is connected, what was unanswered before
+    it(`N=3, a master gives the place two minutes after ${what}: it is taken back there`, async () => {
+      const { lease, lost, time } = await placed({ isUnanswered: true, isRefused });
+      await lease.release();
+      await time.advance(120_000);
+      lost.become('ready');
+      lost.thaw();
+      expect(kindsSentTo(lost).at(-1)).to.equal('queue');
+      await time.advance(1_000);
+      expect(lost.members(queueKey('r'))).to.deep.equal([]);
+    });
+  }
+
+  it('N=3: a lease is lost while a silent master has not answered for the place: the undo is behind it on the same connection', async () => {
+    const { lease, lost, time } = await placed({ isUnanswered: true });
+    lost.become('ready');
+    time.stall(SHORT.ttlMs);
+    expect(lease.status).to.equal('lost');
+    await settle();
+    expect(kindsSentTo(lost).slice(-2)).to.deep.equal(['queue', 'undo']);
+    lost.thaw();
+    expect(lost.members(queueKey('r'))).to.deep.equal([]);
+  });
+
+  for (const [title, isFree] of [
+    ['is free there', true],
+    ['another has it there', false],
+  ] as const) {
+    it(`N=3, a master has not handed it over, and the lock ${title}: the claim ends the place`, async () => {
+      const line = await held(3);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      const [, , m3] = line.masters as [FakeMaster, FakeMaster, FakeMaster];
+      holdBack(m3, 'release');
+      const theirs = tokenFrom('theirs', '1');
+      if (isFree) m3.delete('r');
+      else m3.set('r', theirs, 600_000);
+      expect(m3.members(queueKey('r'))).to.have.length(1);
+      await line.lease.release();
+      const lease = await wait;
+      await settle();
+      expect(m3.value('r')).to.equal(isFree ? lease.token : theirs);
+      expect(m3.members(queueKey('r'))).to.deep.equal([]);
+      await lease.release();
+    });
+  }
+
+  it('N=3, fair false: it never queues', async () => {
+    const line = await held(3);
+    const failed = rejection(line.redlock.acquire('r', { fair: false, waitMs: 2_000 }));
+    await line.time.advance(2_000);
+    await failed;
+    expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
+  });
+
+  it('N=3: a stranger holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
+    const line = fakeCluster(
+      3,
+      { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
+      { hasPushes: true },
+    );
+    for (const master of line.masters) master.set('r', 'a stranger', 60_000);
+    const wait = line.redlock.acquire('r');
+    await line.time.advance(5_000);
+    for (const master of line.masters) master.forget();
+    await line.time.advance(252);
+    expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
+      all(line, line.random.tokens.at(-1)),
+    );
+    expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
+    await (await wait).release();
+  });
+
+  it('N=3: pushes are refused at a quorum: it tries again and again, and has it', async () => {
+    const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
+    for (const master of line.masters) master.opensLines = false;
+    let lease: Lease | undefined;
+    void line.redlock.acquire('r').then((own) => (lease = own));
+    await settle();
+    for (const master of line.masters) master.line.lose('NOPERM no channels', true);
+    await line.time.advance(1_000);
+    await line.lease.release();
+    await line.time.advance(50);
+    await lease?.release();
+    expect(lease?.status).to.equal('released');
+    expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
+  });
+
+  it('N=3, ten instances contend: each has it, one at a time, and nothing is left', async () => {
+    const bench = fakeCluster(3, LONG, { hasPushes: true });
+    for (const master of bench.masters) master.latencyMs = 1;
+    const served: number[] = [];
+    let inside = 0;
+    for (let i = 0; i < 10; i++) {
+      void bench.other(`client-${i}`).redlock.using('r', async () => {
+        expect(++inside).to.equal(1);
+        await new Promise<void>((resolve) => bench.time.wait(5, resolve));
+        inside--;
+        served.push(i);
+      });
+      await bench.time.advance(1);
+    }
+    await bench.time.advance(10 * (5 + 4) + 100);
+    expect(served.length).to.equal(10);
+    expect(bench.masters.map(({ size }) => size)).to.deep.equal(all(bench, 0));
+  });
+});

@@ -1,0 +1,315 @@
+import { expect } from 'chai';
+import type { Lease } from '../../lib/lease/lease.js';
+import { fakeCluster } from '../support/fake-cluster.js';
+import { kindsSentTo } from '../support/commands.js';
+import { type FakeMaster, serverError } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { rejection, thrown } from '../support/rejection.js';
+
+const SIZES = [1, 2, 3, 4, 5];
+const VALID_MS = 2_968; // of a ttl of 3000
+const extensions = (master: FakeMaster | undefined): number =>
+  master === undefined ? NaN : kindsSentTo(master).filter((kind) => kind === 'extend').length;
+
+describe('Lease', () => {
+  it('tells what it locks, for how long, and that it is held', async () => {
+    const { redlock, random } = fakeCluster(3);
+    const lease = await redlock.acquire(['b', 'a'], { ttlMs: 3_000 });
+    expect(lease.resources).to.deep.equal(['a', 'b']);
+    expect([lease.ttlMs, lease.status, lease.remainingMs()]).to.deep.equal([3_000, 'held', VALID_MS]);
+    expect(lease.token).to.equal(random.tokens[0]);
+    lease.assertHeld();
+  });
+
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: status, remainingMs and assertHeld agree at every millisecond, no timer having fired`, async () => {
+      const { redlock, time } = fakeCluster(nodes);
+      const lease = await redlock.acquire('r', { ttlMs: 300 });
+      for (let elapsed = 0; elapsed <= 310; elapsed++) {
+        const leftMs = Math.max(0, 295 - elapsed);
+        expect(lease.remainingMs()).to.equal(leftMs);
+        expect(lease.status).to.equal(leftMs > 0 ? 'held' : 'lost');
+        if (leftMs > 0) lease.assertHeld();
+        else expect(thrown(() => lease.assertHeld()).code).to.equal('LOCK_LOST');
+        time.stall(1);
+      }
+      expect(time.pending).to.equal(0);
+    });
+  }
+
+  it('assertHeld throws the same loss each time, naming the resources', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    time.stall(VALID_MS);
+    const error = thrown(() => lease.assertHeld());
+    expect(thrown(() => lease.assertHeld())).to.equal(error);
+    expect(lease.signal.reason).to.equal(error);
+    expect(error.resources).to.deep.equal(['r']);
+    expect(error.message).to.contain('"r"');
+  });
+
+  it('a loss is lost and not released, also after a release; a release is not lost after its ttl', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const [lost, released] = [
+      await redlock.acquire('a', { ttlMs: 3_000 }),
+      await redlock.acquire('b', { ttlMs: 3_000 }),
+    ];
+    await released.release();
+    time.stall(10_000);
+    await lost.release();
+    expect([lost.status, released.status]).to.deep.equal(['lost', 'released']);
+    expect(thrown(() => lost.assertHeld()).code).to.equal('LOCK_LOST');
+    expect(thrown(() => released.assertHeld()).code).to.equal('NOT_HELD');
+  });
+
+  it('`await using` releases it', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    let kept: Lease | undefined;
+    {
+      await using lease = await redlock.acquire('r');
+      kept = lease;
+    }
+    expect(kept.status).to.equal('released');
+    await settle();
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+});
+
+describe('Lease.extend', () => {
+  it('N=1..5: makes it live for its ttl from now, or for the ttl given, on every master', async () => {
+    for (const nodes of SIZES) {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+      await time.advance(1_500);
+      await lease.extend();
+      expect(lease.remainingMs()).to.equal(VALID_MS);
+      for (const master of masters) expect(master.ttlMs('r')).to.equal(3_000);
+      await lease.extend(10_000);
+      expect([lease.remainingMs(), lease.ttlMs]).to.deep.equal([9_898, 3_000]);
+      for (const master of masters) expect(master.ttlMs('r')).to.equal(10_000);
+    }
+  });
+
+  it('refuses a bad ttl before anything is sent', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lease = await redlock.acquire('r');
+    for (const bad of [0, -1, 1.5, NaN, Infinity, 2, '5' as unknown as number, null as unknown as number]) {
+      expect((await rejection(lease.extend(bad))).code).to.equal('INVALID_ARGUMENT');
+    }
+    expect(masters.map(({ sent }) => sent.length)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('several at a time are sent one after another, and all count', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters) master.latencyMs = 10;
+    let done = 0;
+    const all = [5_000, 4_000, 9_000].map((ttlMs) => lease.extend(ttlMs).then(() => done++));
+    for (let sent = 1; sent <= 3; sent++) {
+      await settle();
+      expect([masters.map(extensions), done]).to.deep.equal([[sent, sent, sent], sent - 1]);
+      await time.advance(10);
+    }
+    await Promise.all(all);
+    expect(lease.remainingMs()).to.equal(9_000 - 92 - 10);
+  });
+
+  it('one that fails does not keep the next from being made', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters) master.replies.push(serverError('ERR no'));
+    const [first, second] = [rejection(lease.extend()), lease.extend(6_000)];
+    expect((await first).code).to.equal('NO_QUORUM');
+    await second;
+    expect(lease.remainingMs()).to.equal(6_000 - 62);
+  });
+
+  it('one that waits for another is not sent once the lease was released', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters) master.latencyMs = 10;
+    const calls = [rejection(lease.extend()), rejection(lease.extend())];
+    const released = lease.release();
+    await time.advance(100);
+    await released;
+    expect((await Promise.all(calls)).map(({ code }) => code)).to.deep.equal(['NOT_HELD', 'NOT_HELD']);
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('N=3, one answered, two still connecting: it ends with a release at once, and is not sent to those afterwards', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters.slice(1)) master.become('opening');
+    const failed = rejection(lease.extend());
+    await settle();
+    expect(masters.map(extensions)).to.deep.equal([1, 0, 0]);
+    const released = lease.release();
+    expect((await failed).code).to.equal('NOT_HELD'); // time stands still
+    for (const master of masters.slice(1)) master.become('ready');
+    await released;
+    await settle();
+    expect(masters.map(extensions)).to.deep.equal([1, 0, 0]);
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=1..5: a quorum that agrees after the old validity has ended: VALIDITY_EXPIRED, and it is lost', async () => {
+    for (const nodes of SIZES) {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+      for (const master of masters) master.manner = 'freeze';
+      const failed = rejection(lease.extend(60_000));
+      await settle();
+      time.stall(VALID_MS); // no timer fires
+      for (const master of masters) master.thaw();
+      const { code, tally } = await failed;
+      expect([code, lease.status]).to.deep.equal(['VALIDITY_EXPIRED', 'lost']);
+      expect(tally.filter(({ outcome }) => outcome === 'granted').length).to.be.above(nodes / 2);
+    }
+  });
+
+  it('waits no longer than its validity for silent masters', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, nodeTimeoutMs: 60_000 });
+    await time.advance(2_000);
+    for (const master of masters) master.manner = 'freeze';
+    const failed = rejection(lease.extend());
+    await time.advance(VALID_MS - 2_000);
+    expect((await failed).code).to.equal('LOCK_LOST');
+  });
+
+  it('a failure has a tally, the attempts and the time', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, nodeTimeoutMs: 40 });
+    for (const master of masters.slice(0, 2)) master.manner = 'freeze';
+    const failed = rejection(lease.extend());
+    await time.advance(40);
+    const { tally, attempts, elapsedMs, resources } = await failed;
+    expect({ attempts, elapsedMs, resources }).to.deep.equal({
+      attempts: 1,
+      elapsedMs: 40,
+      resources: ['r'],
+    });
+    expect(tally.map(({ node, outcome }) => `${node} ${outcome}`)).to.deep.equal([
+      'm1 unknown',
+      'm2 unknown',
+      'm3 granted',
+    ]);
+  });
+});
+
+describe('Lease, renewed', () => {
+  for (const ttlMs of [3_000, 1_000, 100, 20]) {
+    it(`N=3: a ttl of ${ttlMs} ms, also where it has no whole third: about three renewals per ttl, for ever`, async () => {
+      const { redlock, masters, time } = fakeCluster(3);
+      let set = 0;
+      const background = time.background.bind(time);
+      time.background = (delayMs, callback) => {
+        if (++set > 10_000) throw new Error('it spins'); // a spec that hangs says less
+        return background(delayMs, callback);
+      };
+      const lease = await redlock.acquire('r', { ttlMs, renew: true });
+      await time.advance(ttlMs * 30);
+      expect(lease.status).to.equal('held');
+      expect(extensions(masters[0])).to.be.within(65, 90);
+      expect(set).to.be.below(300);
+    });
+  }
+
+  for (const [maxHoldMs, renewals] of [
+    [1, 0],
+    [999, 0],
+    [1_000, 1],
+    [2_500, 2],
+    [10_000, 10],
+  ] as const) {
+    it(`N=3, ttl 3000: maxHoldMs ${maxHoldMs} makes ${renewals} renewals, then it runs out, told by the signal`, async () => {
+      const { redlock, masters, time } = fakeCluster(3);
+      const startedAtMs = time.now();
+      const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true, maxHoldMs });
+      let lostAtMs = NaN;
+      lease.signal.addEventListener('abort', () => (lostAtMs = time.now() - startedAtMs));
+      await time.advance(60_000);
+      expect(masters.map(extensions)).to.deep.equal([renewals, renewals, renewals]);
+      expect(lostAtMs).to.be.within(renewals * 1_000 + VALID_MS - 2, renewals * 1_000 + VALID_MS);
+      expect(lostAtMs).to.be.at.most(maxHoldMs + 3_000);
+      expect(time.pending).to.equal(0);
+    });
+  }
+
+  it('N=3: maxHoldMs without a signal that is read: lost all the same, and nothing stays scheduled', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true, maxHoldMs: 1_500 });
+    await time.advance(60_000);
+    expect([lease.status, time.pending]).to.deep.equal(['lost', 0]);
+  });
+
+  it('N=3: an extension by hand moves the next renewal', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+    await time.advance(900);
+    await lease.extend();
+    await time.advance(999);
+    expect(extensions(masters[0])).to.equal(1);
+    await time.advance(1);
+    expect(extensions(masters[0])).to.equal(2);
+  });
+
+  it('N=3, slow masters: renewals do not pile up', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true, nodeTimeoutMs: 2_000 });
+    for (const master of masters) master.latencyMs = 900;
+    await time.advance(30_000);
+    expect(lease.status).to.equal('held');
+    expect(extensions(masters[0])).to.be.within(25, 30);
+  });
+});
+
+describe('Lease and its timers', () => {
+  it('none for one that is neither renewed nor watched; one for any other, also with both', async () => {
+    const { redlock, time } = fakeCluster(5);
+    const plain = await redlock.acquire('plain');
+    plain.assertHeld();
+    expect(time.pending).to.equal(0);
+    const watched = await redlock.acquire('watched');
+    for (let reads = 0; reads < 5; reads++) void watched.signal;
+    expect(time.pending).to.equal(1);
+    const renewed = await redlock.acquire('renewed', { renew: true });
+    expect(time.pending).to.equal(2);
+    void renewed.signal;
+    await renewed.extend();
+    expect(time.pending).to.equal(2);
+  });
+
+  const ends: [string, (lease: Lease, masters: readonly FakeMaster[]) => unknown][] = [
+    ['release', (lease) => lease.release()],
+    ['handle', (lease) => lease.handle()],
+    [
+      'a loss by refusal',
+      (lease, masters) => (masters.forEach((one) => one.set('r', 'x')), lease.extend().catch(() => 0)),
+    ],
+  ];
+  for (const [name, end] of ends) {
+    it(`N=5: none after ${name}`, async () => {
+      const { redlock, masters, time } = fakeCluster(5);
+      const lease = await redlock.acquire('r', { renew: true });
+      void lease.signal;
+      await end(lease, masters);
+      await settle();
+      expect([lease.status === 'held', time.pending]).to.deep.equal([false, 0]);
+    });
+  }
+
+  it('N=5: none after close, whatever was held and waited for', async () => {
+    const { redlock, masters, time, other } = fakeCluster(5);
+    const leases = await Promise.all(['a', 'b', 'c'].map((name) => redlock.acquire(name, { renew: true })));
+    const blocked = await other().redlock.acquire('d');
+    const waiting = rejection(redlock.acquire('d'));
+    await settle();
+    await redlock.close({ releaseHeld: true });
+    expect((await waiting).code).to.equal('CLOSED');
+    expect(leases.map(({ status }) => status)).to.deep.equal(['released', 'released', 'released']);
+    await blocked.release();
+    await settle();
+    expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, 0, 0, 0, 0, 0]);
+  });
+});

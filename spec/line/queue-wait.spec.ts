@@ -1,0 +1,402 @@
+/** A stay in the queues of masters: when it begins, what counts as reserved, what is yielded, how it ends. */
+import { expect } from 'chai';
+import { turnKey } from '../../lib/protocol/keys.js';
+import { gate, holdReplies, kindOf } from '../support/commands.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import {
+  argsOf,
+  hold,
+  kindsOf,
+  letGo,
+  type LineGround,
+  lineGround,
+  MINE,
+  OTHER,
+  queueAs,
+  THIRD,
+  type Waiter,
+  waitIn,
+} from '../support/line-ground.js';
+
+const SIZES = [1, 2, 3, 4, 5];
+const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
+
+interface Started extends LineGround, Waiter {
+  readonly m1: FakeMaster;
+}
+
+/** All masters are held by another, and it waits at each; the first one is at hand. */
+async function inLine(
+  nodes = 3,
+  prepare: (masters: readonly FakeMaster[]) => unknown = held,
+): Promise<Started> {
+  const ground = lineGround(nodes);
+  const [m1] = ground.masters;
+  if (m1 === undefined) throw new Error('there is one');
+  await prepare(ground.masters);
+  const waiter = waitIn(ground);
+  await settle();
+  return { ...ground, ...waiter, m1 };
+}
+
+function held(masters: readonly FakeMaster[]): void {
+  for (const master of masters) hold(master);
+}
+
+const kinds = ({ stay }: Waiter): (string | undefined)[] => stay.outcomes.map((outcome) => outcome?.kind);
+
+/** The serial that a push to that token named last. */
+function serialsTo(master: FakeMaster): number[] {
+  const serials: number[] = [];
+  const { line } = master;
+  const tell = line.tell.bind(line);
+  line.tell = (text) => {
+    const [, serial] = /^[gi] (\d+)/.exec(text) ?? [];
+    if (serial !== undefined) serials.push(Number(serial));
+    tell(text);
+  };
+  return serials;
+}
+
+/** Yields are lost with their connection until the returned function is called; it is there again at once. */
+function loseYields(master: FakeMaster): () => void {
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'yield') return send(command);
+    master.sent.push(command);
+    return Promise.reject(new Error('Connection is closed.'));
+  };
+  return () => (master.call = send);
+}
+
+describe('a stay in line', () => {
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: asks for a place once a quorum of lines is open, and the others as theirs open`, async () => {
+      const ground = lineGround(nodes);
+      for (const master of ground.masters) {
+        hold(master);
+        master.opensLines = false;
+      }
+      const { stay } = waitIn(ground);
+      for (const [i, { line }] of ground.masters.entries()) {
+        expect(stay.sentTo.length).to.equal(i < quorumOf(nodes) ? 0 : i);
+        line.open();
+        await settle();
+      }
+      expect(ground.masters.map((master) => kindsOf(master))).to.deep.equal(
+        ground.masters.map(() => ['queue']),
+      );
+      expect(stay.sentTo).to.deep.equal(ground.nodes);
+      stay.end();
+    });
+
+    it(`N=${nodes}: is over when a quorum is reserved by pushes, and no sooner`, async () => {
+      const { ends, masters, stay } = await inLine(nodes);
+      for (const [i, master] of masters.entries()) {
+        expect(ends).to.deep.equal(i < quorumOf(nodes) ? [] : ['reserved']);
+        await letGo(master);
+        await settle();
+        expect(master.value('r')).to.equal(`${MINE}+`);
+      }
+      expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], true]);
+    });
+
+    it(`N=${nodes}: is over at once where nothing is in the way`, async () => {
+      const { ends, stay } = await inLine(nodes, () => undefined);
+      expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], false]);
+    });
+
+    it(`N=${nodes}: strangers on too many masters end it as such`, async () => {
+      const spare = nodes - quorumOf(nodes);
+      for (const strangers of [spare, spare + 1]) {
+        const { ends, stay } = await inLine(nodes, (masters) => {
+          held(masters);
+          for (const master of masters.slice(0, strangers)) master.set('r', 'a stranger', 300_000);
+        });
+        expect(ends).to.deep.equal(strangers > spare ? ['stranger'] : []);
+        stay.end();
+      }
+    });
+
+    it(`N=${nodes}: too few masters that take part end it as hopeless`, async () => {
+      const spare = nodes - quorumOf(nodes);
+      for (const broken of [spare, spare + 1]) {
+        const { ends, stay } = await inLine(nodes, (masters) => {
+          held(masters);
+          for (const master of masters.slice(0, broken)) master.setForeign('r');
+        });
+        expect(ends).to.deep.equal(broken > spare ? ['hopeless'] : []);
+        stay.end();
+      }
+    });
+  }
+
+  it('N=3: a stranger among those that take no part makes it one that hands over to nobody', async () => {
+    const { ends } = await inLine(3, ([m1, m2]) => {
+      m1?.set('r', 'a stranger');
+      m2?.setForeign('r');
+    });
+    expect(ends).to.deep.equal(['stranger']);
+  });
+
+  it('N=3: a master that is asked late has the same ticket', async () => {
+    const ground = lineGround(3);
+    held(ground.masters);
+    const [, , m3] = ground.masters;
+    if (m3 === undefined) throw new Error('there is one');
+    m3.opensLines = false;
+    const { stay } = waitIn(ground, { ticket: 77 });
+    await ground.time.advance(30_000);
+    m3.line.open();
+    await settle();
+    expect(argsOf(m3, 'queue').map(([ticket]) => ticket)).to.deep.equal(['77']);
+    stay.end();
+  });
+
+  it('N=3: the end gives up what is unsent, its timer and its name, and tells once', async () => {
+    const { ends, masters, stay, time } = await inLine();
+    stay.end();
+    stay.end('stranger');
+    expect(time.pending).to.equal(1); // the one that closes the lines
+    await settle();
+    expect([ends, stay.isWanted]).to.deep.equal([['ended'], false]);
+    for (const master of masters) await letGo(master);
+    await time.advance(5_000);
+    expect(masters.map(({ line }) => line.isClosed)).to.deep.equal(masters.map(() => true));
+    expect([time.pending, masters.map((master) => kindsOf(master))]).to.deep.equal([
+      0,
+      masters.map(() => ['queue']),
+    ]);
+  });
+});
+
+describe('a stay in line: what is reserved', () => {
+  it('a refusal that a push overtook is ignored', async () => {
+    const ground = lineGround(3);
+    held(ground.masters);
+    const [m1] = ground.masters as [FakeMaster];
+    const arrive = holdReplies(m1, 'queue');
+    const waiter = waitIn(ground);
+    await ground.time.advance(1);
+    await letGo(m1);
+    arrive();
+    await settle();
+    expect(kinds(waiter)).to.deep.equal(['granted', 'refused', 'refused']);
+    waiter.stay.end();
+  });
+
+  it('a newer refusal is not: the reservation is gone', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    await settle();
+    expect(kinds(started)[0]).to.equal('granted');
+    hold(m1, THIRD);
+    await time.advance(496); // it asks again after half of the reservation
+    expect(kinds(started)[0]).to.equal('refused');
+    stay.end();
+  });
+
+  it('a push from before a refusal is ignored, and one that came after it is not', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    const before = m1.micros() - 1;
+    m1.line.tell(`g ${before} ${MINE} r`);
+    expect(kinds(started)[0]).to.equal('refused');
+    await time.advance(1);
+    m1.line.tell(`g ${m1.micros()} ${MINE} r`);
+    expect(kinds(started)[0]).to.equal('granted');
+    stay.end();
+  });
+
+  it('what is reserved is asked for again before it runs out, for as long as it is not enough', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    for (let turn = 0; turn < 10; turn++) {
+      await time.advance(400);
+      expect(m1.value('r')).to.equal(`${MINE}+`);
+    }
+    expect(kinds(started)).to.deep.equal(['granted', 'refused', 'refused']);
+    stay.end();
+  });
+});
+
+describe('a stay in line: yielding', () => {
+  it('who has no quorum gives the vote to an earlier ticket, and queues there with the same one', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    await time.advance(10);
+    const told = await queueAs(m1, THIRD, 5);
+    await settle();
+    expect([m1.value('r'), told, kinds(started)[0]]).to.deep.equal([`${THIRD}+`, ['g'], 'refused']);
+    const [[, ticket, lifeMs] = []] = argsOf(m1, 'yield');
+    expect([ticket, Number(lifeMs)]).to.deep.equal(['1000', 60_000]);
+    expect(m1.members('quorate:queue:{r}')).to.deep.equal([{ name: MINE, score: 1_000 }]);
+    stay.end();
+  });
+
+  it('an earlier ticket behind a later one asks for nothing where it waits for the holder', async () => {
+    const { m1, stay } = await inLine();
+    const told = await queueAs(m1, THIRD, 5);
+    await settle();
+    expect([told, kindsOf(m1)]).to.deep.equal([[], ['queue']]);
+    stay.end();
+  });
+
+  it('who has a quorum yields nothing, whether it is inquired before or after', async () => {
+    const { ends, m1, masters } = await inLine();
+    const [, m2] = masters as [FakeMaster, FakeMaster];
+    await letGo(m1);
+    await settle();
+    const serial = m2.micros() + 1;
+    m2.line.tell(`i ${serial} ${MINE} r`); // it overtook what it is about
+    m2.line.tell(`g ${serial} ${MINE} r`);
+    await settle();
+    expect(ends).to.deep.equal(['reserved']);
+    m2.line.tell(`i ${serial} ${MINE} r`);
+    await settle();
+    expect(masters.map((master) => kindsOf(master))).to.deep.equal(masters.map(() => ['queue']));
+  });
+
+  it('an inquiry that comes before the reply that tells of the reservation is heeded when that comes', async () => {
+    const ground = lineGround(3);
+    const [m1, ...others] = ground.masters as [FakeMaster, FakeMaster, FakeMaster];
+    held(others);
+    const arrive = holdReplies(m1, 'queue');
+    const { stay } = waitIn(ground);
+    await ground.time.advance(1);
+    void queueAs(m1, THIRD, 5);
+    await settle();
+    expect(kindsOf(m1)).to.deep.equal(['queue']);
+    arrive();
+    await settle();
+    expect([kindsOf(m1), m1.value('r')]).to.deep.equal([['queue', 'yield'], `${THIRD}+`]);
+    stay.end();
+  });
+
+  it('an inquiry after another grant is none of this one', async () => {
+    const started = await inLine();
+    const { m1, stay } = started;
+    const serials = serialsTo(m1);
+    await letGo(m1);
+    await settle();
+    m1.line.tell(`i ${(serials[0] ?? 0) - 1} ${MINE} r`);
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue'], 'granted']);
+    stay.end();
+  });
+
+  it('what is told of a reservation once it was yielded is stale: grant and inquiry', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    const serials = serialsTo(m1);
+    await letGo(m1);
+    await queueAs(m1, THIRD, 5);
+    await settle();
+    const [yielded = 0] = serials;
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'yield']);
+    m1.line.tell(`g ${yielded} ${MINE} r`);
+    expect(kinds(started)[0]).to.equal('refused');
+    await time.advance(10);
+    const next = m1.micros();
+    m1.line.tell(`i ${next} ${MINE} r`); // early
+    m1.line.tell(`i ${yielded} ${MINE} r`); // stale, and must not make it forget the early one
+    m1.line.tell(`g ${next} ${MINE} r`);
+    await settle();
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'yield', 'yield']);
+    expect(argsOf(m1, 'yield').map(([serial]) => Number(serial))).to.deep.equal([yielded, next]);
+    stay.end();
+  });
+
+  it('a vote that was yielded is looked after when the reservation of the other one is over', async () => {
+    const { m1, stay, time } = await inLine();
+    const serials = serialsTo(m1);
+    await letGo(m1);
+    m1.deliversPushes = false; // neither is it told that it is the first again
+    await queueAs(m1, THIRD, 5);
+    m1.line.tell(`i ${serials[0]} ${MINE} r`);
+    await settle();
+    m1.forget(); // the other one is gone, and so is the queue
+    await time.advance(1_000);
+    expect([kindsOf(m1), m1.value('r')]).to.deep.equal([['queue', 'yield', 'queue'], `${MINE}+`]);
+    stay.end();
+  });
+
+  it('a yield that is lost with its connection is sent again with each look that still shows the reservation', async () => {
+    const started = await inLine(5, (masters) => {
+      for (const [i, master] of masters.entries()) master.set('r', OTHER, [300_000, 400, 800][i] ?? 300_000);
+    });
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    const arrive = loseYields(m1);
+    const told = await queueAs(m1, THIRD, 5);
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'yield'], 'refused']);
+    await time.advance(410); // the second master's lock runs out: it looks at all
+    expect([kindsOf(m1).slice(2), kinds(started)[0]]).to.deep.equal([['queue', 'yield'], 'refused']);
+    arrive();
+    await time.advance(400);
+    expect(kindsOf(m1).slice(4)).to.deep.equal(['queue', 'yield']);
+    expect([m1.value('r'), told]).to.deep.equal([`${THIRD}+`, ['g']]);
+    expect(new Set(argsOf(m1, 'yield').map(([serial]) => serial)).size).to.equal(1);
+    stay.end();
+  });
+
+  it('a look that was sent before the yield knows nothing of it: that is not sent again', async () => {
+    const { m1, stay, time } = await inLine();
+    await letGo(m1);
+    m1.latencyMs = 20;
+    const [serial] = m1.value(turnKey('r'))?.split('|') ?? [];
+    await time.advance(496); // it asks again after half of the reservation, and is answered 20 ms later
+    void queueAs(m1, THIRD, 5);
+    m1.line.tell(`i ${serial} ${MINE} r`);
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'queue', 'yield']);
+    await time.advance(30);
+    expect([kindsOf(m1), m1.value('r')]).to.deep.equal([['queue', 'queue', 'yield'], `${THIRD}+`]);
+    await time.advance(100);
+    expect(kindsOf(m1)).to.deep.equal(['queue', 'queue', 'yield']);
+    stay.end();
+  });
+
+  it('nor does it take back what was reserved meanwhile', async () => {
+    const started = await inLine();
+    const { m1, stay, time } = started;
+    await letGo(m1);
+    const [serial] = m1.value(turnKey('r'))?.split('|') ?? [];
+    const arrive = holdReplies(m1, 'queue');
+    await time.advance(496);
+    m1.line.tell(`i ${serial} ${MINE} r`); // from one that has gone: it is handed the vote again
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'queue', 'yield'], 'granted']);
+    arrive();
+    await settle();
+    expect([kindsOf(m1), kinds(started)[0]]).to.deep.equal([['queue', 'queue', 'yield'], 'granted']);
+    stay.end();
+  });
+
+  it('N=3, three waiters that came first at one master each: two yield, and no timer is needed', async () => {
+    const first = lineGround(3);
+    const grounds = [first, lineGround(3, first), lineGround(3, first)];
+    const idle = { onPush: () => undefined, onOpen: () => undefined, onClosed: () => undefined };
+    const tokens = [MINE, OTHER, THIRD];
+    for (const [i, { subscriptions }] of grounds.entries()) subscriptions.enter(`${tokens[i]}0`, idle);
+    await settle(); // all lines are open
+    const gates = first.masters.map((master) => gate(master));
+    const waiters = grounds.map((ground, i) => waitIn(ground, { token: tokens[i] ?? '', ticket: i + 1 }));
+    for (const [i, onTheirWay] of gates.entries()) {
+      const at = onTheirWay.findIndex(({ token }) => token === tokens[i]);
+      for (const one of onTheirWay.splice(at, 1)) one.run();
+    }
+    await settle();
+    expect(first.masters.map((master) => master.value('r'))).to.deep.equal(tokens.map((one) => `${one}+`));
+    for (let step = 0; step < 10; step++) {
+      for (const onTheirWay of gates) for (const { run } of onTheirWay.splice(0)) run();
+      await settle();
+    }
+    expect(waiters.map(({ ends }) => ends)).to.deep.equal([['reserved'], [], []]);
+    for (const { stay } of waiters) stay.end();
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { Contention } from '../../lib/line/recent-contention.js';
+import { FakeTime } from '../support/fake-time.js';
+
+function ground(): { time: FakeTime; contention: Contention } {
+  const time = new FakeTime();
+  return { time, contention: new Contention(time) };
+}
+
+describe('contention', () => {
+  it('is recent for a second, for that lock only', async () => {
+    const { contention, time } = ground();
+    contention.note('a');
+    expect([contention.isRecent('a'), contention.isRecent('b')]).to.deep.equal([true, false]);
+    await time.advance(999);
+    expect(contention.isRecent('a')).to.equal(true);
+    await time.advance(1);
+    expect(contention.isRecent('a')).to.equal(false);
+  });
+
+  it('counts from when it was noted last', async () => {
+    const { contention, time } = ground();
+    contention.note('a');
+    await time.advance(600);
+    contention.note('a');
+    await time.advance(999);
+    expect(contention.isRecent('a')).to.equal(true);
+    await time.advance(1);
+    expect(contention.isRecent('a')).to.equal(false);
+  });
+
+  it('is remembered of 1,000 locks: of those that were noted last', () => {
+    const { contention } = ground();
+    for (let i = 0; i < 1_000; i++) contention.note(`r${i}`);
+    contention.note('r0'); // not the oldest any more
+    expect(contention.isRecent('r1')).to.equal(true);
+    contention.note('another');
+    expect(['r0', 'r1', 'r2', 'r999', 'another'].map((key) => contention.isRecent(key))).to.deep.equal([
+      true,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('reads no clock where nothing was contended', () => {
+    const time = new FakeTime();
+    let reads = 0;
+    time.earliest = () => ++reads;
+    new Contention(time).isRecent('a');
+    expect(reads).to.equal(0);
+  });
+});

@@ -1,0 +1,394 @@
+/** Lines for pushes: when one is open, when it is tried again, made anew or closed; clocks; what is told to nobody. */
+import { expect } from 'chai';
+import { pushChannel, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { Node } from '../../lib/node/node.js';
+import type { Push } from '../../lib/protocol/pushes.js';
+import { type Recipient, Subscriptions } from '../../lib/line/subscriptions.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
+import { holdReplies, kindsSentTo } from '../support/commands.js';
+import { FakeMaster, serverError } from '../support/fake-master.js';
+import { FakeTime, settle } from '../support/fake-time.js';
+import { type LineGround, lineGround, MINE } from '../support/line-ground.js';
+
+const SERIAL = 1_790_000_000_000_001;
+
+class Listener implements Recipient {
+  readonly events: string[] = [];
+
+  onPush(node: Node, { kind, key }: Push): void {
+    this.events.push(`${node.name} ${kind} ${key}`);
+  }
+
+  onOpen(node: Node): void {
+    this.events.push(`${node.name} open`);
+  }
+
+  onClosed(node: Node, cause: Error): void {
+    this.events.push(`${node.name} closed: ${cause.message}`);
+  }
+}
+
+interface One extends LineGround {
+  readonly master: FakeMaster;
+  readonly node: Node;
+  readonly listener: Listener;
+  isOpen(): boolean;
+  hellos(): number;
+}
+
+/** One master whose line the spec opens, and somebody who waits. */
+async function ground(prepare: (master: FakeMaster) => unknown = () => undefined): Promise<One> {
+  const all = lineGround(1);
+  const [[master], [node]] = [all.masters, all.nodes];
+  if (master === undefined || node === undefined) throw new Error('there is one');
+  prepare(master);
+  const listener = new Listener();
+  all.subscriptions.enter(MINE, listener);
+  await settle();
+  return {
+    ...all,
+    master,
+    node,
+    listener,
+    isOpen: () => all.subscriptions.isOpen(node),
+    hellos: () => kindsSentTo(master).filter((kind) => kind === 'hello').length,
+  };
+}
+
+const byHand = (master: FakeMaster): unknown => (master.opensLines = false);
+
+describe('subscriptions: an open line', () => {
+  it('is one on which our own message came in, on the channel of our tokens', async () => {
+    const { isOpen, listener, master, subscriptions, hellos } = await ground(byHand);
+    expect([isOpen(), hellos(), master.line.channel]).to.deep.equal([false, 0, pushChannel(MINE)]);
+    master.line.open();
+    expect([isOpen(), hellos()]).to.deep.equal([false, 1]);
+    await settle();
+    expect([isOpen(), subscriptions.isOpenAt(1), subscriptions.isOpenAt(2)]).to.deep.equal([
+      true,
+      true,
+      false,
+    ]);
+    expect(listener.events).to.deep.equal(['m1 open']);
+  });
+
+  it('is not open before the reply tells the clock', async () => {
+    let arrive = (): void => undefined;
+    const { isOpen, listener } = await ground((master) => (arrive = holdReplies(master, 'hello')));
+    expect([isOpen(), listener.events]).to.deep.equal([false, []]);
+    arrive();
+    await settle();
+    expect([isOpen(), listener.events]).to.deep.equal([true, ['m1 open']]);
+  });
+
+  it('is not open while only the reply came', async () => {
+    const { isOpen, master } = await ground((one) => (one.deliversPushes = false));
+    expect(isOpen()).to.equal(false);
+    master.line.tell('');
+    expect(isOpen()).to.equal(true);
+  });
+
+  it('is shared by all who wait, and tells each of what is its own', async () => {
+    const { listener, master, subscriptions } = await ground();
+    const other = new Listener();
+    const token = tokenFrom('mine', '2');
+    subscriptions.enter(token, other);
+    await settle();
+    expect(master.lines.length).to.equal(1);
+    master.line.tell(`g ${SERIAL} ${token} a b`);
+    master.line.tell(`w ${MINE} r`);
+    master.line.tell('a text of nobody');
+    master.line.lose('gone');
+    await settle();
+    expect(listener.events.slice(1)).to.deep.equal(['m1 first r', 'm1 closed: gone', 'm1 open']);
+    expect(other.events).to.deep.equal(['m1 reserved a b', 'm1 closed: gone', 'm1 open']);
+  });
+
+  it('is proved anew after each loss', async () => {
+    const { hellos, isOpen, master, node, subscriptions } = await ground();
+    master.opensLines = false;
+    master.line.lose('gone');
+    expect([isOpen(), subscriptions.cause(node).message]).to.deep.equal([false, 'gone']);
+    master.deliversPushes = false;
+    master.line.open();
+    await settle();
+    expect([isOpen(), hellos()]).to.deep.equal([false, 2]); // the clock is known, the way is not
+  });
+});
+
+describe('subscriptions: refused, lost, led astray', () => {
+  it('a user who may not publish: no line for 5 s, then it is tried again by the next who waits', async () => {
+    const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('NOPERM no channels'));
+    const { isOpen, listener, master, node, subscriptions, time } = await ground(refuse);
+    const stands = (): unknown[] => [subscriptions.canReach(1), master.lines.length, isOpen()];
+    expect([stands(), master.line.isClosed]).to.deep.equal([[false, 1, false], true]);
+    expect(listener.events).to.deep.equal(['m1 closed: NOPERM no channels']);
+    expect(subscriptions.cause(node).message).to.equal('NOPERM no channels');
+    await time.advance(4_999);
+    subscriptions.enter(tokenFrom('mine', '2'), listener);
+    expect(stands()).to.deep.equal([false, 1, false]);
+    await time.advance(2);
+    expect(subscriptions.canReach(1)).to.equal(true);
+    subscriptions.enter(tokenFrom('mine', '3'), listener);
+    await settle();
+    expect(stands()).to.deep.equal([true, 2, true]);
+  });
+
+  it('a user who may not subscribe: the same', async () => {
+    const { master, subscriptions, time } = await ground(byHand);
+    master.line.lose('NOPERM no channels', true);
+    expect([subscriptions.canReach(1), master.line.isClosed]).to.deep.equal([false, true]);
+    await time.advance(5_001);
+    expect(subscriptions.canReach(1)).to.equal(true);
+  });
+
+  it('masters without pushes are not reached', () => {
+    const { masters, subscriptions } = lineGround(3);
+    expect([subscriptions.canReach(3), subscriptions.canReach(4)]).to.deep.equal([true, false]);
+    for (const master of masters.slice(0, 2)) master.hasPushes = false;
+    expect([subscriptions.canReach(1), subscriptions.canReach(2)]).to.deep.equal([true, false]);
+    subscriptions.enter(MINE, new Listener());
+    expect(masters.map(({ lines }) => lines.length)).to.deep.equal([0, 0, 1]);
+  });
+
+  it('a message to ourselves that is not back after a second: the line is made anew', async () => {
+    const { isOpen, master, time } = await ground((one) => (one.deliversPushes = false));
+    await time.advance(999);
+    expect(master.line.renewals).to.equal(0);
+    await time.advance(1);
+    expect(master.line.renewals).to.equal(1);
+    master.deliversPushes = true;
+    await time.advance(1_000);
+    expect([isOpen(), master.lines.length]).to.deep.equal([true, 1]);
+  });
+
+  it('also one that is not even answered; and nothing of it is left unsent', async () => {
+    const { master, node, time } = await ground((one) => (one.state = 'opening'));
+    expect(node.waiting).to.equal(1);
+    master.opensLines = false;
+    await time.advance(1_000);
+    expect([node.waiting, master.line.renewals]).to.deep.equal([0, 1]);
+  });
+
+  it('a line that breaks again and again while its master takes nothing: one message waits at most', async () => {
+    const { master, node, subscriptions } = await ground((one) => (one.state = 'opening'));
+    for (let turn = 0; turn < 20; turn++) {
+      master.line.lose();
+      await settle();
+    }
+    expect(node.waiting).to.equal(1);
+    subscriptions.close();
+    expect([node.waiting, master.listeners]).to.deep.equal([0, 0]);
+  });
+
+  it('a message that reached nobody: the line leads to another server, and is made anew at once', async () => {
+    const { isOpen, master } = await ground(byHand);
+    master.replies.push([0, SERIAL]);
+    master.line.open();
+    await settle();
+    expect([isOpen(), master.line.renewals]).to.deep.equal([false, 1]);
+  });
+
+  it('another failure of the message is no reason to give up: a second later the line is made anew', async () => {
+    const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('LOADING its data'));
+    const { isOpen, master, subscriptions, time } = await ground(refuse);
+    expect([isOpen(), subscriptions.canReach(1)]).to.deep.equal([false, true]);
+    await time.advance(1_000);
+    expect([isOpen(), master.line.renewals]).to.deep.equal([true, 1]);
+  });
+
+  it('verify: one message more on an open line, none on others', async () => {
+    const { hellos, isOpen, master, node, subscriptions, time } = await ground(byHand);
+    subscriptions.verify(node);
+    expect(hellos()).to.equal(0);
+    master.line.open();
+    await settle();
+    subscriptions.verify(node);
+    await time.advance(1_000);
+    expect([hellos(), isOpen(), master.line.renewals]).to.deep.equal([2, true, 0]);
+    master.deliversPushes = false;
+    subscriptions.verify(node);
+    await time.advance(1_000);
+    expect([hellos(), isOpen(), master.line.renewals]).to.deep.equal([3, false, 1]);
+  });
+});
+
+describe('subscriptions: the end', () => {
+  it('lines are closed when nobody has waited for 5 s, and opened for the next one', async () => {
+    const { isOpen, listener, master, subscriptions, time } = await ground();
+    subscriptions.leave(MINE);
+    await time.advance(4_999);
+    expect([isOpen(), master.line.isClosed]).to.deep.equal([true, false]);
+    subscriptions.enter(MINE, listener);
+    await time.advance(60_000);
+    expect([isOpen(), master.lines.length]).to.deep.equal([true, 1]);
+    subscriptions.leave(MINE);
+    await time.advance(5_000);
+    expect([isOpen(), master.line.isClosed, time.pending]).to.deep.equal([false, true, 0]);
+    subscriptions.enter(MINE, listener);
+    await settle();
+    expect([isOpen(), master.lines.length]).to.deep.equal([true, 2]);
+  });
+
+  it('one of two who wait leaves: lines stay', async () => {
+    const { isOpen, listener, subscriptions, time } = await ground();
+    subscriptions.enter(tokenFrom('mine', '2'), listener);
+    subscriptions.leave(MINE);
+    await time.advance(60_000);
+    expect(isOpen()).to.equal(true);
+  });
+
+  it('close: at once, for good, and without a timer', async () => {
+    const { listener, master, subscriptions, time } = await ground();
+    subscriptions.close();
+    expect([master.line.isClosed, time.pending]).to.deep.equal([true, 0]);
+    subscriptions.enter(MINE, listener);
+    subscriptions.leave(MINE);
+    await settle();
+    expect([master.lines.length, time.pending]).to.deep.equal([1, 0]);
+    expect(listener.events).to.deep.equal([
+      'm1 open',
+      'm1 closed: its connection for pushes is not open yet',
+    ]);
+  });
+});
+
+describe('subscriptions: tickets', () => {
+  /** The masters' clocks against ours, in s, as told by replies that took no time; undefined: not told. */
+  function clocks(...aheadS: readonly (number | undefined)[]): LineGround {
+    const all = lineGround(aheadS.length);
+    for (const [i, node] of all.nodes.entries()) {
+      const ahead = aheadS[i];
+      const nowMs = all.clock.earliest();
+      if (ahead !== undefined) all.subscriptions.learn(node, (nowMs + ahead * 1_000) * 1_000, nowMs);
+    }
+    return all;
+  }
+
+  const seconds = ({ clock, subscriptions }: LineGround): number =>
+    (subscriptions.ticket() / 1_000 - clock.earliest()) / 1_000;
+
+  it('are the median of what the masters show, the lower one of two', () => {
+    expect(seconds(clocks(7))).to.equal(7);
+    expect(seconds(clocks(900, 20))).to.equal(20);
+    expect(seconds(clocks(30, 1_000_000, 20))).to.equal(30);
+    expect(seconds(clocks(undefined, 40, 10, 20, undefined, 30))).to.equal(20);
+  });
+
+  it('go on with our own clock', async () => {
+    const all = clocks(30);
+    await all.time.advance(12_345);
+    expect(seconds(all)).to.equal(30);
+  });
+
+  it('readings older than the latest by more than a second do not count', async () => {
+    for (const [passMs, ticketS] of [
+      [1_000, 10],
+      [1_001, 50],
+    ] as const) {
+      const all = clocks(10, 10, 50);
+      await all.time.advance(passMs);
+      const [, , node] = all.nodes;
+      const nowMs = all.clock.earliest();
+      if (node !== undefined) all.subscriptions.learn(node, (nowMs + 50_000) * 1_000, nowMs);
+      expect(seconds(all)).to.equal(ticketS);
+    }
+  });
+
+  it('are whole, and never below 1, whatever masters show or where none has told', () => {
+    expect(clocks(undefined).subscriptions.ticket()).to.equal(1_000_000);
+    expect(clocks(-1_000_000).subscriptions.ticket()).to.equal(1);
+    expect(Number.isInteger(clocks(0.000_000_5).subscriptions.ticket())).to.equal(true);
+  });
+
+  it('a reading is taken as of the middle of its round trip', async () => {
+    const all = lineGround(1);
+    const [node] = all.nodes;
+    await all.time.advance(100);
+    if (node !== undefined) all.subscriptions.learn(node, 8_000_000, 1_000);
+    expect(all.subscriptions.ticket()).to.equal(8_050_000);
+  });
+
+  it('a reading that is less exact replaces one only when that has become as inexact by its age', async () => {
+    for (const [waitMs, isReplaced] of [
+      [4_900, false], // 10 µs a ms: 49 ms are less than half of the round trip
+      [5_100, true],
+    ] as const) {
+      const all = clocks(30);
+      const [node] = all.nodes;
+      await all.time.advance(waitMs);
+      const nowMs = all.clock.earliest();
+      if (node !== undefined) all.subscriptions.learn(node, nowMs * 1_000, nowMs - 100);
+      expect(seconds(all)).to.equal(isReplaced ? 0.05 : 30);
+    }
+  });
+
+  it('one that is as exact replaces at once, and one without a clock never', () => {
+    const all = clocks(30);
+    const [node] = all.nodes;
+    const nowMs = all.clock.earliest();
+    if (node === undefined) throw new Error('there is one');
+    all.subscriptions.learn(node, (nowMs + 9_000) * 1_000, nowMs);
+    all.subscriptions.learn(node, 0, nowMs);
+    expect(seconds(all)).to.equal(9);
+  });
+});
+
+describe('subscriptions: pushes for one that has left', () => {
+  const GRANT = `g ${SERIAL} ${MINE} app:r`;
+  const yields = (master: FakeMaster): string[][] =>
+    master.sent.filter((_, i) => kindsSentTo(master)[i] === 'yield').map(({ args }) => args.slice(2));
+
+  async function left(prepare?: (master: FakeMaster) => unknown): Promise<One> {
+    const one = await ground(prepare);
+    one.subscriptions.enter(tokenFrom('mine', '2'), new Listener());
+    one.subscriptions.leave(MINE);
+    return one;
+  }
+
+  it('lately: they are for its claim, and nothing is done', async () => {
+    const { master, time } = await left();
+    await time.advance(1_979);
+    master.line.tell(GRANT);
+    expect(yields(master)).to.deep.equal([]);
+  });
+
+  it('long ago: the vote is declined, for no place in return, under the name without the prefix of the client', async () => {
+    for (const [keyPrefix, key] of [
+      ['', 'app:r'],
+      ['app:', 'r'],
+      ['apps:', 'app:r'],
+    ] as const) {
+      const { master, time } = await left((one) => (one.keyPrefix = keyPrefix));
+      await time.advance(1_980);
+      for (const text of [GRANT, `w ${MINE} app:r`, `i ${SERIAL} ${MINE} app:r`]) master.line.tell(text);
+      const keys = ['3', key, queueKey(key), turnKey(key)];
+      expect(yields(master)).to.deep.equal([[...keys.slice(1), MINE, String(SERIAL), '0', '0']]);
+    }
+  });
+
+  it('a token that was never here is declined', async () => {
+    const { master } = await ground();
+    master.line.tell(`g ${SERIAL} ${tokenFrom('mine', '7')} r`);
+    expect(yields(master).length).to.equal(1);
+  });
+
+  it('at most 10,000 are remembered: the oldest are forgotten', async () => {
+    const { master, subscriptions } = await left();
+    for (let i = 1; i < 10_000; i++) subscriptions.leave(tokenFrom('mine', `x${i}`));
+    master.line.tell(GRANT);
+    expect(yields(master).length).to.equal(0);
+    subscriptions.leave(tokenFrom('mine', 'x10000'));
+    master.line.tell(GRANT);
+    expect(yields(master).length).to.equal(1);
+  });
+
+  it('and none when the lines are closed', () => {
+    const time = new FakeTime();
+    const master = new FakeMaster('m1', time);
+    const subscriptions = new Subscriptions([new Node(master, 0, time)], time, time);
+    subscriptions.leave(MINE);
+    subscriptions.close();
+    expect([time.pending, master.sent]).to.deep.equal([0, []]);
+  });
+});

@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../../lib/node/batch.js';
+import { counterKey } from '../../lib/protocol/keys.js';
+import {
+  acceptance,
+  extension,
+  inspection,
+  plainClaim,
+  release,
+  type Request,
+  scriptedClaim,
+  undo,
+} from '../../lib/protocol/request.js';
+import type { Scope } from '../../lib/protocol/scope.js';
+import { BATCH } from '../../lib/protocol/lua/scripts.js';
+import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
+import { type Command, scriptDigest } from '../../lib/redis/transport.js';
+import { plainScope } from '../support/commands.js';
+
+const MARKER = 'quorate:guard';
+
+function fenced(guardMs: number, ...keys: readonly string[]): Scope {
+  return { ...plainScope(...keys), isFenced: true, marker: MARKER, guardMs };
+}
+
+function batchOf(...requests: readonly Request[]): Batch {
+  const batch = new Batch();
+  for (const request of requests) expect(batch.add(request)).to.equal(true);
+  return batch;
+}
+
+/** A command by script, as it goes with its source and without. */
+const asWhole = (request: Request): Command =>
+  request.command.name === 'set' ? request.command : request.whole();
+
+const key = fc.string({ minLength: 1, maxLength: 6 });
+const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 });
+const number = fc.integer({ min: 1, max: 2 ** 52 });
+const ttl = fc.constantFrom(1_000, 2_000);
+
+/** Any request that can go in a batch, over scopes of one instance with that guard. */
+function anyRequest(guardMs: number): fc.Arbitrary<Request> {
+  const scope = keys.map((names) => fenced(guardMs, ...names));
+  return fc.oneof(
+    fc
+      .tuple(scope, key, ttl, fc.constantFrom(0, 7))
+      .map(([of, token, ms, floor]) => scriptedClaim(of, token, ms, floor)),
+    fc.tuple(scope, key, ttl, number).map(([of, token, ms, fence]) => acceptance(of, token, ms, fence)),
+    fc.tuple(scope, key, fc.constantFrom(0, 9)).map(([of, token, seen]) => undo(of, token, seen)),
+    fc.tuple(scope, key, fc.constantFrom(0, 9)).map(([of, token, seen]) => release(of, token, seen)),
+    fc
+      .tuple(scope, key, ttl, fc.constantFrom(0, 9), fc.boolean())
+      .map(([of, token, ttlMs, fence, mayCreate]) => extension(of, token, { ttlMs, fence, mayCreate })),
+  );
+}
+
+describe('batch: many requests in one call', () => {
+  it('says what each of them would have said alone, in their order, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(-0, 5_000), fc.gen(), (guardMs, gen) => {
+        const requests = gen(fc.array, anyRequest(guardMs), { minLength: 1, maxLength: 20 });
+        const command = batchOf(...requests).command(true);
+        expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('plain claims go as claims without fencing and guard', () => {
+    const scope = plainScope('a');
+    const command = batchOf(plainClaim(scope, 't1', 500), release(plainScope('b'), 't2', 0)).command(false);
+    expect(command.name).to.equal('evalsha');
+    expect(command.args[0]).to.equal(scriptDigest(BATCH.source));
+    const [claim] = entriesOf(command);
+    expect(claim?.args.slice(1)).to.deep.equal(['1', 'a', 't1', '500', '0', '0', '-1']);
+  });
+
+  it('those that are alike share a head, as long as they stand together', () => {
+    const claims = Array.from({ length: 50 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
+    const { args } = batchOf(...claims).command(false);
+    expect(args.length).to.equal(2 + 50 + 1 + 6 + 50);
+  });
+
+  it('with an undo it is whole: that must do with one step', () => {
+    const scope = plainScope('a');
+    expect(batchOf(release(scope, 't', 0), undo(scope, 't')).command(false).name).to.equal('eval');
+  });
+
+  it('is under the guard of those in it that vote', () => {
+    const scope = fenced(7_000, 'a');
+    const command = batchOf(release(plainScope('b'), 't', 0), scriptedClaim(scope, 't', 500, 0)).command(
+      false,
+    );
+    expect(command.args.slice(1, 9)).to.deep.equal([
+      ...['6', 'b', 'quorate:queue:{b}', 'quorate:turn:{b}'],
+      ...['a', counterKey('a'), MARKER, '7000'],
+    ]);
+  });
+
+  it('takes none that is under another guard, nor one that always goes alone', () => {
+    const batch = batchOf(scriptedClaim(fenced(7_000, 'a'), 't', 500, 0));
+    expect(batch.add(plainClaim(plainScope('b'), 't', 500))).to.equal(false);
+    expect(batch.add(inspection('c'))).to.equal(false);
+    expect(batch.add(release(plainScope('b'), 't', 0))).to.equal(true);
+    const alone = batchOf(inspection('c'));
+    expect(alone.add(release(plainScope('b'), 't', 0))).to.equal(false);
+  });
+
+  it(`is bounded: ${MAX_ENTRIES} entries, ${MAX_LENGTH} units of keys; one that is longer goes alone`, () => {
+    const claim = (name: string): Request => plainClaim(plainScope(name), 't', 500);
+    const full = batchOf(...Array.from({ length: MAX_ENTRIES }, (_, i) => claim(`k${i}`)));
+    expect(full.add(claim('more'))).to.equal(false);
+    const long = batchOf(claim('x'.repeat(MAX_LENGTH + 1)));
+    expect(long.add(claim('y'))).to.equal(false);
+  });
+
+  it(`is bounded: ${MAX_EXTENSIONS} extensions of one key each, or half of them beside half of the others`, () => {
+    const extend = (i: number): Request =>
+      extension(plainScope(`k${i}`), 't', { ttlMs: 500, fence: 0, mayCreate: true });
+    const claims = Array.from({ length: MAX_ENTRIES / 2 }, (_, i) =>
+      plainClaim(plainScope(`c${i}`), 't', 500),
+    );
+    for (const others of [[], claims]) {
+      const batch = batchOf(...others);
+      let added = 0;
+      while (batch.add(extend(added))) added++;
+      expect(added).to.equal(others.length === 0 ? MAX_EXTENSIONS : MAX_EXTENSIONS / 2);
+    }
+  });
+});
+
+describe('batch: one encoding', () => {
+  const claims = Array.from({ length: 3 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
+
+  it('masters that get the same get the same command', () => {
+    const turn = new Turn();
+    const first = turn.commandFor(batchOf(...claims));
+    expect(turn.commandFor(batchOf(...claims))).to.equal(first);
+    expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
+  });
+
+  it('keeps nothing beyond the turn', async () => {
+    const turn = new Turn();
+    const first = turn.commandFor(batchOf(...claims));
+    await new Promise(setImmediate);
+    expect(turn.commandFor(batchOf(...claims)) === first).to.equal(false);
+  });
+});
+
+describe('batch: replies', () => {
+  const claim = plainClaim(plainScope('a'), 't', 500);
+  const fencedClaim = scriptedClaim(fenced(0, 'a'), 't', 500, 0);
+
+  it('a text with a mark is the error of one entry', () => {
+    const error = entryReply(claim, '!OOM command not allowed');
+    expect(error).to.be.instanceOf(Error).with.property('message', 'OOM command not allowed');
+  });
+
+  it('a plain yes comes in short, and is written out where it would not be short alone', () => {
+    const scope = fenced(0, 'a');
+    const terms = { ttlMs: 500, fence: 7, mayCreate: true };
+    const cases: [Request, unknown, unknown][] = [
+      [claim, 1, [1, 0, 0]],
+      [claim, '1', [1, 0, 0]],
+      [fencedClaim, 1_790_000_000_000_000, 1_790_000_000_000_000],
+      [acceptance(scope, 't', 500, 7), 7, [1, 7, 0]],
+      [extension(scope, 't', terms), 1, [1, 0, 0]],
+      [undo(scope, 't', 7), 0, [0, -2, 0]],
+      [release(scope, 't', 7), 1, 1],
+    ];
+    for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
+  });
+
+  it('all else is a reply as it is, odd ones too', () => {
+    for (const reply of [[0, 5, 0], 'odd', null, 1.5, '']) expect(entryReply(claim, reply)).to.equal(reply);
+  });
+
+  it('a lone command is its own entry', () => {
+    const { command } = release(plainScope('a'), 't', 0);
+    expect(isBatch(command)).to.equal(false);
+    expect(entriesOf(command)).to.deep.equal([command]);
+  });
+});

@@ -1,0 +1,301 @@
+import { expect } from 'chai';
+import { Turn } from '../../lib/node/batch.js';
+import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
+import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
+import {
+  extension,
+  plainClaim,
+  release,
+  type Request,
+  scriptedClaim,
+  undo,
+} from '../../lib/protocol/request.js';
+import { keysOf, kindsSentTo, plainScope } from '../support/commands.js';
+import { FakeMaster, serverError } from '../support/fake-master.js';
+import { FakeTime, settle } from '../support/fake-time.js';
+
+/** Writes down what it is told. */
+class Notes implements Sink, Withdrawn {
+  isWanted = true;
+  sent = 0;
+  #isFollowed = false;
+  readonly replies: unknown[] = [];
+  readonly failures: string[] = [];
+
+  onSent(): void {
+    this.sent++;
+  }
+
+  follow(): boolean {
+    if (this.#isFollowed || this.sent === 0 || this.replies.length > 0) return false;
+    this.#isFollowed = true;
+    return true;
+  }
+
+  owes(): boolean {
+    return !this.#isFollowed && this.sent > 0 && this.replies.length === 0;
+  }
+
+  drop(): void {
+    this.isWanted = false;
+  }
+
+  onReply(_node: Node, reply: unknown): void {
+    this.replies.push(reply);
+  }
+
+  onFailure(_node: Node, cause: Error): void {
+    this.failures.push(cause.message);
+  }
+}
+
+interface Ground {
+  readonly time: FakeTime;
+  readonly master: FakeMaster;
+  readonly node: Node;
+  send(request: Request): Notes;
+  claims(count: number): Notes[];
+}
+
+function ground(turn?: Turn): Ground {
+  const time = new FakeTime();
+  const master = new FakeMaster('m1', time);
+  const node = new Node(master, 0, time, turn);
+  let claimed = 0;
+  const send = (request: Request): Notes => {
+    const notes = new Notes();
+    node.send({ request, sink: notes });
+    return notes;
+  };
+  const claims = (count: number): Notes[] =>
+    Array.from({ length: count }, () =>
+      send(plainClaim(plainScope(`k${++claimed}`), `token-${claimed}`, 30_000)),
+    );
+  return { time, master, node, send, claims };
+}
+
+const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
+
+describe('node: one master', () => {
+  it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn', async () => {
+    const { master, node, claims } = ground();
+    const [first, second, third, fourth] = claims(4);
+    expect(names(master)).to.deep.equal(['set', 'set']);
+    expect([node.unanswered, node.waiting]).to.deep.equal([2, 2]);
+    await settle();
+    expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3', 'k4']);
+    expect(master.calls).to.equal(3);
+    expect(node.unanswered).to.equal(0);
+    expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
+    expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
+  });
+
+  it('what many ask for as they are answered together goes in one call, the first of them included', async () => {
+    const { master, node, claims } = ground();
+    const others: Notes[] = [];
+    class Asking extends Notes {
+      override onReply(of: Node, reply: unknown): void {
+        super.onReply(of, reply);
+        others.push(...claims(1));
+      }
+    }
+    for (const key of ['a', 'b'])
+      node.send({ request: plainClaim(plainScope(key), key, 30_000), sink: new Notes() });
+    for (const key of ['c', 'd', 'e'])
+      node.send({ request: plainClaim(plainScope(key), key, 30_000), sink: new Asking() });
+    await settle();
+    expect(others.map(({ replies }) => replies)).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]]]);
+    expect(master.calls, 'two alone, three in one call, what they asked for next in another').to.equal(4);
+    claims(1);
+    expect(names(master).at(-1), 'at once again, in the next turn').to.equal('set');
+  });
+
+  it('the only master gets a crowd of 32 in two calls, one of several in one', async () => {
+    const callsOf = async (masters: number, requests: number): Promise<number> => {
+      const turn = new Turn(masters);
+      const { master, claims } = ground(turn);
+      turn.crowd();
+      claims(requests);
+      await settle();
+      expect(master.run.length).to.equal(requests);
+      return master.calls;
+    };
+    expect([await callsOf(1, 31), await callsOf(1, 32), await callsOf(3, 32)]).to.deep.equal([1, 2, 1]);
+  });
+
+  it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(WINDOW + 20);
+    await settle();
+    expect(node.unanswered).to.equal(WINDOW);
+    expect(node.waiting).to.equal(20);
+    master.thaw();
+    await settle();
+    expect([node.unanswered, node.waiting]).to.deep.equal([0, 0]);
+    expect(master.run.length).to.equal(WINDOW + 20);
+  });
+
+  it(`has at most ${SILENT_WINDOW} unanswered once somebody waited for it in vain`, async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(1);
+    node.markSilent();
+    claims(100);
+    await settle();
+    expect(node.unanswered).to.equal(SILENT_WINDOW);
+    expect(node.isHealthy).to.equal(false);
+  });
+
+  it('finds silence out by itself when all attempts got their quorum elsewhere', async () => {
+    const { master, node, time, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW + 1);
+    await settle();
+    time.stall(201);
+    claims(1_000);
+    await settle();
+    expect(node.unanswered).to.equal(SILENT_WINDOW + 1);
+    expect(node.isHealthy).to.equal(false);
+  });
+
+  it('is healthy again, with all of its room, after one answer', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(1);
+    node.markSilent();
+    master.thaw();
+    await settle();
+    expect(node.isHealthy).to.equal(true);
+    master.manner = 'freeze';
+    claims(100);
+    await settle();
+    expect(node.unanswered).to.equal(100);
+  });
+
+  it('drops what its attempt no longer wants, unsent', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    await settle();
+    node.markSilent();
+    const [given, kept] = claims(2);
+    if (given === undefined || kept === undefined) throw new Error('two were sent');
+    expect(node.forget(given)).to.equal(true);
+    expect(node.waiting).to.equal(1);
+    master.thaw();
+    await settle();
+    expect([given.sent, kept.sent]).to.deep.equal([0, 1]);
+  });
+
+  it('drops what waits for room when nobody wants it by the time there is some', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    claims(SILENT_WINDOW);
+    await settle();
+    node.markSilent();
+    const [late] = claims(1);
+    if (late === undefined) throw new Error('one was sent');
+    late.isWanted = false;
+    master.thaw();
+    await settle();
+    expect([late.sent, node.waiting]).to.deep.equal([0, 0]);
+  });
+
+  it('sends the undo of an unanswered claim past the window, behind the claim (rule 5)', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    const sent = claims(SILENT_WINDOW);
+    await settle();
+    node.markSilent();
+    for (const [i, notes] of sent.entries()) {
+      node.withdraw({ request: undo(plainScope(`k${i + 1}`), `token-${i + 1}`), sink: new Notes() }, [notes]);
+    }
+    await settle();
+    expect(kindsSentTo(master)).to.deep.equal([
+      ...Array.from({ length: SILENT_WINDOW }, () => 'claim'),
+      ...Array.from({ length: SILENT_WINDOW }, () => 'undo'),
+    ]);
+  });
+
+  it('sends one undo past the window for each claim, not more', async () => {
+    const { master, node, claims } = ground();
+    master.manner = 'freeze';
+    const sent = claims(SILENT_WINDOW).slice(0, 1);
+    await settle();
+    node.markSilent();
+    node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
+    node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
+    await settle();
+    expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
+  });
+});
+
+describe('node: a script that the master does not know (rule 11)', () => {
+  const cases: [string, Request][] = [
+    ['a claim', scriptedClaim(plainScope('a', 'b'), 'token', 30_000, 0)],
+    ['an extension', extension(plainScope('a'), 'token', { ttlMs: 30_000, fence: 0, mayCreate: true })],
+    ['a release', release(plainScope('a'), 'token', 0)],
+  ];
+  for (const [title, request] of cases) {
+    it(`${title} is sent again, whole, and its answer is the answer`, async () => {
+      const { master, send } = ground();
+      master.knowsScripts = false;
+      const notes = send(request);
+      await settle();
+      expect(names(master)).to.deep.equal(['evalsha', 'eval']);
+      expect([notes.replies.length, notes.failures]).to.deep.equal([1, []]);
+    });
+  }
+
+  it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {
+    const { master, node, send } = ground();
+    master.knowsScripts = false;
+    master.manner = 'freeze';
+    const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
+    notes.isWanted = false;
+    node.withdraw({ request: undo(plainScope('a'), 'token'), sink: new Notes() }, [notes]);
+    master.thaw();
+    await settle();
+    expect(kindsSentTo(master)).to.deep.equal(['claim', 'undo', 'lesson']); // on no keys: it is known next time
+    expect(master.value('a')).to.equal(undefined);
+  });
+
+  it('a release is sent again even when its caller went on: the vote must go', async () => {
+    const { master, send } = ground();
+    master.set('a', 'token', 30_000);
+    master.knowsScripts = false;
+    master.manner = 'freeze';
+    const notes = send(release(plainScope('a'), 'token', 0));
+    notes.isWanted = false;
+    master.thaw();
+    await settle();
+    expect(master.value('a')).to.equal(undefined);
+  });
+
+  it('a master that never learns it is asked twice, not for ever', async () => {
+    const { master, send } = ground();
+    master.replies.push(serverError('NOSCRIPT No matching script.'), serverError('ERR no scripts here'));
+    const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
+    await settle();
+    expect(notes.failures).to.deep.equal(['ERR no scripts here']);
+    expect(master.sent.length).to.equal(2);
+  });
+});
+
+describe('node: texts of errors', () => {
+  it('never hold the token, wherever the server or the client put it', async () => {
+    const { master, send } = ground();
+    const error = Object.assign(
+      serverError("ERR unknown command, with args beginning with: 'k' 'c:secret' "),
+      {
+        command: { name: 'set', args: ['k', 'c:secret', 'PX', '30000', 'NX'] },
+      },
+    );
+    master.replies.push(error);
+    const notes = send(plainClaim(plainScope('k'), 'c:secret', 30_000));
+    await settle();
+    expect(notes.failures.join()).to.contain('unknown command').and.not.contain('secret');
+    expect(JSON.stringify(error.command) + error.stack).to.not.contain('secret');
+  });
+});

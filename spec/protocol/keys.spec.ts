@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { counterKey, pushChannel, queueKey, RESERVED, turnKey } from '../../lib/protocol/keys.js';
+import { publicPart, SystemRandom } from '../../lib/runtime/random.js';
+import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import { hashTag } from '../../lib/redis/hash-slots.js';
+
+const KINDS = { fence: counterKey, queue: queueKey, turn: turnKey } as const;
+const NAMES = ['x', '{x}', 'a{x}b', '{}x', 'a{}b', 'x}', '{x', '{{x}}', 'invoice 42'];
+
+describe('keys: the names of what stands beside a lock', () => {
+  for (const [kind, nameOf] of Object.entries(KINDS)) {
+    it(`${kind}: under a name of ours; a key with a hash tag of its own keeps it`, () => {
+      expect(nameOf('x')).to.equal(`quorate:${kind}:{x}`);
+      expect(nameOf('{x}')).to.equal(`quorate:tagged:${kind}:{x}`);
+      expect(nameOf('a{x}b')).to.equal(`quorate:tagged:${kind}:a{x}b`);
+      expect(nameOf('{}x')).to.equal(`quorate:${kind}:{{}x}`);
+    });
+  }
+
+  it('no two resources share one, and no two kinds do', () => {
+    const all = NAMES.flatMap((key) => Object.values(KINDS).map((nameOf) => nameOf(key)));
+    expect(new Set(all).size).to.equal(all.length);
+    expect(all.every((name) => name.startsWith(RESERVED))).to.equal(true);
+  });
+
+  it('all of a resource lie in one slot, if any does', () => {
+    for (const key of NAMES) {
+      const tags = new Set(Object.values(KINDS).map((nameOf) => hashTag(nameOf(key))));
+      expect(tags.size, key).to.equal(1);
+      if (!key.includes('}')) expect([...tags]).to.deep.equal([key]);
+    }
+  });
+
+  it('the channel of a token tells its client, and no secret', () => {
+    const token = new SystemRandom().token();
+    expect(pushChannel(token)).to.equal(`quorate:push:${publicPart(token)}`);
+    expect(pushChannel(token)).to.have.lengthOf('quorate:push:'.length + 8);
+  });
+});
+
+// a server that looks through scripts, as hosted ones do, refuses what it cannot see to be a declared key
+describe('keys in scripts: declared, and used in place', () => {
+  /** By what a script calls: its first argument. */
+  const CALL = /redis\.p?call\((?:'(?!TIME|INFO|PUBLISH)\w+'|fence == 1 and 'DEL' or 'DECR'), ([^,)]+)/g;
+
+  for (const { name, source } of SCRIPTS) {
+    it(`${name}: no key has another name, and none comes from elsewhere`, () => {
+      expect(source).to.not.match(/=\s*KEYS\b/);
+      const firsts = [...source.matchAll(CALL)].map(([, first = '']) => first);
+      expect(firsts.filter((first) => !/^KEYS\[[^\]]+\]$|^unpack\(KEYS$/.test(first))).to.deep.equal([]);
+      const calls = source.match(/redis\.p?call\((?!'(?:TIME|INFO|PUBLISH)')/g) ?? [];
+      expect(firsts).to.have.lengthOf(calls.length);
+    });
+  }
+});

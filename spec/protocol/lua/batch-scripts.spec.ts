@@ -1,0 +1,323 @@
+/**
+ * The batch script on a real server: the same replies, and the same keys afterwards, as when each entry comes alone. Both
+ * run on the same server, in one database each; the clock differs a little between them, so counters and times left are
+ * compared as far as the clock does not matter. What is pushed is compared as well.
+ */
+import { expect } from 'chai';
+import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
+import {
+  acceptance,
+  claimInLine,
+  extension,
+  plainClaim,
+  release,
+  type Request,
+  scriptedClaim,
+  undo,
+} from '../../../lib/protocol/request.js';
+import { queueing } from '../../../lib/protocol/queue-request.js';
+import { counterKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
+import type { Scope } from '../../../lib/protocol/scope.js';
+import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
+import { tokenFrom } from '../../simulation/world/seeded.js';
+import { plainScope } from '../../support/commands.js';
+import { Draw } from '../../support/draw.js';
+import { oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+
+const SEEDS = 40;
+const BATCHES = 12;
+const LOCKS = ['a', 'b', 'c', 'd'];
+const MARKER = 'm';
+const ALL = [
+  ...[...LOCKS, ...LOCKS.map(counterKey)],
+  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), MARKER],
+];
+/** A turn that is data counts as none where many are released at once, and is not deleted. */
+const MAY_BE_DATA = ALL.filter((key) => key !== MARKER && !key.includes('turn'));
+/** Clients of ours, of which the last is dead, and a stranger. */
+const OURS = ['ann', 'ben', 'cat'].map((name) => tokenFrom(name, '1'));
+const TOKENS = [...OURS, 'stranger'];
+/** Far enough apart to be told by their millions. */
+const TTLS = [10_000_000, 20_000_000, 30_000_000];
+const GUARD_MS = 50_000_000;
+/** Counters that are born of the clock are all like this one. */
+const CLOCKLIKE = 1e15;
+
+describe('batch: on a real server', () => {
+  const server = oneServer();
+  const listener = oneListener(server);
+  before(() => listener.listenTo(...OURS.slice(0, -1).map(pushChannel)));
+
+  const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+    const batch = new Batch();
+    for (const request of requests) expect(batch.add(request)).to.equal(true);
+    const { args } = batch.command(true);
+    await server.redis.select(1);
+    const reply = await server.redis.call('EVAL', [...args]);
+    return isAllYes(reply, requests.length) ? requests.map(() => 1) : (reply as unknown[]);
+  };
+
+  const alone = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+    await server.redis.select(0);
+    const replies: unknown[] = [];
+    for (const request of requests) {
+      const { args } = request.command.name === 'set' ? request.command : request.whole();
+      const name = request.command.name === 'set' ? 'SET' : 'EVAL';
+      replies.push(await server.redis.call(name, [...args]).catch((error: Error) => error.message));
+    }
+    return replies;
+  };
+
+  const contents = async (database: number): Promise<unknown> => {
+    await server.redis.select(database);
+    return Promise.all(
+      ALL.map(async (key) => {
+        const type = await server.redis.type(key);
+        const value = type === 'string' ? await server.redis.get(key) : type;
+        const members = type === 'zset' ? await server.redis.zrange(key, '0', '-1', 'WITHSCORES') : [];
+        const ms = await server.redis.pttl(key);
+        return [key, roughly(value), ...members, ms < 0 ? ms : Math.round(ms / 1_000_000)];
+      }),
+    );
+  };
+
+  /** What was pushed meanwhile, without the serials. */
+  const pushes = async (): Promise<readonly string[]> => {
+    const heard = await listener.heard();
+    return heard.map((text) => text.replace(/ \d{16} /, ' serial '));
+  };
+
+  /** In both databases: some wait, and what is reserved for a second does not run out while the spec runs. */
+  const prepare = async (draw: Draw): Promise<void> => {
+    const waiters = Array.from({ length: draw.below(4) }, () =>
+      queueing(plainScope(draw.pick(LOCKS)), draw.pick(OURS), 1 + draw.below(3), 50_000_000),
+    );
+    for (const database of [0, 1]) {
+      await server.redis.select(database);
+      for (const key of LOCKS) {
+        const ms = await server.redis.pttl(key);
+        if (ms >= 0 && ms <= RESERVE_MS) await server.redis.pexpire(key, 10_000_000);
+      }
+      for (const waiter of waiters) await server.redis.call('EVAL', [...waiter.whole().args]);
+    }
+    await listener.heard();
+  };
+
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    it(`seed ${seed}: ${BATCHES} random batches do what their entries do one by one`, async () => {
+      const draw = new Draw(seed * 7_919);
+      const guardMs = draw.pick([-1, 0, GUARD_MS]);
+      if (guardMs === GUARD_MS && draw.below(3) > 0) await declare(server.runId, [0, 1]);
+      for (let i = 0; i < BATCHES; i++) {
+        const foreign = draw.below(6) === 0 ? draw.pick(MAY_BE_DATA) : undefined;
+        if (foreign !== undefined) {
+          for (const database of [0, 1]) {
+            await server.redis.select(database);
+            await server.redis.del(foreign);
+            await putData(server.redis, foreign, 'list');
+          }
+        }
+        await prepare(draw);
+        const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs));
+        for (let releases = draw.below(7); releases > 0; releases--)
+          requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), 0));
+        const terms = {
+          ttlMs: draw.pick([20_000_000, 40_000_000]),
+          fence: 0,
+          mayCreate: draw.below(2) === 0,
+        };
+        for (let extensions = draw.below(7); extensions > 0; extensions--)
+          requests.push(extension(under(guardMs, draw.pick(LOCKS)), draw.pick(TOKENS), terms));
+        const plainly = (reply: unknown, j: number): unknown => {
+          const request = requests[j];
+          return coarse(request === undefined ? reply : inShort(request, reply));
+        };
+        const replies = (await alone(requests)).map(plainly);
+        const heard = await pushes();
+        const replied = await asOne(requests);
+        const together = requests.map((request, j) => entryReply(request, replied[j]));
+        expect(together.map(plainly), `batch ${i}`).to.deep.equal(replies);
+        expect(await pushes(), `batch ${i}`).to.deep.equal(heard);
+        expect(await contents(1), `batch ${i}`).to.deep.equal(await contents(0));
+      }
+    });
+  }
+
+  const declare = async (runId: string, databases: readonly number[]): Promise<void> => {
+    for (const database of databases) {
+      await server.redis.select(database);
+      await server.redis.set(MARKER, `1|${runId}|1000|${GUARD_MS}`);
+    }
+  };
+
+  it('extensions shorten nothing: a key without expiry stays so, and one that lives longer does', async () => {
+    await server.redis.select(1);
+    const keys = ['a', 'b', 'c'];
+    for (const key of keys) await server.redis.set(key, `t${key}`);
+    await server.redis.pexpire('a', 5_000);
+    await server.redis.pexpire('c', 900_000);
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    expect(await asOne(keys.map((key) => extension(plainScope(key), `t${key}`, terms)))).to.deep.equal([
+      1, 1, 1,
+    ]);
+    const [a, b, c] = await Promise.all(keys.map((key) => server.redis.pttl(key)));
+    expect([a, c].map((ms = 0) => Math.round(ms / 20_000) * 20)).to.deep.equal([60, 900]);
+    expect(b).to.equal(-1);
+  });
+
+  for (const type of TYPES) {
+    it(`an entry whose key is a ${type} fails alone, wherever it stands`, async () => {
+      await server.redis.select(1);
+      await putData(server.redis, 'b', type);
+      const claims = ['a', 'b', 'c'].map((key) => plainClaim(plainScope(key), `t${key}`, 60_000));
+      expect(await asOne(claims)).to.deep.equal([1, [2, 0, 0], 1]);
+      expect(await server.redis.type('b')).to.equal(type);
+    });
+  }
+
+  it('at maxmemory: claims fail one by one, with the error of each; releases and undos in the same call are done', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    await redis.mset('held', 'h', 'other', 'o');
+    await redis.config('SET', 'maxmemory', '1');
+    try {
+      const replies = await asOne([
+        plainClaim(plainScope('a'), 'ta', 60_000),
+        plainClaim(plainScope('b'), 'tb', 60_000),
+        release(plainScope('held'), 'h', 0),
+        undo(plainScope('other'), 'o'),
+      ]);
+      for (const denied of replies.slice(0, 2)) expect(denied).to.match(/^!OOM /);
+      expect(replies.slice(2)).to.deep.equal([1, 1]);
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
+    expect(await redis.dbsize()).to.equal(0);
+  });
+
+  it('those in line who are gone: no more in all than one call may drop; each entry tells whether it is to be repeated', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    const count = MAX_DROPPED - 100;
+    for (const key of ['a', 'b', 'c', 'd']) {
+      await redis.set(key, `t${key}`);
+      if (key === 'd') continue;
+      const dead = Array.from({ length: count }, (_, i) => [i, tokenFrom(`d${i % 9}`, String(i))]);
+      await redis.zadd(queueKey(key), ...dead.flat());
+      await redis.set(turnKey(key), '0||');
+    }
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((key) => plainScope(key)) as [Scope, Scope, Scope, Scope];
+    const replies = await asOne([
+      release(a, 'ta', 0),
+      undo(b, 'tb'),
+      release(c, 'tc', 0),
+      release(d, 'td', 0),
+    ]);
+    expect(replies).to.deep.equal([1, [1, -2, 2], -2, 1]);
+    const left = await Promise.all(['a', 'b', 'c'].map((key) => redis.zcard(queueKey(key))));
+    expect(left).to.deep.equal([0, count - 100, count]);
+    expect(await redis.exists('a', 'b', 'c', 'd')).to.equal(0);
+  });
+
+  it('where one look at many is not allowed, each release and each extension is done by itself', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: false };
+    for (const key of ['a', 'b', 'c', 'd']) await redis.set(key, `t${key}`, 'PX', 30_000);
+    await redis.call('ACL', 'SETUSER', 'default', '-mget');
+    try {
+      const released = ['a', 'b'].map((key) => release(plainScope(key), `t${key}`, 0));
+      const extended = ['c', 'd'].map((key) => extension(plainScope(key), `t${key}`, terms));
+      expect(await asOne([...released, ...extended])).to.deep.equal([1, 1, 1, 1]);
+    } finally {
+      await redis.call('ACL', 'SETUSER', 'default', '+mget');
+    }
+    expect(await redis.exists('a', 'b')).to.equal(0);
+    for (const key of ['c', 'd']) expect(await redis.pttl(key)).to.be.above(30_000);
+  });
+
+  it('a guard that cannot be read says so in each entry that votes, and in no other', async () => {
+    await server.redis.select(1);
+    await server.redis.set(MARKER, 'something else');
+    await server.redis.set('b', 'tb');
+    const replies = await asOne([
+      scriptedClaim(guardedScope('a'), 'ta', 60_000, 0),
+      release(plainScope('b'), 'tb', 0),
+      scriptedClaim(guardedScope('c'), 'tc', 60_000, 0),
+    ]);
+    expect(replies).to.deep.equal([[-2, 0, 0], 1, [-2, 0, 0]]);
+  });
+
+  it('a master begins its quarantine with the first entry of a batch, and all in it hear of it', async () => {
+    const claims = ['a', 'b'].map((key) => scriptedClaim(guardedScope(key), 't', 60_000, 0));
+    expect(await asOne(claims)).to.deep.equal([
+      [-1, GUARD_MS, 0],
+      [-1, GUARD_MS, 0],
+    ]);
+    expect(await server.redis.keys('*')).to.deep.equal([MARKER]);
+  });
+});
+
+function guardedScope(key: string): Scope {
+  return {
+    ...plainScope(key),
+    isFenced: true,
+    marker: MARKER,
+    guardMs: GUARD_MS,
+  };
+}
+
+function under(guardMs: number, ...keys: readonly string[]): Scope {
+  return { ...plainScope(...keys), marker: guardMs < 0 ? undefined : MARKER, guardMs };
+}
+
+function drawRequest(draw: Draw, guardMs: number): Request {
+  const first = draw.below(LOCKS.length);
+  const keys = draw.below(3) === 0 ? [...new Set([draw.pick(LOCKS), draw.pick(LOCKS)])] : [draw.pick(LOCKS)];
+  const isFenced = draw.below(3) > 0;
+  const scope: Scope = { ...under(guardMs, ...keys), isFenced };
+  const token = draw.pick(TOKENS);
+  const ttlMs = draw.pick(TTLS);
+  const amount = 1 + draw.below(9) + (draw.below(2) === 0 ? 0 : 4e15);
+  switch (first + draw.below(4)) {
+    case 0:
+    case 1:
+      return draw.pick([scriptedClaim, claimInLine])(scope, token, ttlMs, draw.pick([0, 7]));
+    case 2:
+      return isFenced ? acceptance(scope, token, ttlMs, amount) : undo(scope, token);
+    case 3:
+      return release(scope, token, isFenced ? amount : 0);
+    case 4:
+      return undo(scope, token, isFenced ? amount : 0);
+    default:
+      return extension(scope, token, { ttlMs, fence: isFenced ? amount : 0, mayCreate: draw.below(2) === 0 });
+  }
+}
+
+/** What comes from the clock is alike on both sides, and not the same. */
+function roughly(value: unknown): unknown {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof value === 'string' && value.startsWith('1|')) return value.replace(/\|\d+\|/, '|since|');
+  if (typeof value === 'string' && /^\d{16}\|/.test(value)) return value.replace(/^\d+/, 'serial');
+  if (typeof number !== 'number' || number < CLOCKLIKE || number > 3 * CLOCKLIKE) return value;
+  return 'a count from the clock';
+}
+
+/** A claim alone tells a plain yes in short where it could take its short way only; a batch always does. */
+function inShort({ operation }: Request, reply: unknown): unknown {
+  const isVote = operation.isClaim || operation.letter === ENTRY.extend;
+  if (!isVote || !Array.isArray(reply) || reply[0] !== 1 || reply[2] !== 0) return reply;
+  return Number(reply[1]) === 0 ? 1 : reply[1];
+}
+
+/** Times left count down between the two; a vote that is reserved has less left than any other. */
+function coarse(reply: unknown): unknown {
+  if (!Array.isArray(reply)) return roughly(reply);
+  return reply.map((part: unknown) => {
+    const rough = roughly(part);
+    if (typeof rough !== 'number' || rough >= CLOCKLIKE) return rough;
+    if (rough > RESERVE_MS / 4 && rough <= RESERVE_MS) return 'reserved';
+    return rough > 1_000_000 ? Math.round(rough / 1_000_000) : rough;
+  });
+}

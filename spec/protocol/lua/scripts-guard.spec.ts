@@ -1,0 +1,276 @@
+import { expect } from 'chai';
+import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
+import { oneServer, putData, TYPES } from '../../support/server.js';
+
+const HOUR_MS = 3_600_000;
+const MARKER = 'marker';
+/** Beyond the end of a quarantine that began at 0, in µs: such a counter is no relic. */
+const COUNT = 5_000_000_000;
+
+describe('scripts on a real server: the guard in them (Redis 7)', () => {
+  const server = oneServer();
+  const { run } = server;
+
+  /** Each script that votes, with a marker and this period, where nothing else is in its way. */
+  const voters: [Script, (period: number) => Promise<unknown>, unknown][] = [
+    [
+      CLAIM,
+      (period) => run(CLAIM, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, period),
+      [1, COUNT + 1, 0],
+    ],
+    [
+      ACCEPT,
+      (period) => run(ACCEPT, ['a', 'c', MARKER], 'mine', COUNT + 1, HOUR_MS, period),
+      [1, COUNT + 1, 0],
+    ],
+    [
+      EXTEND,
+      (period) => run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, period),
+      [1, 0, 0],
+    ],
+    [VOUCH, (period) => run(VOUCH, [MARKER], period), [1, 0, 0]],
+  ];
+  const mark = (since: number | string, period = HOUR_MS, id = server.runId): Promise<unknown> =>
+    server.redis.set(MARKER, `1|${id}|${since}|${period}`);
+  const marker = (): Promise<string | null> => server.redis.get(MARKER);
+
+  for (const [script, vote, granted] of voters) {
+    const { name } = script;
+    const untouched = async (): Promise<void> => {
+      expect(await server.redis.mget('a', 'c')).to.deep.equal(['mine', String(COUNT)]);
+      expect(await server.redis.pttl('a')).to.equal(-1);
+    };
+    describe(name, () => {
+      beforeEach(() => server.redis.mset('a', 'mine', 'c', COUNT));
+
+      it(`${JSON.stringify(granted)}: the period of this process is over; the marker stays`, async () => {
+        await mark(0);
+        expect(await vote(HOUR_MS)).to.deep.equal(granted);
+        expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
+      });
+
+      it('{-1, period, 0}: no marker; the time is noted, without expiry, and nothing else is changed', async () => {
+        const before = Math.floor((await server.micros()) / 1_000);
+        expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
+        const [version, id, since, period] = ((await marker()) ?? '').split('|');
+        expect([version, id, period]).to.deep.equal(['1', server.runId, String(HOUR_MS)]);
+        expect(Number(since)).to.be.within(before, (await server.micros()) / 1_000);
+        expect(await server.redis.pttl(MARKER)).to.equal(-1);
+        await untouched();
+      });
+
+      it('{-1, period, 0}: the marker is of another process, however long ago that began', async () => {
+        for (const since of [0, 1]) {
+          await mark(since, HOUR_MS, 'another');
+          expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
+          expect(await marker()).to.match(new RegExp(`^1\\|${server.runId}\\|\\d{13}\\|${HOUR_MS}$`));
+        }
+        await untouched();
+      });
+
+      it('{-1, ms, 0}: what is left of the period; the marker stays', async () => {
+        const since = Math.floor((await server.micros()) / 1_000) - 1_000_000;
+        await mark(since);
+        const reply = await vote(HOUR_MS);
+        const [code, ms, last] = Array.isArray(reply) ? reply.map(Number) : [];
+        expect([code, last]).to.deep.equal([-1, 0]);
+        const leftMs = HOUR_MS - 1_000_000;
+        expect(ms).to.be.within(leftMs - 5_000, leftMs);
+        expect(await marker()).to.equal(`1|${server.runId}|${since}|${HOUR_MS}`);
+        await untouched();
+      });
+
+      it('{-1, period, 0}: the clock stepped back behind the marker; the period begins again', async () => {
+        await mark(Math.floor((await server.micros()) / 1_000) + 1_000_000);
+        expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
+        await untouched();
+      });
+
+      it('{-2, ms, 0}: the period here is another one, for clients with a guard and without', async () => {
+        await mark(0, 5_000);
+        for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 5_000, 0]);
+        expect(await marker()).to.equal(`1|${server.runId}|0|5000`);
+        await untouched();
+      });
+
+      for (const text of ['2|id|0|3600000', '1|id|x|3600000', '1||0|3600000', '1|id|0|', 'text', '']) {
+        it(`{-2, 0, 0}: a marker that is ${JSON.stringify(text)}, for clients with a guard and without`, async () => {
+          await server.redis.set(MARKER, text);
+          for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 0, 0]);
+          expect(await marker()).to.equal(text);
+          await untouched();
+        });
+      }
+
+      for (const type of TYPES) {
+        it(`{-2, 0, 0}: a marker that is a ${type}`, async () => {
+          await putData(server.redis, MARKER, type);
+          for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 0, 0]);
+          expect(await server.redis.type(MARKER)).to.equal(type);
+          await untouched();
+        });
+      }
+
+      it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
+        expect(await vote(0)).to.deep.equal(granted);
+        expect(await server.redis.exists(MARKER)).to.equal(0);
+      });
+    });
+  }
+
+  describe('a counter that stands below the end of the last quarantine came back with old data', () => {
+    let endUs: number;
+    beforeEach(async () => {
+      const since = Math.floor((await server.micros()) / 1_000) - HOUR_MS - 1_000;
+      endUs = (since + HOUR_MS) * 1_000;
+      await mark(since);
+      await server.redis.mset('a', 'mine', 'c', COUNT);
+    });
+    const claim = (): Promise<unknown> => run(CLAIM, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, HOUR_MS);
+    const accept = (fence: number): Promise<unknown> =>
+      run(ACCEPT, ['a', 'c', MARKER], 'mine', fence, HOUR_MS, HOUR_MS);
+
+    it('claim: it goes on from there, and from where it stands if that is beyond', async () => {
+      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
+      expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
+    });
+
+    it('claim of a lock that is free: likewise, and the next one goes on from there', async () => {
+      await server.redis.del('a');
+      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
+      await server.redis.del('a');
+      expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
+    });
+
+    it('accept {3, end, 0}: nothing up to there is accepted', async () => {
+      for (const fence of [COUNT + 1, endUs]) expect(await accept(fence)).to.deep.equal([3, endUs, 0]);
+      expect(await accept(endUs + 1)).to.deep.equal([1, endUs + 1, 0]);
+    });
+
+    it('extend: it is lifted to there, whatever the fence of the lease', async () => {
+      const extend = (fence: number): Promise<unknown> =>
+        run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, fence, HOUR_MS);
+      expect(await extend(COUNT + 1)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.get('c')).to.equal(String(endUs));
+      expect(await extend(endUs + 5)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.get('c')).to.equal(String(endUs + 5));
+    });
+  });
+
+  it('claim without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}', async () => {
+    const claim = (): Promise<unknown> => run(CLAIM, ['a', 'b', MARKER], 'mine', 60_000, 0, 0, HOUR_MS);
+    expect(await claim()).to.deep.equal([-1, HOUR_MS, 0]);
+    expect(await server.redis.exists('a', 'b')).to.equal(0);
+    await mark(0);
+    expect(await claim()).to.deep.equal([1, 0, 0]);
+    expect(await server.redis.mget('a', 'b')).to.deep.equal(['mine', 'mine']);
+  });
+
+  it('extend without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}', async () => {
+    const extend = (): Promise<unknown> => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, 0, 0, HOUR_MS);
+    expect(await extend()).to.deep.equal([-1, HOUR_MS, 0]);
+    expect(await server.redis.exists('a', 'b')).to.equal(0);
+    await mark(0);
+    expect(await extend()).to.deep.equal([1, 0, 0]);
+  });
+
+  it('period −1: no marker is looked for, whatever the last key holds', async () => {
+    await putData(server.redis, MARKER, 'list');
+    expect(await run(CLAIM, ['a'], 'mine', 60_000, 0, 0, -1)).to.deep.equal([1, 0, 0]);
+    expect(await run(CLAIM, ['a', MARKER], 'mine', 60_000, 0, 0, -1)).to.deep.equal([2, 0, 0]); // it is a lock then
+  });
+
+  describe('bootstrap', () => {
+    const bootstrap = (period: number, force = 0): Promise<unknown> =>
+      run(BOOTSTRAP, [MARKER], period, force);
+
+    /** The marker says that a period ended at this very moment. */
+    const expectOver = async (before: number): Promise<void> => {
+      const [version, id, since, period] = ((await marker()) ?? '').split('|');
+      expect([version, id, period]).to.deep.equal(['1', server.runId, String(HOUR_MS)]);
+      expect(Number(since) + HOUR_MS).to.be.within(before, (await server.micros()) / 1_000);
+    };
+
+    it('{1, 0, 0}: no marker; it votes from now on', async () => {
+      const before = Math.floor((await server.micros()) / 1_000);
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([1, 0, 0]);
+      await expectOver(before);
+      expect(await run(VOUCH, [MARKER], HOUR_MS)).to.deep.equal([1, 0, 0]);
+    });
+
+    it('{0, 0, 0}: it votes already', async () => {
+      await mark(17);
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([0, 0, 0]);
+      expect(await marker()).to.equal(`1|${server.runId}|17|${HOUR_MS}`);
+    });
+
+    it('{-1, ms, 0}: quarantined, and stays so; {-1, period, 0} when the marker is of another process', async () => {
+      const since = Math.floor((await server.micros()) / 1_000) - 1_000_000;
+      await mark(since);
+      const reply = await bootstrap(HOUR_MS);
+      expect(Array.isArray(reply) && reply[0] === -1 && reply[1] < HOUR_MS).to.equal(true);
+      expect(await marker()).to.equal(`1|${server.runId}|${since}|${HOUR_MS}`);
+      await mark(0, HOUR_MS, 'another');
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
+    });
+
+    it('{-2, ms, 0}: another period, {-2, 0, 0}: unreadable; both stay', async () => {
+      await mark(0, 5_000);
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 5_000, 0]);
+      expect(await marker()).to.equal(`1|${server.runId}|0|5000`);
+      await server.redis.set(MARKER, 'text');
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 0, 0]);
+      await server.redis.del(MARKER);
+      await putData(server.redis, MARKER, 'hash');
+      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 0, 0]);
+      expect(await server.redis.type(MARKER)).to.equal('hash');
+    });
+
+    it('{1, 0, 0} with force: whatever is there is replaced', async () => {
+      const puts: (() => Promise<unknown>)[] = [
+        () => mark(0, 5_000),
+        () => mark(0, HOUR_MS, 'another'),
+        () => server.redis.set(MARKER, 'text'),
+        ...TYPES.map((type) => () => putData(server.redis, MARKER, type)),
+      ];
+      for (const put of puts) {
+        await server.redis.del(MARKER);
+        await put();
+        const before = Math.floor((await server.micros()) / 1_000);
+        expect(await bootstrap(HOUR_MS, 1)).to.deep.equal([1, 0, 0]);
+        await expectOver(before);
+      }
+    });
+
+    it('{1, 0, 0} with force and period 0: the marker is removed; {0, 0, 0}: there was none', async () => {
+      await mark(0, 5_000);
+      expect(await bootstrap(0, 1)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.exists(MARKER)).to.equal(0);
+      expect(await bootstrap(0, 1)).to.deep.equal([0, 0, 0]);
+    });
+  });
+
+  it('at maxmemory: a claim, an acceptance, a bootstrap fail, and nothing is half done; an extension goes through', async () => {
+    await server.redis.mset('a', 'mine', 'c', COUNT);
+    await mark(0);
+    await server.redis.config('SET', 'maxmemory', '1');
+    try {
+      const message = (promise: Promise<unknown>): Promise<unknown> =>
+        promise.catch((error: Error) => error.message);
+      for (const [script, vote] of voters.slice(0, 2)) {
+        expect(await message(vote(HOUR_MS)), script.name).to.match(/OOM/);
+      }
+      expect(await message(run(BOOTSTRAP, [MARKER], HOUR_MS, 1))).to.match(/OOM/);
+      expect(await server.redis.pttl('a')).to.equal(-1);
+      await server.redis.pexpire('a', 1_000);
+      expect(
+        await run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, HOUR_MS),
+      ).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.pttl('a')).to.be.above(50_000);
+      expect(await server.redis.get('a')).to.equal('mine');
+      expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
+    } finally {
+      await server.redis.config('SET', 'maxmemory', '0');
+    }
+  });
+});

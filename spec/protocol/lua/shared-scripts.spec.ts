@@ -1,0 +1,508 @@
+/** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
+import { expect } from 'chai';
+import { counterKey, gateKey, pushChannel, queueKey } from '../../../lib/protocol/keys.js';
+import { HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { WATCH_MS } from '../../../lib/protocol/lua/shared.js';
+import { MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
+import {
+  LEAVE,
+  RW_ACCEPT,
+  RW_CLAIM,
+  RW_EXTEND,
+  SEM_CLAIM,
+  SEM_EXTEND,
+  SEM_SETTLE,
+  SURVEY_MEMBERS,
+} from '../../../lib/protocol/lua/shared-scripts.js';
+import type { Script } from '../../../lib/redis/script.js';
+import { tokenFrom } from '../../simulation/world/seeded.js';
+import { oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+
+const KEY = 'invoice 42';
+const COUNTER = counterKey(KEY);
+const MARKER = 'quorate:guard';
+const TTL_MS = 30_000;
+const HOUR_MS = 3_600_000;
+const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1')) as [
+  string,
+  string,
+  string,
+  string,
+];
+/** Watchers: the first comes before the second by its secret part, though not by its client's. */
+const [FIRST, SECOND] = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')] as const;
+
+type Reply = readonly number[];
+
+describe('read-write locks and semaphores: scripts on a real server', () => {
+  const server = oneServer();
+  const listener = oneListener(server);
+  const run = async (script: Script, keys: readonly string[], ...args: (string | number)[]): Promise<Reply> =>
+    (await server.run(script, keys, ...args)) as Reply; // what the headers say
+
+  const claim = (role: 'r' | 'w', token: string, watcher = '', rank = 1, ttlMs = TTL_MS): Promise<Reply> =>
+    run(RW_CLAIM, [KEY], token, role, ttlMs, watcher, rank, 0, 0, -1);
+  const read = (token: string, watcher?: string, rank?: number): Promise<Reply> =>
+    claim('r', token, watcher, rank);
+  const write = (token: string, watcher?: string, rank?: number): Promise<Reply> =>
+    claim('w', token, watcher, rank);
+  const extend = (role: 'r' | 'w', token: string, create: 0 | 1 = 0, ttlMs = TTL_MS): Promise<Reply> =>
+    run(RW_EXTEND, [KEY], token, role, ttlMs, create, 0, 0, -1);
+  const take = (token: string, permits = 1, k = 2, watcher = '', rank = 1): Promise<Reply> =>
+    run(SEM_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
+  const settle = (token: string, slots: string, k = 2): Promise<Reply> =>
+    run(SEM_SETTLE, [KEY], token, slots, k, -1);
+  const extendPermits = (
+    token: string,
+    slots: string,
+    create: 0 | 1 = 0,
+    k = 2,
+    ttlMs = TTL_MS,
+  ): Promise<Reply> => run(SEM_EXTEND, [KEY], token, ttlMs, slots, k, create, -1);
+  const leave = (token: string): Promise<Reply> => run(LEAVE, [KEY], token);
+
+  const fields = (): Promise<Record<string, string>> => server.redis.hgetall(KEY);
+  /** What stands in the hash beside its kind, without instants. */
+  const stored = async (): Promise<Record<string, string>> => {
+    const { kind, ...others } = await fields();
+    const known = Object.entries({ ANN, BEN, CAT, DAN, FIRST, SECOND });
+    const nameOf = (token: string): string => known.find(([, one]) => one === token)?.[0] ?? token;
+    const short = Object.entries(others).map(([name, text]) => {
+      const [first = '', , rest = ''] = text.split('|');
+      return [
+        nameOf(name),
+        name === 'watch' ? `${nameOf(first)} ${rest}` : `${first}${rest === '' ? '' : ` of ${rest}`}`,
+      ];
+    });
+    return { ...(kind === undefined ? {} : { kind }), ...Object.fromEntries(short) } as Record<
+      string,
+      string
+    >; // texts all
+  };
+  const endsInMs = async (token: string): Promise<number> => {
+    const text = (await fields())[token] ?? '';
+    return Number(text.split('|')[1]) - Math.floor((await server.micros()) / 1_000);
+  };
+  const expire = async (name: string): Promise<void> => {
+    const [first = '', , rest = ''] = ((await fields())[name] ?? '').split('|');
+    await server.redis.hset(KEY, name, `${first}|1|${rest}`);
+  };
+  const listenTo = (...tokens: readonly string[]): Promise<void> =>
+    listener.listenTo(...tokens.map(pushChannel));
+  const refused = ([code = NaN, ms = 0]: Reply, most = TTL_MS): void => {
+    expect(code).to.equal(0);
+    expect(ms).to.be.within(1, most);
+  };
+
+  beforeEach(() => listenTo(FIRST, SECOND));
+
+  describe('read-write', () => {
+    it('{1, 0, 0}: readers beside each other, each with its own end; the key lives as long as the last', async () => {
+      expect(await claim('r', ANN, '', 1, 5_000)).to.deep.equal([1, 0, 0]);
+      expect(await read(BEN)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
+      expect(await endsInMs(ANN)).to.be.within(1, 5_000);
+      expect(await endsInMs(BEN)).to.be.within(5_001, TTL_MS);
+      expect(await server.redis.pttl(KEY)).to.be.within(5_001, TTL_MS);
+    });
+
+    it('{0, ms, 0}: a writer beside readers, a reader or a writer beside the writer; ms = the longest', async () => {
+      await claim('r', ANN, '', 1, 5_000);
+      await read(BEN);
+      const [, ms = 0] = await write(CAT);
+      expect(ms).to.be.within(5_001, TTL_MS);
+      await leave(ANN);
+      await leave(BEN);
+      expect(await server.redis.exists(KEY)).to.equal(0);
+      expect(await write(CAT)).to.deep.equal([1, 0, 0]);
+      refused(await read(ANN));
+      refused(await write(BEN));
+      expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
+    });
+
+    it('many that have run out are dropped by a few commands', async () => {
+      const count = 3 * MAX_DROPPED + 1;
+      const gone = Array.from({ length: count }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
+      await server.redis.hset(KEY, 'kind', 'rw1', ...gone.flat());
+      await server.redis.config('RESETSTAT');
+      expect(await read(ANN)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.info('commandstats')).to.match(/cmdstat_hdel:calls=4,/);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+    });
+
+    it('a reader that has run out is not in the way, and is dropped', async () => {
+      await read(ANN);
+      await read(BEN);
+      await expire(ANN);
+      refused(await write(CAT));
+      await expire(BEN);
+      expect(await write(CAT)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
+    });
+
+    it('a claim that is carried out twice is granted twice, and never shortens; it changes no role', async () => {
+      await read(ANN);
+      expect(await claim('r', ANN, '', 1, 1_000)).to.deep.equal([1, 0, 0]);
+      expect(await endsInMs(ANN)).to.be.above(1_000);
+      refused(await write(ANN));
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+    });
+
+    it('{1, fence, us}: the writer is counted, and a fence is accepted once', async () => {
+      const keys = [KEY, COUNTER];
+      const before = await server.micros();
+      const [code, fence = 0, us = 0] = await run(RW_CLAIM, keys, ANN, 'w', TTL_MS, '', 1, HOUR_MS, 0, -1);
+      expect([code, us]).to.deep.equal([1, fence - 1]);
+      expect(us).to.be.within(before, await server.micros());
+      const accept = (token: string, wanted: number): Promise<Reply> =>
+        run(RW_ACCEPT, keys, token, wanted, HOUR_MS, -1);
+      expect(await accept(ANN, fence)).to.deep.equal([3, fence, 0]);
+      expect(await accept(ANN, fence + 5)).to.deep.equal([1, fence + 5, 0]);
+      expect(await server.redis.get(COUNTER)).to.equal(String(fence + 5));
+      expect(await server.redis.pttl(COUNTER)).to.be.within(HOUR_MS - 5_000, HOUR_MS);
+      expect(await accept(BEN, fence + 9)).to.deep.equal([0, -2, 0]);
+      await leave(ANN);
+      await read(BEN);
+      refused(await accept(BEN, fence + 9));
+      expect(await run(LEAVE, keys, BEN, fence + 7)).to.deep.equal([1, -2, 0]);
+      expect(await server.redis.get(COUNTER)).to.equal(String(fence + 7));
+      expect(await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, HOUR_MS, 0, -1)).to.deep.equal([
+        1,
+        fence + 8,
+        0,
+      ]);
+      for (const count of ['no number', String(LAST_FENCE), '9223372036854775807']) {
+        await server.redis.set(COUNTER, count, 'PX', 20_000);
+        const again = await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, HOUR_MS, 0, -1);
+        expect(again).to.deep.equal([2, HOLDS.counter, 0]);
+        expect(await accept(CAT, fence + 20)).to.deep.equal([2, HOLDS.counter, 0]);
+        expect(await run(RW_EXTEND, keys, CAT, 'w', TTL_MS, 1, HOUR_MS, fence, -1)).to.deep.equal([1, 0, 0]);
+        expect(await server.redis.get(COUNTER)).to.equal(count);
+        expect(await server.redis.pttl(COUNTER)).to.be.within(1, 20_000);
+      }
+      await server.redis.del(COUNTER);
+      const [, count = 0] = await accept(CAT, 7);
+      expect(await server.redis.get(COUNTER)).to.equal(String(count));
+    });
+
+    it('extend: never shortens, renews where it is gone if nobody is in the way, and needs no leave of the watch', async () => {
+      expect(await extend('r', ANN)).to.deep.equal([0, -2, 0]);
+      expect(await extend('r', ANN, 1, 60_000)).to.deep.equal([1, 0, 0]);
+      expect(await extend('r', ANN, 1, 1_000)).to.deep.equal([1, 0, 0]);
+      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 60_000);
+      await write(BEN, FIRST);
+      expect((await stored())['watch']).to.equal('FIRST 1 w');
+      expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
+      expect(await extend('r', CAT, 1)).to.deep.equal([1, 0, 0]);
+      refused(await extend('w', BEN, 1), 60_000);
+    });
+
+    it('extend: a writer that is extended as a reader is one, and readers that wait are told; there is no way back', async () => {
+      await write(ANN);
+      refused(await read(BEN, FIRST));
+      expect(await listener.heard()).to.deep.equal([]);
+      expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
+      expect(await listener.heard()).to.deep.equal([`${pushChannel(FIRST)} f ${FIRST} ${KEY}`]);
+      refused(await extend('w', ANN, 1));
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', watch: 'FIRST 1 r' });
+      expect(await read(BEN, FIRST)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
+    });
+
+    it('extend lifts the counter of a writer, and re-creates one from the clock', async () => {
+      await write(ANN);
+      const lift = (fence: number): Promise<Reply> =>
+        run(RW_EXTEND, [KEY, COUNTER], ANN, 'w', TTL_MS, 1, HOUR_MS, fence, -1);
+      const before = await server.micros();
+      expect(await lift(5)).to.deep.equal([1, 0, 0]);
+      expect(Number(await server.redis.get(COUNTER))).to.be.within(before, await server.micros());
+      expect(await lift(LAST_FENCE - 1)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.get(COUNTER)).to.equal(String(LAST_FENCE - 1));
+      await server.redis.set(COUNTER, 7);
+      expect(await lift(LAST_FENCE)).to.deep.equal([1, 0, 0]); // no fence could follow
+      expect(await server.redis.get(COUNTER)).to.equal('7');
+      await server.redis.set(COUNTER, 'no number');
+      expect(await lift(5)).to.deep.equal([1, 0, 0]);
+    });
+  });
+
+  describe('the watch', () => {
+    it('stands for WATCH_MS, keeps everybody out but the one it names, and goes as that one comes in', async () => {
+      await read(ANN);
+      refused(await write(BEN, FIRST));
+      expect((await stored())['watch']).to.equal('FIRST 1 w');
+      expect(await endsInMs('watch')).to.be.within(WATCH_MS - 500, WATCH_MS);
+      const reply = await read(CAT);
+      refused(reply, WATCH_MS);
+      expect(await read(ANN)).to.deep.equal([1, 0, 0]); // it is in already
+      await leave(ANN);
+      expect(await listener.heard()).to.deep.equal([`${pushChannel(FIRST)} f ${FIRST} ${KEY}`]);
+      refused(await read(CAT), WATCH_MS);
+      expect(await write(DAN, FIRST)).to.deep.equal([1, 0, 0]); // another token of the same claimant
+      expect(await stored()).to.deep.equal({ kind: 'rw1', DAN: 'w' });
+    });
+
+    it('has run out: nobody is kept out, and another may watch', async () => {
+      await read(ANN);
+      await write(BEN, FIRST);
+      await expire('watch');
+      expect(await read(CAT)).to.deep.equal([1, 0, 0]);
+      refused(await write(DAN, SECOND, 1));
+      expect((await stored())['watch']).to.equal('SECOND 1 w');
+    });
+
+    it('a lower rank comes first, then the lower secret, whatever the client is called', async () => {
+      await read(ANN);
+      await write(BEN, SECOND);
+      await write(CAT, FIRST);
+      expect((await stored())['watch']).to.equal('FIRST 1 w');
+      await write(BEN, SECOND);
+      expect((await stored())['watch']).to.equal('FIRST 1 w');
+      await write(BEN, SECOND, 0);
+      expect((await stored())['watch']).to.equal('SECOND 0 w');
+      await write(CAT, FIRST, 1);
+      expect((await stored())['watch']).to.equal('SECOND 0 w');
+      await write(CAT, FIRST, 0);
+      expect((await stored())['watch']).to.equal('FIRST 0 w');
+    });
+
+    it('one that comes before the watcher and has nobody in its way comes in', async () => {
+      await read(ANN);
+      await write(BEN, SECOND);
+      expect(await read(CAT, FIRST)).to.deep.equal([1, 0, 0]);
+      expect((await stored())['watch']).to.equal('SECOND 1 w');
+    });
+
+    it('is told only when its claim could succeed: a writer after the last reader, a reader after the writer', async () => {
+      await read(ANN);
+      await read(BEN);
+      await write(CAT, FIRST);
+      await leave(ANN);
+      expect(await listener.heard()).to.deep.equal([]);
+      await leave(BEN);
+      expect(await listener.heard()).to.have.length(1);
+      await leave(BEN); // it was gone
+      expect(await listener.heard()).to.deep.equal([]);
+    });
+
+    it('goes with the one that watches; the key goes with it where nobody holds anything', async () => {
+      await read(ANN);
+      await write(BEN, FIRST);
+      expect(await leave(FIRST)).to.deep.equal([0, -2, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
+      await write(BEN, FIRST);
+      await leave(ANN);
+      await leave(FIRST);
+      expect(await server.redis.exists(KEY)).to.equal(0);
+    });
+
+    it('a user that may not publish releases all the same', async () => {
+      await read(ANN);
+      await write(BEN, FIRST);
+      await server.redis.call('ACL', 'SETUSER', 'default', '-publish');
+      try {
+        expect(await leave(ANN)).to.deep.equal([1, -2, 0]);
+      } finally {
+        await server.redis.call('ACL', 'SETUSER', 'default', '+publish');
+      }
+      expect(await stored()).to.deep.equal({ kind: 'rw1', watch: 'FIRST 1 w' });
+    });
+  });
+
+  describe('semaphore', () => {
+    it('{1, 0, 0, slot…}: the lowest free slots, all or none', async () => {
+      expect(await take(ANN, 1, 3)).to.deep.equal([1, 0, 0, 0]);
+      expect(await take(BEN, 1, 3)).to.deep.equal([1, 0, 0, 1]);
+      refused(await take(CAT, 2, 3));
+      await leave(ANN);
+      expect(await take(CAT, 2, 3)).to.deep.equal([1, 0, 0, 0, 2]);
+      refused(await take(DAN, 1, 3));
+      expect(await take(CAT, 2, 3)).to.deep.equal([1, 0, 0, 0, 2]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', BEN: '1 of 3', CAT: '0,2 of 3' });
+    });
+
+    it('{0, ms, 0}: ms is the shortest time left; what has run out is free', async () => {
+      await run(SEM_CLAIM, [KEY], ANN, 5_000, 1, 2, '', 1, -1);
+      await take(BEN);
+      const [, ms = 0] = await take(CAT);
+      expect(ms).to.be.within(1, 5_000);
+      await expire(ANN);
+      expect(await take(CAT)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('{5, ms, k}: holders go by another number of permits; also to settle and to extend', async () => {
+      await take(ANN, 1, 3);
+      const [code, ms = 0, k] = await take(BEN, 1, 2);
+      expect([code, k]).to.deep.equal([5, 3]);
+      expect(ms).to.be.within(1, TTL_MS);
+      expect((await extendPermits(BEN, '1', 1, 2)).filter((_, i) => i !== 1)).to.deep.equal([5, 3]);
+      await server.redis.hset(KEY, BEN, (await fields())[ANN]?.replace(/^0(.*)3$/, '1$12') ?? '');
+      expect((await settle(BEN, '0', 2)).filter((_, i) => i !== 1)).to.deep.equal([5, 3]);
+      await expire(ANN);
+      expect(await take(CAT, 1, 2)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('settle: exactly these slots from here on, and the watcher is told of those that are free now', async () => {
+      await take(ANN, 2, 3);
+      expect(await take(BEN, 1, 3)).to.deep.equal([1, 0, 0, 2]);
+      refused(await take(CAT, 1, 3, FIRST));
+      await leave(ANN);
+      await listener.heard();
+      expect(await settle(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await settle(BEN, '0', 3)).to.deep.equal([1, 0, 0, 0]);
+      expect(await listener.heard()).to.deep.equal([]);
+      expect(await settle(DAN, '1', 3)).to.deep.equal([0, -2, 0]);
+      expect((await stored())['BEN']).to.equal('0 of 3');
+    });
+
+    it("settle: what is another's is not given, and what was held instead is given up", async () => {
+      await take(ANN);
+      await take(BEN);
+      refused(await settle(BEN, '0'));
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+    });
+
+    it('extend: exactly these slots, never shorter; a free slot is taken again, another is not', async () => {
+      expect(await extendPermits(ANN, '1')).to.deep.equal([0, -2, 0]);
+      expect(await extendPermits(ANN, '1', 1, 2, 60_000)).to.deep.equal([1, 0, 0]);
+      expect(await extendPermits(ANN, '1', 1, 2, 1_000)).to.deep.equal([1, 0, 0]);
+      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 60_000);
+      refused(await extendPermits(BEN, '0,1', 1), 60_000);
+      expect(await take(BEN)).to.deep.equal([1, 0, 0, 0]);
+      refused(await extendPermits(BEN, '1', 1), 60_000);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '1 of 2' });
+      expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+    });
+
+    it('the watcher is told when there are as many free as it wants, and not before', async () => {
+      await take(ANN, 1, 3);
+      await take(BEN, 1, 3);
+      await take(CAT, 1, 3);
+      refused(await take(DAN, 2, 3, FIRST));
+      await leave(ANN);
+      expect(await listener.heard()).to.deep.equal([]);
+      refused(await take(ANN, 1, 3), WATCH_MS);
+      await leave(BEN);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await take(DAN, 2, 3, FIRST)).to.deep.equal([1, 0, 0, 0, 1]);
+    });
+
+    it('the watcher is told as soon as one is free, however many others hold one', async () => {
+      for (const holder of [ANN, BEN, CAT]) await take(holder, 1, 3);
+      refused(await take(DAN, 1, 3, FIRST));
+      await leave(ANN);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await take(DAN, 1, 3, FIRST)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('the watcher is told nothing while holders go by another number of permits than its claim', async () => {
+      await take(ANN, 1, 3);
+      await take(BEN, 1, 3);
+      expect((await take(DAN, 1, 2, FIRST))[0]).to.equal(5);
+      await leave(ANN);
+      expect(await listener.heard()).to.deep.equal([]);
+      await leave(BEN);
+      expect(await listener.heard()).to.have.length(1);
+      expect(await take(DAN, 1, 2, FIRST)).to.deep.equal([1, 0, 0, 0]);
+    });
+
+    it('extend: the watcher is told of the permits that it gives up, whether it gets the others or not', async () => {
+      for (const [slots, isTaken] of [
+        ['0', false],
+        ['1', true],
+      ] as const) {
+        await server.redis.flushall();
+        await take(ANN, 1, 3);
+        await take(BEN, 1, 3);
+        await take(CAT, 1, 3);
+        refused(await take(DAN, 1, 3, FIRST));
+        if (!isTaken) await expire(ANN);
+        await listener.heard();
+        const [code] = await extendPermits(CAT, slots, 0, 3);
+        expect([code, await listener.heard()], slots).to.deep.equal([
+          isTaken ? 0 : 1,
+          [`${pushChannel(FIRST)} f ${FIRST} ${KEY}`],
+        ]);
+      }
+    });
+  });
+
+  describe('other kinds', () => {
+    const every = (): readonly Promise<Reply>[] => [
+      read(ANN),
+      write(ANN),
+      extend('r', ANN, 1),
+      run(RW_ACCEPT, [KEY, COUNTER], ANN, 9, HOUR_MS, -1),
+      take(ANN),
+      settle(ANN, '0'),
+      extendPermits(ANN, '0', 1),
+    ];
+
+    it('{2, what, 0}: data of any type, an exclusive lock, the other kind of these; nothing is changed', async () => {
+      for (const type of TYPES) {
+        await server.redis.flushall();
+        await putData(server.redis, KEY, type);
+        const before = await server.redis.dump(KEY);
+        for (const reply of await Promise.all(every())) expect(reply, type).to.deep.equal([2, 0, 0]);
+        const left = type === 'hash' ? [0, -2, 0] : [0, -2, 1];
+        expect(await leave(ANN), type).to.deep.equal(left);
+        expect(await server.redis.dump(KEY), type).to.deep.equal(before);
+      }
+      await server.redis.set(KEY, 'data');
+      expect(await read(ANN)).to.deep.equal([2, 0, 0]);
+      await server.redis.set(KEY, BEN);
+      for (const reply of await Promise.all(every())) expect(reply).to.deep.equal([2, 1, 0]);
+      await server.redis.del(KEY);
+      await read(BEN);
+      expect(await take(ANN)).to.deep.equal([2, 2, 0]);
+      await leave(BEN);
+      await take(BEN);
+      expect(await read(ANN)).to.deep.equal([2, 3, 0]);
+    });
+
+    it('a field that nobody of us wrote makes it something else', async () => {
+      await read(ANN);
+      await server.redis.hset(KEY, 'mine', '1');
+      expect(await read(BEN)).to.deep.equal([2, 0, 0]);
+    });
+  });
+
+  it('guard: a quarantined master gives nothing; leaving is always possible', async () => {
+    const keys = [KEY, MARKER];
+    const quarantined = ([code, ms]: Reply): void => {
+      expect(code).to.equal(-1);
+      expect(ms).to.be.within(1, 60_000);
+    };
+    quarantined(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 60_000));
+    quarantined(await run(RW_EXTEND, keys, ANN, 'r', TTL_MS, 1, 0, 0, 60_000));
+    quarantined(await run(RW_ACCEPT, [KEY, COUNTER, MARKER], ANN, 9, HOUR_MS, 60_000));
+    quarantined(await run(SEM_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
+    quarantined(await run(SEM_SETTLE, keys, ANN, '0', 2, 60_000));
+    quarantined(await run(SEM_EXTEND, keys, ANN, TTL_MS, '0', 2, 1, 60_000));
+    expect(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
+    expect(await leave(ANN)).to.deep.equal([0, -2, 0]);
+  });
+
+  it('on no keys, what may leave a vote does nothing', async () => {
+    for (const script of [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND])
+      expect(await run(script, [])).to.deep.equal([0, 0, 0]);
+    expect(await server.redis.dbsize()).to.equal(0);
+  });
+
+  it('survey: fields as they are, the queue of the gate, and something else', async () => {
+    const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY))];
+    expect(await server.run(SURVEY_MEMBERS, keys)).to.deep.include.ordered.members([0, -2]);
+    await read(ANN);
+    await server.redis.set(gateKey(KEY), BEN);
+    await server.redis.zadd(queueKey(gateKey(KEY)), 1, CAT, 2, DAN);
+    const [code, ms, now, all, ...line] = (await server.run(SURVEY_MEMBERS, keys)) as unknown[];
+    expect([code, line]).to.deep.equal([1, [BEN, 2, [CAT, DAN]]]);
+    expect(ms).to.be.within(1, TTL_MS);
+    expect(now).to.be.within(1, (await server.micros()) / 1_000);
+    expect(all).to.include.members(['kind', 'rw1', ANN]);
+    await server.redis.set(KEY, BEN);
+    expect(((await server.run(SURVEY_MEMBERS, keys)) as unknown[])[0]).to.equal(2);
+  });
+});

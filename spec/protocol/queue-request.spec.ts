@@ -1,0 +1,173 @@
+/** What is sent to wait for a lock, and how its replies are read. */
+import { expect } from 'chai';
+import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { namedKeys } from '../../lib/protocol/operation.js';
+import { readPlace } from '../../lib/protocol/replies.js';
+import { queueing, yielding } from '../../lib/protocol/queue-request.js';
+import {
+  claimInLine,
+  inspection,
+  plainClaim,
+  release,
+  scriptedClaim,
+  undo,
+} from '../../lib/protocol/request.js';
+import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
+import { CLAIM, QUEUE, YIELD } from '../../lib/protocol/lua/scripts.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
+import { scriptDigest } from '../../lib/redis/transport.js';
+import { plainScope } from '../support/commands.js';
+import { FakeMaster } from '../support/fake-master.js';
+import { FakeTime } from '../support/fake-time.js';
+
+const MARKER = 'quorate:guard';
+const TICKET = 1_790_000_000_000_001;
+const [ANN, BEN] = [tokenFrom('ann', '1'), tokenFrom('ben', '1')];
+const BESIDE = [queueKey('r'), turnKey('r')];
+const guarded = new SettledScope(['r'], { isFenced: true, marker: MARKER, guardMs: 5_000, kind: MUTEX });
+const place = queueing(guarded, ANN, TICKET, 30_000);
+
+const refused = (remainingMs: number | undefined, more: object = {}): object => ({
+  kind: 'refused',
+  remainingMs,
+  isForeign: false,
+  isStranger: false,
+  ...more,
+});
+
+describe('requests for a place in the queue', () => {
+  it('what gives votes back names queues and turns of all its keys, and then their counters', () => {
+    const keys = ['a', '{x}b'];
+    for (const isFenced of [true, false]) {
+      const scope = new SettledScope(keys, { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
+      const counters = isFenced ? keys.map(counterKey) : [];
+      const beside = [...keys.map(queueKey), ...keys.map(turnKey), ...counters];
+      expect(namedKeys(undo(scope, ANN, 7))).to.deep.equal([...keys, ...beside]);
+      expect(namedKeys(undo(scope, ANN, 7), ['before'])).to.deep.equal(['before', ...keys, ...beside]);
+    }
+  });
+
+  it('queueing: resource, queue, turn and marker; it may leave a vote, and always goes alone', () => {
+    expect(place.command).to.deep.equal({
+      name: 'evalsha',
+      args: [scriptDigest(QUEUE.source), '4', 'r', ...BESIDE, MARKER, ANN, String(TICKET), '30000', '5000'],
+    });
+    expect(place.whole().args.slice(0, 3)).to.deep.equal([QUEUE.source, '4', 'r']);
+    expect([place.leavesVote, place.operation.letter]).to.deep.equal([true, undefined]);
+    const unguarded = queueing(plainScope('r'), ANN, TICKET, 30_000);
+    expect(unguarded.command.args.slice(1)).to.deep.equal([
+      ...['3', 'r', ...BESIDE, ANN, String(TICKET), '30000', '-1'],
+    ]);
+  });
+
+  it('queueing: its lesson does nothing, and a master knows the script from then on', async () => {
+    const master = new FakeMaster('m1', new FakeTime());
+    master.knowsScripts = false;
+    const lesson = place.lesson();
+    expect(lesson?.args).to.deep.equal([QUEUE.source, '0']);
+    if (lesson !== undefined) await master.call(lesson);
+    expect(master.names()).to.deep.equal([]);
+    expect(await master.call(place.command)).to.be.an('array');
+  });
+
+  it('yielding: resource, queue and turn, under a guard as well; it leaves no vote', () => {
+    const request = yielding(guarded, ANN, 7, TICKET, 30_000);
+    expect(request.command).to.deep.equal({
+      name: 'evalsha',
+      args: [scriptDigest(YIELD.source), '3', 'r', ...BESIDE, ANN, '7', String(TICKET), '30000'],
+    });
+    expect([request.leavesVote, request.operation.letter, request.lesson()]).to.deep.equal([
+      ...[false, undefined, undefined],
+    ]);
+    for (const reply of [0, 1, '1']) expect(request.read(reply)).to.have.property('kind', 'granted');
+    expect(request.read(null)).to.equal(undefined);
+  });
+
+  it('release, undo, inspect and a claim in line name the queues; a claim does not', () => {
+    const keysIn = (args: readonly string[]): readonly string[] => args.slice(2, 2 + Number(args[1]));
+    const scope = plainScope('r');
+    for (const request of [release(scope, ANN, 0), undo(scope, ANN)])
+      expect(keysIn(request.command.args)).to.deep.equal(['r', ...BESIDE]);
+    expect(keysIn(release(guarded, ANN, 7).command.args)).to.deep.equal([
+      'r',
+      ...BESIDE,
+      'quorate:fence:{r}',
+    ]);
+    expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r')]);
+    expect(keysIn(scriptedClaim(scope, ANN, 500, 0).command.args)).to.deep.equal(['r']);
+    expect(keysIn(claimInLine(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
+    expect(claimInLine(guarded, ANN, 500, 9).command).to.deep.equal({
+      name: 'evalsha',
+      args: [
+        ...[scriptDigest(CLAIM.source), '5', 'r', ...BESIDE, counterKey('r'), MARKER],
+        ...[ANN, '500', '3600000', '9', '5000', '1'],
+      ],
+    });
+  });
+
+  const cases: readonly (readonly [reply: unknown, outcome: unknown, place: unknown])[] = [
+    [
+      [1, 17, TICKET],
+      { kind: 'granted', fence: 0, clockUs: 0 },
+      { isMine: true, serial: 17, clockUs: TICKET, rank: undefined },
+    ],
+    [[0, 250, TICKET, 3], refused(250), { isMine: false, serial: 0, clockUs: TICKET, rank: 3 }],
+    [['0', '250', '7', '3'], refused(250), { isMine: false, serial: 0, clockUs: 7, rank: 3 }],
+    [[0, -1, TICKET, 0], refused(Infinity), { isMine: false, serial: 0, clockUs: TICKET, rank: 0 }],
+    [
+      [4, 250, TICKET],
+      refused(250, { isStranger: true }),
+      { isMine: false, serial: 0, clockUs: TICKET, rank: undefined },
+    ],
+    [[2, 0, 0], refused(undefined, { isForeign: true }), undefined],
+    [[-1, 250, 0], { kind: 'quarantined', remainingMs: 250 }, undefined],
+    [[3, 0, 0], undefined, undefined],
+    [[0, 250], undefined, undefined],
+    ['OK', undefined, undefined],
+    [null, undefined, undefined],
+  ];
+  for (const [reply, outcome, of] of cases) {
+    it(`the reply ${JSON.stringify(reply)}, as an outcome and as a place`, () => {
+      expect(place.read(reply)).to.deep.equal(outcome);
+      expect(readPlace(reply)).to.deep.equal(of);
+    });
+  }
+
+  it('another guard period is told as to a claim', () => {
+    expect(place.read([-2, 9_000, 0])).to.include({ kind: 'unknown', isMisconfigured: true });
+  });
+
+  it('a refused claim says whether a stranger is in its way', () => {
+    for (const claim of [
+      plainClaim(plainScope('r'), ANN, 500),
+      scriptedClaim(plainScope('r'), ANN, 500, 0),
+      scriptedClaim(guarded, ANN, 500, 0),
+    ]) {
+      expect(claim.read([0, 250, 1])).to.deep.equal(refused(250, { isStranger: true }));
+      expect(claim.read([0, 250, 0])).to.deep.equal(refused(250));
+      expect(claim.read([2, 0, 0])).to.deep.equal(refused(undefined, { isForeign: true }));
+    }
+    expect(undo(plainScope('r'), ANN).read([0, 250, 0])).to.deep.equal(refused(250));
+  });
+
+  it('masters in memory: who listens hears of its turn before the reply, and only who is subscribed', async () => {
+    const master = new FakeMaster('m1', new FakeTime());
+    const events: string[] = [];
+    const stop = master.channels.subscribe('quorate:push:ben_____', (text) => events.push(text.slice(0, 1)));
+    const ask = (token: string, ticket: number): Promise<unknown> =>
+      master.call(queueing(plainScope('r'), token, ticket, 30_000).command);
+    const leave = async (token: string): Promise<void> => {
+      await master.call(release(plainScope('r'), token, 0).command);
+      events.push('released');
+    };
+    await ask(ANN, 1);
+    await ask(BEN, 2);
+    await leave(ANN);
+    expect([events, master.value('r')]).to.deep.equal([['g', 'released'], `${BEN}+`]);
+    await ask(ANN, 3);
+    await ask(tokenFrom('ben', '2'), 4);
+    stop();
+    await leave(BEN);
+    expect([events, master.names()]).to.deep.equal([['g', 'released', 'released'], []]);
+  });
+});

@@ -1,0 +1,326 @@
+import { expect } from 'chai';
+import { counterKey } from '../../lib/protocol/keys.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
+import { fakeCluster } from '../support/fake-cluster.js';
+import { gate, kindsSentTo, type OnItsWay, sentTo } from '../support/commands.js';
+import { type FakeMaster, serverError } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { rejection } from '../support/rejection.js';
+
+const COUNTER = counterKey('r');
+const ONE_ATTEMPT = { waitMs: 0, nodeTimeoutMs: 50 } as const;
+
+function seed(masters: readonly FakeMaster[], counts: readonly number[]): void {
+  masters.forEach((master, i) => master.set(COUNTER, String(counts[i] ?? 0), 3_600_000));
+}
+
+const countsOf = (masters: readonly FakeMaster[]): number[] =>
+  masters.map((master) => Number(master.value(COUNTER)));
+const acceptsOf = (master: FakeMaster): number =>
+  kindsSentTo(master).filter((kind) => kind === 'accept').length;
+
+/** Runs the first command of that kind that is still on its way, and lets what follows from it happen. */
+async function arrive(onTheirWay: OnItsWay[], kind: string): Promise<void> {
+  const at = onTheirWay.findIndex((one) => one.kind === kind);
+  const [one] = onTheirWay.splice(at, at < 0 ? 0 : 1);
+  if (one === undefined) throw new Error(`no ${kind} is on its way`);
+  one.run();
+  await settle();
+}
+
+describe('acceptance: masters that granted with different fences agree on one', () => {
+  for (const nodes of [1, 2, 3, 4, 5]) {
+    it(`N=${nodes}, counters that differ: a quorum has the fence that is handed out; the next grant takes one round trip`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      seed(
+        masters,
+        masters.map((_, i) => 10 * (i + 1)),
+      );
+      const lease = await redlock.acquire('r', ONE_ATTEMPT);
+      expect(lease.fence).to.equal(10 * quorumOf(nodes) + 1); // the highest of the first quorum that answered
+      expect(countsOf(masters).filter((count) => count === lease.fence).length).to.be.at.least(
+        quorumOf(nodes),
+      );
+      await lease.release();
+      await time.advance(100);
+      // the release lifted those behind; those beyond it make the next one a little higher
+      const next = await redlock.acquire('r', ONE_ATTEMPT);
+      expect(next.fence).to.be.above(lease.fence ?? Infinity);
+      expect(countsOf(masters).filter((count) => count === next.fence).length).to.be.at.least(
+        quorumOf(nodes),
+      );
+    });
+  }
+
+  it('N=1: never a second round trip', async () => {
+    const { redlock, masters } = fakeCluster(1);
+    for (let turn = 0; turn < 5; turn++) {
+      await (await redlock.acquire('r', ONE_ATTEMPT)).release();
+      masters[0]?.forget();
+    }
+    for (const master of masters) expect(acceptsOf(master)).to.equal(0);
+  });
+
+  it('N=5: the fence is put to the masters below it only, once to each', async () => {
+    const { redlock, masters, time } = fakeCluster(5);
+    seed(masters, [1, 2, 3, 9, 9]);
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    for (const way of ways.slice(2)) await arrive(way, 'claim'); // 4, 10, 10: one is below the highest
+    expect(ways.map((way) => way.filter(({ kind }) => kind === 'accept').length)).to.deep.equal([
+      0, 0, 1, 0, 0,
+    ]);
+    await arrive(ways[0] ?? [], 'claim'); // another one below it
+    expect(ways.map((way) => way.filter(({ kind }) => kind === 'accept').length)).to.deep.equal([
+      1, 0, 1, 0, 0,
+    ]);
+    await arrive(ways[0] ?? [], 'accept');
+    expect((await acquired).fence).to.equal(10);
+    await time.advance(1);
+  });
+
+  it('N=3: a vote that comes in during the acceptance counts: q equal fences settle it', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [1, 5, 5]);
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    expect(ways[0]?.map(({ kind }) => kind)).to.deep.equal(['accept']); // and stays on its way
+    await arrive(ways[2] ?? [], 'claim');
+    expect((await acquired).fence).to.equal(6);
+  });
+
+  it('N=3: a higher grant during the acceptance does not disturb it', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [1, 5, 90]);
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    await arrive(ways[2] ?? [], 'claim');
+    await arrive(ways[0] ?? [], 'accept');
+    expect((await acquired).fence).to.equal(6);
+  });
+
+  it('N=3: the one that was asked is lost, and the others can agree on the higher one: they do, before time is up', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [1, 5, 90]);
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    for (const way of ways) await arrive(way, 'claim');
+    masters[0]?.delete('r'); // its vote ran out
+    await arrive(ways[0] ?? [], 'accept');
+    expect(ways[1]?.map(({ kind }) => kind)).to.deep.equal(['accept']);
+    await arrive(ways[1] ?? [], 'accept');
+    expect((await acquired).fence).to.equal(91);
+  });
+
+  for (const [beyond, wanted] of [
+    [0, 7], // it stands at the fence already
+    [3, 10],
+  ] as const) {
+    it(`N=3, one away, conflict: the counter stands ${beyond} beyond the fence: max + 1 is put to all that granted (T-A10)`, async () => {
+      const { redlock, masters } = fakeCluster(3);
+      seed(masters, [1, 5]);
+      if (masters[2] !== undefined) masters[2].state = 'lost';
+      const ways = masters.map(gate);
+      const acquired = redlock.acquire('r', ONE_ATTEMPT);
+      await settle();
+      await arrive(ways[0] ?? [], 'claim');
+      await arrive(ways[1] ?? [], 'claim');
+      masters[0]?.set(COUNTER, String(6 + beyond), 3_600_000);
+      await arrive(ways[0] ?? [], 'accept');
+      await arrive(ways[0] ?? [], 'accept');
+      await arrive(ways[1] ?? [], 'accept');
+      expect((await acquired).fence).to.equal(wanted);
+      expect(countsOf(masters.slice(0, 2))).to.deep.equal([wanted, wanted]);
+    });
+  }
+
+  it('N=3, one away: an attempt that came to no agreement leaves the masters counting from the highest that it met', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    seed(masters, [1, 5]);
+    if (masters[2] !== undefined) masters[2].state = 'lost';
+    const ways = masters.map(gate);
+    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    masters[0]?.set(COUNTER, '90', 3_600_000); // another one was there first
+    await arrive(ways[0] ?? [], 'accept');
+    for (const way of ways) while (way.some(({ kind }) => kind === 'accept')) way.shift(); // what it puts next is lost
+    await time.advance(50);
+    for (const way of ways.slice(0, 2)) await arrive(way, 'undo');
+    expect((await failed).code).to.equal('NO_QUORUM');
+    expect(countsOf(masters.slice(0, 2))).to.deep.equal([90, 90]);
+  });
+
+  it('N=4: a fence that was given up is not put any more to a master that was sent nothing yet', async () => {
+    const { redlock, masters } = fakeCluster(4);
+    seed(masters, [1, 4, 5]);
+    const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
+    away.state = 'lost';
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    await arrive(ways[1] ?? [], 'claim');
+    m1.become('opening');
+    await arrive(ways[2] ?? [], 'claim'); // 2, 5, 6
+    m2.set(COUNTER, '50', 3_600_000);
+    await arrive(ways[1] ?? [], 'accept');
+    m1.become('ready');
+    await settle();
+    for (const way of ways.slice(0, 3)) await arrive(way, 'accept');
+    expect((await acquired).fence).to.equal(51);
+    expect(acceptsOf(m1)).to.equal(1);
+  });
+
+  it('N=3: what was put to a master that is connecting again waits no longer than the attempt', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [1, 5, 5]);
+    const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    const ways = masters.map(gate);
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[0] ?? [], 'claim');
+    m1.become('opening');
+    await arrive(ways[1] ?? [], 'claim');
+    expect(m1.listeners).to.equal(1);
+    await arrive(ways[2] ?? [], 'claim');
+    expect((await acquired).fence).to.equal(6);
+    expect(m1.listeners).to.equal(0);
+  });
+
+  it('N=3: a count that is told after the grant: the release lifts the others to it, and the next grant takes one round trip', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    seed(masters, [5, 5, 50]);
+    const [, , slow] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    slow.manner = 'freeze';
+    const lease = await redlock.acquire('r', ONE_ATTEMPT);
+    slow.thaw();
+    await settle();
+    expect([lease.fence, ...countsOf(masters)]).to.deep.equal([6, 6, 6, 51]);
+    await lease.release();
+    await settle();
+    expect(countsOf(masters)).to.deep.equal([51, 51, 51]);
+    expect((await redlock.acquire('r', ONE_ATTEMPT)).fence).to.equal(52);
+    expect(masters.map(acceptsOf)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=3, one away, conflicts without end: a bounded number of them, then NO_QUORUM, and all is undone', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    seed(masters, [1, 5]);
+    if (masters[2] !== undefined) masters[2].state = 'lost';
+    for (const master of masters) {
+      const send = master.call.bind(master);
+      master.call = (command) => {
+        if (command.args[2] === 'r' && command.args[1] === '3' && command.args.length === 9)
+          master.set(COUNTER, String(Number(command.args[6]) + 1), 3_600_000); // another one was there first
+        return send(command);
+      };
+    }
+    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+    await time.advance(50);
+    const { code, tally } = await failed;
+    expect(code).to.equal('NO_QUORUM');
+    expect(
+      tally.some((one) => one.outcome === 'unknown' && /counter moved on/.test(one.cause.message)),
+    ).to.equal(true);
+    expect(masters.map(acceptsOf)[0]).to.be.within(2, 10);
+    await time.advance(1_000);
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  const losses: [string, (master: FakeMaster) => void, string][] = [
+    ['its lock ran out', (master) => void master.delete('r'), 'NO_QUORUM'],
+    ['another holds it', (master) => master.set('r', 'another', 60_000), 'LOCK_TAKEN'],
+    ['its lock holds something else', (master) => master.setForeign('r'), 'WRONG_KIND'],
+    ['its counter holds something else', (master) => master.set(COUNTER, 'text'), 'WRONG_KIND'],
+    ['it answers with an error', (master) => master.replies.push(serverError('ERR busy')), 'NO_QUORUM'],
+    [
+      'it has no memory left',
+      (master) => master.replies.push(serverError('OOM command not allowed')),
+      'MISCONFIGURED',
+    ],
+    ['it answers oddly', (master) => master.replies.push([9, 9, 9]), 'NO_QUORUM'],
+    ['it answers with another shape', (master) => master.replies.push('OK'), 'NO_QUORUM'],
+  ];
+  for (const [title, lose, wanted] of losses) {
+    it(`N=2, a master does not accept, since ${title}: no lease, ${wanted} in the same attempt, both are given back`, async () => {
+      const { redlock, masters, time } = fakeCluster(2);
+      seed(masters, [1, 5]);
+      const [m1, m2] = masters;
+      if (m1 === undefined || m2 === undefined) throw new Error('there are two');
+      const way = gate(m1);
+      const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+      await settle();
+      await arrive(way, 'claim');
+      lose(m1);
+      await arrive(way, 'accept');
+      for (const { run } of way.splice(0)) run(); // the undo
+      const { code, elapsedMs } = await failed;
+      expect([code, elapsedMs]).to.deep.equal([wanted, 0]);
+      await time.advance(1_000);
+      for (const { run } of way.splice(0)) run();
+      await settle();
+      expect(m1.value('r')).to.not.match(/^client/);
+      expect(m2.value('r')).to.equal(undefined);
+    });
+  }
+
+  it("N=2, two resources, one of its two locks is another's as it shall accept: the other one is given back", async () => {
+    const { redlock, masters, time } = fakeCluster(2);
+    const [m1, m2] = masters;
+    if (m1 === undefined || m2 === undefined) throw new Error('there are two');
+    m2.set(counterKey('a'), String(m2.micros() + 5_000), 3_600_000);
+    const way = gate(m1);
+    const failed = rejection(redlock.acquire(['a', 'b'], { ...ONE_ATTEMPT, ttlMs: 60_000 }));
+    await settle();
+    await arrive(way, 'claim');
+    m1.set('b', 'another', 60_000);
+    await arrive(way, 'accept');
+    for (const { run } of way.splice(0)) run();
+    expect((await failed).code).to.equal('LOCK_TAKEN');
+    await time.advance(1_000);
+    for (const { run } of way.splice(0)) run();
+    await settle();
+    expect([m1.value('a'), m1.value('b'), m2.value('a'), m2.value('b')]).to.deep.equal([
+      undefined,
+      'another',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('N=3, one away, the other silent during the acceptance: NO_QUORUM as the node timeout ends, and undone', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    seed(masters, [1, 5]);
+    if (masters[2] !== undefined) masters[2].state = 'lost';
+    const [slow] = masters;
+    const send = slow?.call.bind(slow);
+    if (slow === undefined || send === undefined) throw new Error('there are three');
+    slow.call = (command) => {
+      if (slow.sent.length === 1) slow.manner = 'freeze'; // the claim was answered, nothing after it
+      return send(command);
+    };
+    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+    let isSettled = false;
+    void failed.then(() => (isSettled = true));
+    await time.advance(49);
+    expect(isSettled).to.equal(false);
+    await time.advance(1);
+    expect(isSettled).to.equal(true);
+    const { code, elapsedMs } = await failed;
+    expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 50]);
+    expect(sentTo(slow)).to.deep.equal(['claim 1', 'accept 1', 'undo 1']);
+    slow.thaw();
+    await time.advance(1_000);
+    expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, 0, 0, 0]);
+  });
+});

@@ -1,0 +1,581 @@
+/** Renewals of many leases that fall due together, as leases and masters take them. */
+import { expect } from 'chai';
+import { Grant } from '../../lib/quorum/grant.js';
+import type { Lease } from '../../lib/lease/lease.js';
+import { Node } from '../../lib/node/node.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
+import { type RenewalGround, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { extension } from '../../lib/protocol/request.js';
+import { EXTEND } from '../../lib/protocol/lua/scripts.js';
+import { isBatch } from '../../lib/testing/master/entries.js';
+import { scriptOf } from '../../lib/testing/master/twins.js';
+import type { Command } from '../../lib/redis/transport.js';
+import { plainScope } from '../support/commands.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { FakeMaster } from '../support/fake-master.js';
+import { FakeTime, settle } from '../support/fake-time.js';
+
+const MANY = 600;
+const TTL_MS = 9_000;
+/** ttl / 3, less the sixteenth that a renewal among many may be early. */
+const EARLIEST_MS = Math.floor(TTL_MS / 3 - TTL_MS / 16) - 1;
+const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
+
+interface Kept extends Bench {
+  readonly leases: readonly Lease[];
+  /** The calls that a master got since, and how many extensions they were. */
+  readonly calls: readonly Command[][];
+}
+
+/** So many leases that are renewed, taken at one instant. */
+async function keep(nodes: number, options: RedlockOptions = {}): Promise<Kept> {
+  const bench = fakeCluster(nodes, { ttlMs: TTL_MS, ...options });
+  const names = Array.from({ length: MANY }, (_, i) => `r${i}`);
+  const leases = await Promise.all(names.map((name) => bench.redlock.acquire(name, { renew: true })));
+  await settle();
+  const calls = bench.masters.map((master) => {
+    const own: Command[] = [];
+    const call = master.call.bind(master);
+    master.call = (command) => {
+      own.push(command);
+      return call(command);
+    };
+    return own;
+  });
+  for (const master of bench.masters) master.sent.length = 0;
+  return { ...bench, leases, calls };
+}
+
+const extensions = (master: FakeMaster): number =>
+  master.sent.filter((command) => scriptOf(command) === EXTEND).length;
+
+const statuses = (leases: readonly Lease[]): readonly string[] => [
+  ...new Set(leases.map(({ status }) => status)),
+];
+
+const holdAll = (masters: readonly FakeMaster[], leases: readonly Lease[]): boolean =>
+  masters.every((master) =>
+    leases.every(({ resources: [name = ''], token }) => master.value(name) === token),
+  );
+
+/** Until a call of many is on its way to each of these. @returns when that is */
+async function untilAsked(time: FakeTime, masters: readonly FakeMaster[]): Promise<number> {
+  await time.advance(EARLIEST_MS);
+  while (masters.some((master) => extensions(master) < 100)) await time.advance(1);
+  return time.now();
+}
+
+describe('renewals of many leases', () => {
+  for (const nodes of [1, 2, 3, 4, 5]) {
+    it(`N=${nodes}: all of them in a few calls to each master, for as long as they are held`, async () => {
+      const { calls, leases, masters, time } = await keep(nodes);
+      await time.advance(TTL_MS / 3);
+      for (const [i, master] of masters.entries()) {
+        expect(extensions(master)).to.equal(MANY);
+        expect(calls[i]?.length).to.be.at.most(Math.ceil(MANY / 256) + 1); // the first few go by themselves
+      }
+      for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
+      await time.advance(TTL_MS * 10);
+      expect(statuses(leases)).to.deep.equal(['held']);
+      expect(holdAll(masters, leases)).to.equal(true);
+      for (const own of calls) expect(own.every(isBatch)).to.equal(true);
+    });
+
+    it(`N=${nodes}: a call follows as soon as a quorum has answered the one before, or after 8 ms`, async () => {
+      for (const [answering, apartMs] of [
+        [nodes, 2],
+        [quorumOf(nodes), 2],
+        [quorumOf(nodes) - 1, 8],
+      ] as const) {
+        const { masters, time } = await keep(nodes);
+        for (const [i, master] of masters.entries()) {
+          if (i < answering) master.latencyMs = 2;
+          else master.manner = 'freeze';
+        }
+        const fromMs = await untilAsked(time, masters);
+        const asked = [];
+        for (const inMs of [0, apartMs - 1, apartMs, 2 * apartMs - 1, 2 * apartMs]) {
+          await time.advance(fromMs + inMs - time.now());
+          asked.push(masters.map(extensions));
+        }
+        const each = [256, 256, 512, 512, 592]; // and the first eight at their own instant
+        expect(asked).to.deep.equal(each.map((count) => masters.map(() => count)));
+      }
+    });
+
+    it(`N=${nodes}: none before its time, none after it`, async () => {
+      const { masters, time } = await keep(nodes);
+      await time.advance(EARLIEST_MS);
+      expect(masters.map(extensions)).to.deep.equal(masters.map(() => 0));
+      await time.advance(TTL_MS / 3 - EARLIEST_MS);
+      expect(masters.map(extensions)).to.deep.equal(masters.map(() => MANY));
+    });
+
+    it(`N=${nodes}: one that a quorum gave to another is lost, and no other is`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      const [first, ...others] = leases;
+      const reasons: unknown[] = [];
+      first?.signal.addEventListener('abort', () => reasons.push(first.signal.reason));
+      for (const master of masters.slice(0, quorumOf(nodes))) master.set('r0', 'somebody', 60_000);
+      await time.advance(TTL_MS / 3 + 1);
+      expect([first?.status, ...statuses(others)]).to.deep.equal(['lost', 'held']);
+      expect(reasons).to.have.lengthOf(1);
+      expect((reasons[0] as { code?: string }).code).to.equal('LOCK_LOST');
+      for (const master of masters.slice(0, quorumOf(nodes))) expect(master.value('r0')).to.equal('somebody');
+      await time.advance(TTL_MS * 3);
+      expect(statuses(others)).to.deep.equal(['held']);
+    });
+
+    it(`N=${nodes}: keys that are gone are set again`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      for (const master of masters.slice(0, nodes - quorumOf(nodes) + 1)) master.forget();
+      await time.advance(TTL_MS / 3);
+      expect(statuses(leases)).to.deep.equal(['held']);
+      expect(holdAll(masters, leases)).to.equal(true);
+    });
+
+    it(`N=${nodes}: masters that forgot their scripts cost a second call, and no lease`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      for (const master of masters) master.knowsScripts = false;
+      await time.advance(TTL_MS / 3);
+      for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
+      expect(holdAll(masters, leases)).to.equal(true);
+    });
+
+    it(`N=${nodes}: a quorum is frozen, and a node timeout is longer than what is left in the end: told by the end of validity all the same`, async () => {
+      const { masters, redlock, time } = fakeCluster(nodes, { ttlMs: 10_000, nodeTimeoutMs: 3_000 });
+      const leases = await Promise.all(
+        ['a', 'b', 'c'].map((name) => redlock.acquire(name, { renew: true })), // renewed together, three times
+      );
+      const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
+      const toldAtMs = leases.map(() => NaN);
+      leases.forEach((lease, i) => lease.signal.addEventListener('abort', () => (toldAtMs[i] = time.now())));
+      for (const master of masters.slice(0, quorumOf(nodes))) master.manner = 'freeze';
+      await time.advance(20_000);
+      for (const atMs of toldAtMs) expect(atMs).to.be.within(endMs - 2, endMs);
+    });
+
+    it(`N=${nodes}: a quorum that is frozen costs them all, each told by the end of its validity`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
+      const toldAtMs = leases.map(() => NaN);
+      leases.forEach((lease, i) => lease.signal.addEventListener('abort', () => (toldAtMs[i] = time.now())));
+      for (const master of masters.slice(0, quorumOf(nodes))) master.manner = 'freeze';
+      await time.advance(TTL_MS * 2);
+      expect(statuses(leases)).to.deep.equal(['lost']);
+      for (const atMs of toldAtMs) expect(atMs).to.be.at.most(endMs);
+      for (const master of masters) master.thaw();
+      await time.advance(TTL_MS * 2);
+      expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
+    });
+  }
+
+  for (const nodes of [3, 4, 5]) {
+    const spare = nodes - quorumOf(nodes);
+    for (const manner of ['freeze', 'lose-reply', 'lose-request'] as const) {
+      it(`N=${nodes}, ${spare} of them: ${manner}: all stay held, and a release then leaves nothing behind`, async () => {
+        const { leases, masters, time } = await keep(nodes);
+        for (const master of masters.slice(0, spare)) master.manner = manner;
+        await time.advance(TTL_MS / 3);
+        for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
+        await Promise.all(leases.map((lease) => lease.release()));
+        for (const master of masters) master.thaw();
+        await time.advance(TTL_MS * 2);
+        expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
+        expect(time.pending).to.equal(0);
+      });
+    }
+
+    it(`N=${nodes}: given back while the masters have not answered, none is set again`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      for (const master of masters) master.manner = 'freeze';
+      await untilAsked(time, masters);
+      const released = Promise.all(leases.map((lease) => lease.release()));
+      for (const master of masters) master.thaw();
+      await time.advance(1);
+      await released;
+      expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
+      await time.advance(TTL_MS);
+      expect(time.pending).to.equal(0);
+    });
+
+    it(`N=${nodes}: one master's connection breaks before it answers: what ended is undone there`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      const [broken] = masters;
+      if (broken === undefined) return;
+      broken.manner = 'lose-reply';
+      await untilAsked(time, [broken]);
+      broken.cut();
+      await Promise.all(leases.map((lease) => lease.release()));
+      broken.manner = 'answer';
+      broken.become('ready');
+      await time.advance(TTL_MS / 2);
+      expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
+    });
+
+    it(`N=${nodes}: given away while the masters have not answered: not renewed any more, and not taken back`, async () => {
+      const { leases, masters, time } = await keep(nodes);
+      for (const master of masters) master.manner = 'freeze';
+      await untilAsked(time, masters);
+      const asked = masters.map(extensions);
+      for (const lease of leases) lease.handle();
+      await time.advance(TTL_MS / 9);
+      expect(masters.map(extensions)).to.deep.equal(asked);
+      for (const master of masters) master.thaw();
+      await time.advance(TTL_MS / 2);
+      expect(holdAll(masters, leases)).to.equal(true);
+      await time.advance(TTL_MS);
+      expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
+    });
+  }
+
+  it('N=3: given back while a master that extended them is away: undone there until the last extension has run out', async () => {
+    const { leases, masters, time } = await keep(3);
+    const [away, ...others] = masters;
+    if (away === undefined) return;
+    const startMs = time.now();
+    away.manner = 'lose-reply';
+    for (const master of others) master.manner = 'freeze'; // the renewal is not over yet
+    await untilAsked(time, masters);
+    away.cut();
+    const released = Promise.all(leases.map((lease) => lease.release()));
+    for (const master of others) master.thaw();
+    await time.advance(1);
+    await released;
+    expect(away.size).to.be.above(100);
+    await time.advance(startMs + TTL_MS * 1.1 - time.now()); // what was there before the renewal is over by now
+    expect(away.size).to.be.above(100);
+    away.manner = 'answer';
+    away.become('ready');
+    await time.advance(TTL_MS / 9);
+    expect(away.size).to.equal(0);
+  });
+
+  it('N=3: given away just before the masters say yes: not asked for again', async () => {
+    const { leases, masters, time } = await keep(3);
+    for (const master of masters) master.latencyMs = 20;
+    await untilAsked(time, masters);
+    for (const lease of leases) lease.handle();
+    const asked = masters.map(extensions);
+    await time.advance(TTL_MS / 9);
+    expect(masters.map(extensions)).to.deep.equal(asked);
+  });
+
+  it('N=3: a client that gives commands up by itself: the others renew, the silent one gets few more, and nothing is left behind', async () => {
+    const { leases, masters, time } = await keep(3);
+    const [silent] = masters;
+    if (silent === undefined) return;
+    silent.manner = 'freeze';
+    await untilAsked(time, [silent]);
+    silent.timeOutByClient();
+    for (let i = 0; i < 30; i++) {
+      await time.advance(TTL_MS / 3);
+      silent.timeOutByClient();
+    }
+    expect(statuses(leases)).to.deep.equal(['held']);
+    expect(silent.unanswered).to.be.below(30);
+    await Promise.all(leases.map((lease) => lease.release()));
+    silent.thaw();
+    await time.advance(TTL_MS * 2);
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=3: a master that stays silent gets a bounded number of calls', async () => {
+    const { calls, leases, masters, time } = await keep(3);
+    const [silent] = masters;
+    if (silent === undefined) return;
+    silent.manner = 'freeze';
+    await time.advance(TTL_MS * 20);
+    expect(statuses(leases)).to.deep.equal(['held']);
+    expect(calls[0]?.length).to.be.below(20);
+  });
+
+  it('N=3: a quorum that answers after the end of validity extends nothing, also where no timer told of the end', async () => {
+    const { leases, masters, time } = await keep(3);
+    for (const master of masters) master.manner = 'freeze';
+    await untilAsked(time, masters);
+    time.stall(TTL_MS * 0.75);
+    for (const master of masters) master.thaw();
+    await settle();
+    expect(statuses(leases)).to.deep.equal(['lost']);
+    expect(leases.map((lease) => lease.remainingMs()).some((ms) => ms > 0)).to.equal(false);
+  });
+
+  it('N=3: validity counts from the instant at which it was sent', async () => {
+    const { leases, masters, time } = await keep(3);
+    for (const master of masters) master.manner = 'freeze';
+    await untilAsked(time, masters);
+    const sentByMs = time.now();
+    await time.advance(150);
+    for (const master of masters) master.thaw();
+    await settle();
+    const ends = leases.map(({ validUntilMs }) => validUntilMs).sort((one, other) => one - other);
+    const extended = ends.filter((endMs) => endMs > TTL_MS * 1.2);
+    expect(extended.length).to.be.above(100);
+    for (const endMs of extended.slice(0, 100)) expect(endMs).to.be.at.most(sentByMs + TTL_MS * 0.99 - 2);
+  });
+
+  it('N=3: a master that does not know the script learns it, and renews the next time', async () => {
+    const { masters, leases, time } = await keep(3);
+    const [forgetful] = masters;
+    if (forgetful === undefined) return;
+    forgetful.knowsScripts = false;
+    await time.advance(TTL_MS / 3);
+    await time.advance(TTL_MS / 3);
+    for (const { resources } of leases) expect(forgetful.ttlMs(resources[0] ?? '')).to.be.above(TTL_MS * 0.9);
+  });
+
+  it('N=3: renewed for long, then given back while a master is away: undone there when it is back', async () => {
+    const { leases, masters, time } = await keep(3);
+    await time.advance(TTL_MS * 10);
+    const [away] = masters;
+    away?.become('lost');
+    await Promise.all(leases.map((lease) => lease.release()));
+    away?.become('ready');
+    await time.advance(TTL_MS / 3);
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=3: leases with and without fencing, of several resources, of two ttls', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ttlMs: TTL_MS });
+    const leases = await Promise.all(
+      Array.from({ length: MANY }, (_, i) =>
+        redlock.acquire(i % 3 === 0 ? [`a${i}`, `b${i}`] : `a${i}`, {
+          renew: true,
+          fencing: i % 2 === 0,
+          ttlMs: i % 5 === 0 ? TTL_MS : TTL_MS * 2,
+        }),
+      ),
+    );
+    await time.advance(TTL_MS * 20);
+    expect(statuses(leases)).to.deep.equal(['held']);
+    for (const master of masters) expect(master.size).to.equal(MANY + MANY / 3);
+    await Promise.all(leases.map((lease) => lease.release()));
+    expect(masters.map(({ size }) => size)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('a cluster gets each by itself', async () => {
+    const bench = fakeCluster(1, { ttlMs: TTL_MS }, { isCluster: true });
+    const names = Array.from({ length: 20 }, (_, i) => `r${i}`);
+    const leases = await Promise.all(names.map((name) => bench.redlock.acquire(name, { renew: true })));
+    const [master] = bench.masters;
+    const before = master?.calls ?? 0;
+    await bench.time.advance(TTL_MS / 3);
+    expect((master?.calls ?? 0) - before).to.equal(20);
+    expect(statuses(leases)).to.deep.equal(['held']);
+  });
+});
+
+describe('renewals: one call', () => {
+  interface Scene {
+    readonly time: FakeTime;
+    readonly masters: readonly FakeMaster[];
+    readonly nodes: readonly Node[];
+    readonly grants: readonly Grant[];
+    readonly owed: [string, string][];
+    /** How each of them ended. */
+    readonly ends: string[];
+    send(): void;
+    /** How often it was told that a quorum has extended them all. */
+    answered(): number;
+  }
+
+  /** Four leases, held by three masters. @param timeoutsMs  the node timeout of each */
+  function scene(
+    sentTo?: (nodes: readonly Node[]) => readonly Node[],
+    timeoutsMs: readonly number[] = [50, 50, 50, 50],
+  ): Scene {
+    const time = new FakeTime();
+    const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
+    const nodes = masters.map((master, i) => new Node(master, i, time));
+    const grants = ['a', 'b', 'c', 'd'].map((name) => {
+      for (const master of masters) master.set(name, `t${name}`, 1_000);
+      return new Grant(plainScope(name), `t${name}`, 0, sentTo?.(nodes) ?? nodes);
+    });
+    const owed: [string, string][] = [];
+    const ends = grants.map(() => 'open');
+    const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
+    const due = grants.map((grant, i) => {
+      const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
+      return new Renewing(grant, request, timeoutsMs[i] ?? NaN, () => undefined);
+    });
+    const ground: RenewalGround = {
+      nodes,
+      clock: time,
+      timers: time,
+      owe,
+      onDropped: () => undefined,
+      onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
+      onUnsure: (one) => void (ends[due.indexOf(one)] = 'unsure'),
+    };
+    let answered = 0;
+    return {
+      time,
+      masters,
+      nodes,
+      grants,
+      owed,
+      ends,
+      send: () => renewTogether(ground, due, () => void answered++),
+      answered: () => answered,
+    };
+  }
+
+  it('is followed by what takes a lease back, once on each connection, while it is unanswered', async () => {
+    const { grants, masters, nodes, send } = scene();
+    const [first, second] = masters;
+    for (const master of [first, second]) if (master !== undefined) master.manner = 'freeze';
+    send();
+    await settle();
+    const sent = grants[0]?.open[0];
+    const look = (): unknown[] => nodes.map((node) => sent?.owes(node));
+    expect(look()).to.deep.equal([true, true, false]);
+    expect(nodes.map((node) => sent?.follow(node))).to.deep.equal([true, true, false]);
+    expect(look()).to.deep.equal([false, false, false]);
+    expect(nodes.map((node) => sent?.follow(node))).to.deep.equal([false, false, false]);
+    const other = grants[1]?.open[0];
+    expect(nodes.map((node) => other?.owes(node))).to.deep.equal([true, true, false]);
+  });
+
+  it('tells once that a quorum has extended all of them', async () => {
+    const { answered, ends, masters, send, time } = scene();
+    const [slow] = masters;
+    if (slow !== undefined) slow.manner = 'freeze';
+    send();
+    expect(answered()).to.equal(0);
+    await settle();
+    expect([...new Set(ends)]).to.deep.equal([`extended from ${time.now()}`]);
+    expect(answered()).to.equal(1);
+    slow?.thaw();
+    await settle();
+    expect(answered()).to.equal(1);
+  });
+
+  it('does not tell that where one of them has to go by itself', async () => {
+    const { answered, ends, masters, send } = scene();
+    for (const master of masters.slice(1)) master.set('a', 'somebody', 1_000);
+    send();
+    await settle();
+    expect([ends[0], answered()]).to.deep.equal(['unsure', 0]);
+  });
+
+  it('is open for its leases until all masters have answered, and no longer', async () => {
+    const { ends, grants, masters, send, time } = scene();
+    const [slow] = masters;
+    if (slow === undefined) return;
+    slow.manner = 'freeze';
+    send();
+    await settle();
+    expect(ends).to.deep.equal(grants.map(() => `extended from ${time.now()}`));
+    expect(grants.map(({ open }) => open.length)).to.deep.equal([1, 1, 1, 1]);
+    slow.thaw();
+    await settle();
+    expect(grants.map(({ open }) => open.length)).to.deep.equal([0, 0, 0, 0]);
+  });
+
+  for (const follows of [false, true]) {
+    it(`a master that sets a key of a lease that has ended owes its undo, ${follows ? 'unless that followed' : 'if nothing followed'}`, async () => {
+      const { grants, masters, nodes, owed, send } = scene();
+      const [slow] = masters;
+      if (slow === undefined) return;
+      slow.manner = 'freeze';
+      send();
+      await settle();
+      const [grant] = grants;
+      const [node] = nodes;
+      if (grant === undefined || node === undefined) return;
+      if (follows) grant.open[0]?.follow(node);
+      grant.end();
+      slow.thaw();
+      await settle();
+      expect(owed).to.deep.equal(follows ? [] : [['m1', 'ta']]);
+    });
+  }
+
+  it('likewise where a master refused one of the others', async () => {
+    const { grants, masters, owed, send } = scene();
+    const [slow] = masters;
+    if (slow === undefined) return;
+    slow.manner = 'freeze';
+    slow.set('d', 'somebody', 1_000);
+    send();
+    await settle();
+    for (const grant of grants) grant.end();
+    slow.thaw();
+    await settle();
+    expect(owed).to.deep.equal(['ta', 'tb', 'tc'].map((token) => ['m1', token]));
+  });
+
+  it('one that was given back or away before it was sent is not in it; one that was meanwhile is not extended', async () => {
+    const { ends, grants, masters, send, time } = scene();
+    grants[0]?.end();
+    send();
+    expect(masters[0]?.sent.length).to.equal(3);
+    expect(ends[0]).to.equal('unsure');
+    grants[1]?.end();
+    grants[2]?.handOver();
+    await settle();
+    expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', `extended from ${time.now()}`]);
+  });
+
+  it('masters that do not answer count as silent from then on, and all is unsure', async () => {
+    const { ends, masters, nodes, send, time } = scene();
+    for (const master of masters.slice(0, 2)) master.manner = 'freeze';
+    send();
+    await time.advance(49);
+    expect(ends).to.deep.equal(['open', 'open', 'open', 'open']);
+    await time.advance(1);
+    expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', 'unsure']);
+    expect(nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([false, false, true]);
+    expect(time.pending).to.equal(0);
+  });
+
+  it('masters have no longer to answer than the shortest node timeout among them, whichever comes first', async () => {
+    for (const timeoutsMs of [
+      [20, 900, 900, 900],
+      [900, 20, 900, 900],
+      [900, 900, 900, 20],
+    ]) {
+      const { ends, masters, send, time } = scene(undefined, timeoutsMs);
+      for (const master of masters.slice(0, 2)) master.manner = 'freeze';
+      send();
+      await time.advance(19);
+      expect([...new Set(ends)]).to.deep.equal(['open']);
+      await time.advance(1);
+      expect([...new Set(ends)]).to.deep.equal(['unsure']);
+    }
+  });
+
+  it('with fewer than a quorum connected nothing is sent', async () => {
+    const { ends, masters, send, time } = scene();
+    for (const master of masters.slice(0, 2)) master.become('lost');
+    send();
+    expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', 'unsure']);
+    expect(masters.map(({ sent }) => sent.length)).to.deep.equal([0, 0, 0]);
+    expect(time.pending).to.equal(0);
+  });
+
+  it('goes to masters also that did not hold the lease before, which it notes', async () => {
+    const { grants, nodes, send } = scene((all) => all.slice(0, 2));
+    send();
+    await settle();
+    for (const { sentTo } of grants) expect(sentTo).to.have.members(nodes);
+  });
+
+  it('one by itself does not go this way', () => {
+    const { grants, masters, send, ends } = scene();
+    for (const grant of grants.slice(1)) grant.end();
+    send();
+    expect([ends[0], masters[0]?.sent.length]).to.deep.equal(['unsure', 0]);
+  });
+
+  it('a reply of another shape is no yes', async () => {
+    for (const reply of [[1, 1, 1], 3, 'OK', null, [1, 1, 1, 'odd'], [[0, 5, 0], 1, 1, 1]]) {
+      const { ends, masters, send } = scene();
+      for (const master of masters.slice(0, 2)) master.replies.push(reply);
+      send();
+      await settle();
+      expect(ends, JSON.stringify(reply)).to.include('unsure');
+    }
+  });
+});

@@ -1,0 +1,170 @@
+import { expect } from 'chai';
+import { RECENT_MS, SystemClock, systemBootClock } from '../../lib/runtime/clock.js';
+
+/** A machine: both clocks go on while it runs, only the boot clock, in its steps, while it is suspended. */
+class Machine {
+  #runMs = 5_000;
+  #bootMs = 77_777_003;
+  reads = 0;
+  /** Runs right after each reading of the boot clock: the process may pause there. */
+  between: () => void = () => undefined;
+
+  run(ms: number): void {
+    this.#runMs += ms;
+    this.#bootMs += ms;
+  }
+
+  suspend(ms: number): void {
+    this.#bootMs += ms;
+  }
+
+  readonly boot = (): number => {
+    this.reads++;
+    const reading = Math.floor(this.#bootMs / 10) * 10;
+    this.between();
+    return reading;
+  };
+
+  readonly monotonic = (): number => this.#runMs;
+}
+
+function machine(): { machine: Machine; clock: SystemClock } {
+  const one = new Machine();
+  return { machine: one, clock: new SystemClock(one.boot, one.monotonic) };
+}
+
+describe('SystemClock', () => {
+  it('goes with the monotonic clock while the machine runs: the 10 ms steps of the boot clock never show', () => {
+    for (let phase = 0; phase < 10; phase++) {
+      const { machine: one, clock } = machine();
+      one.run(phase + 0.3);
+      for (let elapsed = 0; elapsed < 200; elapsed++) {
+        expect(clock.now()).to.equal(one.monotonic());
+        one.run(0.7);
+      }
+    }
+  });
+
+  it('wherever in a step the clock was made', () => {
+    for (let phase = 0; phase < 10; phase++) {
+      const one = new Machine();
+      one.run(phase);
+      const clock = new SystemClock(one.boot, one.monotonic);
+      for (let elapsed = 0; elapsed < 50; elapsed++) {
+        expect(clock.now()).to.equal(one.monotonic());
+        one.run(1);
+      }
+    }
+  });
+
+  it('adds a suspension of the machine, and never less than it was', () => {
+    for (const suspendedMs of [100, 1_000, 60_000, 86_400_000]) {
+      const { machine: one, clock } = machine();
+      const before = clock.now();
+      one.run(3);
+      one.suspend(suspendedMs);
+      const elapsed = clock.now() - before;
+      expect(elapsed).to.be.at.least(3 + suspendedMs);
+      expect(elapsed).to.be.at.most(3 + suspendedMs + 20);
+    }
+  });
+
+  it('adds each suspension once', () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    for (let times = 0; times < 10; times++) {
+      one.suspend(1_000);
+      clock.now();
+      clock.now();
+    }
+    const elapsed = clock.now() - before;
+    expect(elapsed).to.be.at.least(10_000);
+    expect(elapsed).to.be.at.most(10_200);
+  });
+
+  it('goes on at the pace of the monotonic clock after a suspension', () => {
+    const { machine: one, clock } = machine();
+    one.suspend(5_000);
+    const before = clock.now();
+    for (let elapsed = 0; elapsed <= 300; elapsed++) {
+      expect(clock.now() - before).to.be.closeTo(elapsed, 1e-6);
+      one.run(1);
+    }
+  });
+
+  it('a pause of the process between the two readings is no suspension', () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    one.between = () => one.run(5_000);
+    expect(clock.now() - before).to.equal(5_000);
+    one.between = () => undefined;
+    expect(clock.now() - before).to.equal(5_000);
+  });
+
+  it('a pause between the readings of the constructor hides no later suspension', () => {
+    const one = new Machine();
+    one.between = () => one.run(5_000);
+    const clock = new SystemClock(one.boot, one.monotonic);
+    one.between = () => undefined;
+    const before = clock.now();
+    one.run(40);
+    one.suspend(40);
+    expect(clock.now() - before).to.be.at.least(80);
+  });
+
+  it('never jumps back, whatever is mixed: pauses, suspensions, a boot clock that falls behind', () => {
+    const { machine: one, clock } = machine();
+    const moves = [1, 9, 11, 25, 100, 0];
+    let last = clock.now();
+    for (let step = 0; step < 2_000; step++) {
+      const ms = moves[step % moves.length] ?? 0;
+      if (step % 7 === 0) one.suspend(ms);
+      else if (step % 11 === 0)
+        one.suspend(-ms); // adjusted
+      else one.run(ms);
+      for (const reading of [clock.earliest(), clock.recent(), clock.now()]) {
+        expect(reading).to.be.at.least(last);
+        last = reading;
+      }
+    }
+  });
+
+  it('earliest() is never later than now(), and does not read the boot clock', () => {
+    const { machine: one, clock } = machine();
+    const reads = one.reads;
+    one.suspend(10_000);
+    const earliest = clock.earliest();
+    expect(one.reads).to.equal(reads);
+    expect(earliest).to.be.at.most(clock.now());
+    expect(clock.earliest()).to.equal(clock.now()); // known by now
+  });
+
+  it(`recent() reads the boot clock once in ${RECENT_MS} ms of running time, and knows a suspension by then`, () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    const reads = one.reads;
+    one.run(RECENT_MS - 1);
+    one.suspend(10_000);
+    expect(clock.recent() - before).to.equal(RECENT_MS - 1);
+    expect(one.reads).to.equal(reads);
+    one.run(1);
+    expect(clock.recent() - before).to.be.at.least(10_000 + RECENT_MS);
+  });
+
+  it('without a boot clock it is the monotonic clock as it is', () => {
+    let nowMs = 3;
+    const clock = new SystemClock(undefined, () => nowMs);
+    nowMs = 17;
+    expect(clock.earliest()).to.equal(17);
+  });
+
+  it('the boot clock of this machine goes forward and agrees with the monotonic one within its steps', () => {
+    const boot = systemBootClock();
+    if (process.platform !== 'linux') return void expect(boot).to.equal(undefined);
+    if (boot === undefined) throw new Error('Linux has one');
+    const clock = new SystemClock(boot);
+    const [first, second] = [boot(), boot()];
+    expect(second).to.be.at.least(first);
+    expect(clock.now()).to.be.at.least(clock.earliest() - 20);
+  });
+});

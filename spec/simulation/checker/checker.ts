@@ -1,0 +1,368 @@
+/**
+ * What must hold at every instant of a simulated run, by true time. It looks on and changes nothing: it reads a lease's
+ * end, never its `status` while that could still change anything.
+ */
+import type { Lease } from '../../../lib/lease/lease.js';
+import type { Command } from '../../../lib/redis/transport.js';
+import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
+import { Calls } from './calls.js';
+import type { SimulatedClient } from '../world/client.js';
+import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { Expectations } from './expectations.js';
+import type { SimulatedLink } from '../world/link.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { Votes, votesOn } from './votes.js';
+import type { World } from '../world/world.js';
+
+/** See docs/SIMULATION.md. */
+export type Property =
+  | 'exclusion'
+  | 'permits'
+  | 'token order'
+  | 'token uniqueness'
+  | 'counter order'
+  | 'continuity'
+  | 'votes'
+  | 'orphan'
+  | 'settling'
+  | 'progress'
+  | 'fairness'
+  | 'commands'
+  | 'leftovers'
+  | 'exception';
+
+export interface Violation {
+  readonly property: Property;
+  readonly atMs: number;
+  readonly text: string;
+}
+
+/** A lease in somebody's hands. */
+interface Holding {
+  readonly lease: Lease;
+  readonly client: SimulatedClient;
+  untilMs: number;
+  /** A routine runs under it: nobody may come in before that has ended, unless the lease is lost. */
+  isWork: boolean;
+  /** Its end was seen; it must not come back. */
+  isOver: boolean;
+  /** That it overlaps with another was told. */
+  isTold: boolean;
+}
+
+/** A token that was drawn, and where it may have got to. */
+interface Token {
+  readonly client: SimulatedClient;
+  readonly firstSentMs: number;
+  /** Its attempt failed, and was undone in one step on each connection. */
+  hasFailed: boolean;
+  endedAtMs: number | undefined;
+  /** Its votes may stay until they run out: documented exceptions. */
+  isExempt: boolean;
+  /** The servers whose answer to it reached the client: what undoes it there may have to wait for room. */
+  readonly answeredBy: Set<string>;
+}
+
+/** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
+const SETTLE_MS = 3_500;
+
+/** Longer than any message takes on a link that is not slow. */
+const ARRIVAL_MS = 100;
+
+export class Checker {
+  readonly violations: Violation[] = [];
+  /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
+  broken = 0;
+  readonly #world: World;
+  readonly #isBeyond: boolean;
+  readonly #open = new Map<string, Holding[]>();
+  readonly #highest = new Map<string, number>();
+  readonly #given = new Map<string, Set<number>>();
+  readonly #tokens = new Map<string, Token>();
+  readonly #votes = new Votes();
+  readonly #calls = new Calls<Token>();
+  readonly #expected = new Expectations((text) => this.fail('settling', text));
+
+  /** @param isBeyond  faults break exclusion in this run; tokens must go on rising */
+  constructor(world: World, isBeyond: boolean) {
+    this.#world = world;
+    this.#isBeyond = isBeyond;
+  }
+
+  get lines(): Votes['lines'] {
+    return this.#votes.lines;
+  }
+
+  fail(property: Property, text: string): void {
+    this.#world.note('CHECK', `${property}: ${text}`);
+    this.violations.push({ property, atMs: this.#world.nowMs, text });
+  }
+
+  /** More hold a lock than may. */
+  brokenBy(property: 'exclusion' | 'permits', text: string): void {
+    this.broken++;
+    if (!this.#isBeyond) this.fail(property, text);
+    else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
+  }
+
+  /** The highest fence that was handed out for any of these so far. */
+  highest(resources: readonly string[]): number {
+    return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
+  }
+
+  /** A lease was handed out. @param before  `highest` when its acquisition began */
+  granted(client: SimulatedClient, lease: Lease, before: number): void {
+    this.#hold(client, lease);
+    this.fenced(lease, before);
+  }
+
+  /** Its number is above all that were handed out before. @param before  `highest` when its acquisition began */
+  fenced(lease: Lease, before: number): void {
+    if (lease.fence === undefined) return;
+    if (lease.fence <= before) {
+      this.fail(
+        'token order',
+        `${lease.token} has ${lease.fence}, and ${before} was handed out before it began`,
+      );
+    }
+    for (const resource of lease.resources) this.#noteFence(resource, lease.fence, lease.token);
+  }
+
+  /** A lease went over from another client, with its token and its fence. */
+  adopted(client: SimulatedClient, lease: Lease): void {
+    this.#hold(client, lease);
+  }
+
+  #hold(client: SimulatedClient, lease: Lease): void {
+    const untilMs = lease.validUntilMs;
+    const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold: false };
+    for (const resource of lease.resources) {
+      const list = this.#open.get(resource);
+      if (list === undefined) this.#open.set(resource, [holding]);
+      else list.push(holding);
+    }
+  }
+
+  /** A routine begins under it. */
+  worksUnder(lease: Lease): void {
+    for (const resource of lease.resources) {
+      const holding = this.#open.get(resource)?.find((one) => one.lease === lease);
+      if (holding !== undefined) holding.isWork = true;
+    }
+  }
+
+  /** A promise of a client's has to settle within so much of its own running time; call what is returned when it has. */
+  expect(client: SimulatedClient, what: string, withinMs: number): () => void {
+    return this.#expected.expect(client, what, withinMs);
+  }
+
+  /** From time to time: promises that are late. */
+  lookForLate(): void {
+    this.#expected.lookForLate();
+  }
+
+  /** Its holder let go of it. */
+  ended(lease: Lease, isReleased: boolean): void {
+    for (const resource of lease.resources) {
+      const list = this.#open.get(resource);
+      const at = list?.findIndex((holding) => holding.lease === lease) ?? -1;
+      if (at >= 0) list?.splice(at, 1);
+    }
+    const token = this.#tokens.get(lease.token);
+    if (token === undefined) return;
+    token.endedAtMs ??= this.#world.nowMs;
+    if (!isReleased) token.isExempt = true; // lost or given away: its votes run out by themselves
+  }
+
+  /** All that a client had is nobody's. */
+  crashed(client: SimulatedClient): void {
+    for (const list of this.#open.values()) {
+      for (let i = list.length - 1; i >= 0; i--) if (list[i]?.client === client) list.splice(i, 1);
+    }
+    for (const token of this.#tokens.values())
+      if (token.client === client && !token.hasFailed) token.isExempt = true;
+  }
+
+  /** Its instance is closed: what it still owed to masters that were away runs out by itself. */
+  closed(client: SimulatedClient): void {
+    for (const token of this.#tokens.values()) if (token.client === client) token.isExempt = true;
+  }
+
+  /** A command was sent; the first with a token tells what it is for. */
+  sent(client: SimulatedClient, server: MemoryServer, command: Command): void {
+    for (const entry of entriesOf(command)) {
+      this.#sent(client, entry);
+      this.#votes.sent(server, entry);
+    }
+  }
+
+  #sent(client: SimulatedClient, command: Command): void {
+    const name = tokenOf(command);
+    if (name === undefined || this.#tokens.has(name)) return;
+    const token = {
+      client,
+      firstSentMs: this.#world.nowMs,
+      hasFailed: false,
+      endedAtMs: undefined,
+      isExempt: false,
+      answeredBy: new Set<string>(),
+    };
+    this.#tokens.set(name, token);
+    this.#calls.sent(client, locksOf(command), token);
+  }
+
+  /** The answer to a command reached the client. */
+  answered(server: MemoryServer, command: Command): void {
+    for (const entry of entriesOf(command)) {
+      this.#tokens.get(tokenOf(entry) ?? '')?.answeredBy.add(server.name);
+    }
+  }
+
+  /** A call of acquire. Once it is over, only the token that it was granted lives on. */
+  async call(
+    client: SimulatedClient,
+    resources: readonly string[],
+    acquire: () => Promise<Lease | null | undefined>,
+  ): Promise<Lease | undefined> {
+    const call = this.#calls.begin(client, resources);
+    let lease: Lease | undefined;
+    try {
+      lease = (await acquire()) ?? undefined;
+      return lease;
+    } finally {
+      this.#calls.end(call);
+      const kept = lease === undefined ? undefined : this.#tokens.get(lease.token);
+      for (const token of call.tokens) {
+        if (token === kept) continue;
+        token.endedAtMs ??= this.#world.nowMs;
+        token.hasFailed = true;
+      }
+    }
+  }
+
+  /** A server has carried a command out. */
+  executed(server: MemoryServer, command: Command, reply: unknown): void {
+    const replies = isBatch(command) ? (reply as readonly unknown[]) : [reply];
+    entriesOf(command).forEach((entry, i) => {
+      for (const [property, text] of this.#votes.executed(server, entry, replies[i]))
+        this.fail(property, text);
+    });
+  }
+
+  /** It ran on a connection that had broken: what undid it may have come before. */
+  orphaned(command: Command): void {
+    for (const entry of entriesOf(command)) {
+      const token = this.#tokens.get(tokenOf(entry) ?? '');
+      if (token !== undefined) token.isExempt = true;
+    }
+  }
+
+  /**
+   * A server that had been stopped has carried out all that had arrived. An undo follows its claim on the same connection
+   * and needs nothing more: a vote of an attempt that was over by then must be gone.
+   */
+  caughtUp(links: readonly SimulatedLink[]): void {
+    for (const link of links) {
+      const { client, server } = link;
+      if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
+      const isCrowded = link.unanswered >= SILENT_WINDOW;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
+        if (token?.client !== client || !token.hasFailed || token.isExempt) continue;
+        if (isCrowded && token.answeredBy.has(server.name)) continue;
+        const isThere = (token.endedAtMs ?? Infinity) < this.#world.nowMs - ARRIVAL_MS;
+        if (!isThere || link.disturbedAtMs > token.firstSentMs || server.refusedAtMs > token.firstSentMs)
+          continue;
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, though its undo was carried out`);
+      }
+    }
+  }
+
+  /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
+  restored(server: MemoryServer): void {
+    this.#votes.restored(server);
+    const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
+    for (const [, name] of votesOn(server)) {
+      const token = held.has(name) ? undefined : this.#tokens.get(name);
+      if (token !== undefined) token.isExempt = true; // of an attempt that failed, though its call may go on
+    }
+  }
+
+  /** After each event that woke a client. */
+  look(): void {
+    for (const [resource, list] of this.#open) {
+      if (list.length === 0) continue;
+      for (let i = list.length - 1; i >= 0; i--) {
+        const holding = list[i];
+        if (holding !== undefined && holding.lease.validUntilMs !== holding.untilMs) this.#moved(holding);
+      }
+      if (list.length > 1) this.#exclude(resource, list);
+    }
+  }
+
+  /** From time to time: votes that nobody wants, on masters that could have been told. */
+  lookForOrphans(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
+    for (const link of links) {
+      const { client, server } = link;
+      if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && link.state !== 'ready'))
+        continue;
+      if (link.isBlocked || link.slowness > 1) continue; // for longer than undisturbed undos would have needed
+      if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
+      for (const [key, name] of votesOn(server)) {
+        const token = this.#tokens.get(name);
+        if (token === undefined || token.client !== client || token.isExempt) continue;
+        // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
+        if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
+        if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
+        token.isExempt = true; // told once
+        const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
+        this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
+      }
+    }
+  }
+
+  #noteFence(resource: string, fence: number, token: string): void {
+    const given = this.#given.get(resource) ?? new Set();
+    this.#given.set(resource, given);
+    if (given.has(fence))
+      this.fail('token uniqueness', `${token} has ${fence} for ${resource}, as another had`);
+    given.add(fence);
+    this.#highest.set(resource, Math.max(fence, this.#highest.get(resource) ?? 0));
+  }
+
+  #moved(holding: Holding): void {
+    const { client, lease, untilMs } = holding;
+    holding.untilMs = lease.validUntilMs;
+    if (lease.validUntilMs < untilMs) this.fail('continuity', `${lease.token} was shortened`);
+    const nowMs = client.clock.now();
+    if (holding.isOver || nowMs >= untilMs) {
+      const lateMs = (nowMs - untilMs).toFixed(1);
+      this.fail('continuity', `${lease.token} was extended ${lateMs} ms after its end`);
+    }
+  }
+
+  #exclude(resource: string, list: Holding[]): void {
+    let believer: Holding | undefined;
+    for (const holding of list) {
+      if (holding.isOver || holding.isTold) continue;
+      const { client, lease } = holding;
+      if (client.isSuspended) continue; // nothing of it can read a clock now, or do anything
+      if (client.clock.now() >= lease.validUntilMs || isOver(holding)) {
+        holding.isOver = true;
+        continue;
+      }
+      if (believer === undefined) {
+        believer = holding;
+        continue;
+      }
+      holding.isTold = true;
+      const pair = `${believer.lease.token} (${believer.client.name}) and ${lease.token} (${client.name})`;
+      this.brokenBy('exclusion', `${resource} is held by ${pair}`);
+    }
+  }
+}
+
+/** A lease that was freed under its routine is not over: the routine goes on. */
+function isOver({ isWork, lease }: Holding): boolean {
+  return isWork ? lease.status === 'lost' : lease.status !== 'held';
+}

@@ -1,0 +1,119 @@
+/** What becomes of votes, reservations and counters on the servers of a simulated run. */
+import { queueKey } from '../../../lib/protocol/keys.js';
+import { tokenIn } from '../../../lib/runtime/random.js';
+import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import type { Script } from '../../../lib/redis/script.js';
+import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
+import type { Command } from '../../../lib/redis/transport.js';
+import { locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { FOREIGN } from '../../../lib/testing/master/keyspace.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { scriptOf } from '../../../lib/testing/master/twins.js';
+
+/** What is wrong with what a server did. */
+export type Fault = readonly [property: 'votes' | 'fairness' | 'counter order', text: string];
+
+/** They accept a number for a grant. */
+const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
+/** So many looks may find what was yielded, their answers and the yield being lost one after another. */
+const MOST_LOOKS = 4;
+
+export class Votes {
+  /** Places that were given in queues, and votes that were yielded. */
+  readonly lines = { places: 0, yields: 0 };
+  /** What was claimed on each server since its last start, as `key token`. */
+  readonly #claimed = new Map<MemoryServer, Set<string>>();
+  /** How many looks have found each reservation since its owner last sent that it yields it. */
+  readonly #yielded = new Map<string, number>();
+  /** The highest fence that each counter has accepted. */
+  readonly #accepted = new Map<string, number>();
+
+  /** A client sends a command to a server; no batch. */
+  sent(server: MemoryServer, command: Command): void {
+    if (scriptOf(command) !== YIELD) return;
+    const serial = command.args[3 + Number(command.args[1])];
+    this.#yielded.set(reservation(server, command, serial), 0);
+  }
+
+  /** A server has carried a command out; no batch. */
+  executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
+    const script = scriptOf(command);
+    const [code, amount = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
+    if (script === QUEUE) return this.#onQueue(server, command, [code ?? 0, amount]);
+    if (script === YIELD && reply === 1) return this.#onYield(server, command);
+    if (code !== 1 || script === undefined || !COUNTING.has(script)) return [];
+    const faults = script === CLAIM ? this.#onClaim(server, command) : [];
+    return amount === 0 ? faults : [...faults, ...this.#onFence(server, command, amount)];
+  }
+
+  /** The server is back, maybe with old data. */
+  restored(server: MemoryServer): void {
+    this.#claimed.delete(server);
+  }
+
+  /** Who has claimed a lock does not stand in line for it any more: it would be handed what it does not wait for. */
+  #onClaim(server: MemoryServer, command: Command): readonly Fault[] {
+    const claimed = this.#claimed.get(server) ?? new Set();
+    this.#claimed.set(server, claimed);
+    const token = tokenOf(command);
+    return locksOf(command).flatMap((key): Fault[] => {
+      claimed.add(`${key} ${token}`);
+      const waiting = server.members(queueKey(key));
+      if (waiting === FOREIGN || !waiting.some(({ name }) => name === token)) return [];
+      return [['votes', `${token} has claimed ${key} on ${server.name}, and waits for it there`]];
+    });
+  }
+
+  /** What comes late may queue again for a vote that has run out. */
+  #onQueue(
+    server: MemoryServer,
+    command: Command,
+    [code, serial]: readonly [number, number],
+  ): readonly Fault[] {
+    if (code === 0) this.lines.places++;
+    const [key = ''] = locksOf(command);
+    const token = tokenOf(command);
+    if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
+    const name = reservation(server, command, serial);
+    const looks = code === 1 ? this.#yielded.get(name) : undefined;
+    if (looks === undefined) return [];
+    this.#yielded.set(name, looks + 1);
+    if (looks !== MOST_LOOKS) return [];
+    return [['fairness', `${token} has yielded ${key} on ${server.name}, and keeps it by asking for it`]];
+  }
+
+  /** Only what is reserved may be yielded, however late the yield comes. */
+  #onYield(server: MemoryServer, command: Command): readonly Fault[] {
+    this.lines.yields++;
+    const [key = ''] = locksOf(command);
+    const vote = `${key} ${tokenOf(command)}`;
+    if (this.#claimed.get(server)?.has(vote) !== true) return [];
+    return [['votes', `the vote for ${vote} on ${server.name} was yielded after it had been claimed`]];
+  }
+
+  #onFence(server: MemoryServer, { args }: Command, fence: number): readonly Fault[] {
+    const counters = args.slice(2, 2 + Number(args[1])).filter((key) => key.includes(':fence:'));
+    return counters.flatMap((key): Fault[] => {
+      const place = `${server.name} ${key}`;
+      const last = this.#accepted.get(place) ?? 0;
+      this.#accepted.set(place, fence);
+      return fence > last ? [] : [['counter order', `${place} accepted ${fence} after ${last}`]];
+    });
+  }
+}
+
+function reservation(server: MemoryServer, command: Command, serial: number | string | undefined): string {
+  return `${server.name} ${locksOf(command)[0]} ${tokenOf(command)} ${serial}`;
+}
+
+/** The tokens on a server, by the keys that hold them: a text is one, and a hash of ours has those that have not run out. */
+export function* votesOn(server: MemoryServer): Generator<readonly [key: string, token: string]> {
+  const nowMs = Math.floor(server.micros() / 1_000);
+  for (const key of server.names()) {
+    const text = server.get(key);
+    if (typeof text === 'string') yield [key, tokenIn(text)];
+    const fields = server.fields(key);
+    if (fields === FOREIGN) continue;
+    for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
+  }
+}

@@ -1,0 +1,105 @@
+/** That the simulation would notice: known mistakes, faults beyond the model, and one history for one seed. */
+import { availableParallelism } from 'node:os';
+import pLimit from 'p-limit';
+import type { Beyond } from '../world/faults.js';
+import { simulate } from '../simulation.js';
+import { simulateTimestamps } from '../timestamp-simulation.js';
+import { compile, hunt, type Hunt, type Quarry } from '../variants/hunt.js';
+import { type Variant, VARIANTS } from '../variants/variants.js';
+
+/** Each mistake must be found within this. */
+const LIMIT = { seeds: 6_000, limitMs: 120_000 };
+
+/** @returns what went wrong, in words; empty when every mistake was noticed */
+export async function proveVariants(name: string, say: (line: string) => void): Promise<string[]> {
+  const chosen = VARIANTS.filter((variant) => variant.name.includes(name));
+  if (chosen.length === 0)
+    return [`no known mistake is called ${name}: ${VARIANTS.map((one) => one.name).join(', ')}`];
+  const right = await compile('as it is', []);
+  const limit = pLimit(Math.max(1, Math.min(2, availableParallelism())));
+  const failures = await Promise.all(chosen.map((variant) => limit(() => prove(variant, right, say))));
+  say(`${chosen.length} known mistakes, ${chosen.length - failures.flat().length} noticed`);
+  return failures.flat();
+}
+
+async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
+  const { name, breaks, patches, of, from: firstSeed = 1 } = variant;
+  const options = { family: false, keeping: false, ...variant.options }; // a mistake shows sooner among fewer things that go on
+  const begun = performance.now();
+  const quarry = await hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks });
+  const told = name.padEnd(56);
+  if (quarry.seed === undefined) {
+    const why =
+      quarry.crash === undefined ? `not noticed in ${quarry.seedsRun} seeds` : `crashed: ${quarry.crash}`;
+    say(`${told} NOT NOTICED`);
+    return [`${name}: ${why}`];
+  }
+  // the same seeds, as many as it took, with the right code
+  const control = await hunt(right, {
+    firstSeed,
+    seeds: quarry.seedsRun,
+    limitMs: LIMIT.limitMs,
+    of,
+    options,
+  });
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+  say(
+    `${told} ${quarry.violation?.property.padEnd(16)} seed ${String(quarry.seed).padEnd(5)} ${seconds.padStart(5)} s`,
+  );
+  const fault = control.violation?.text ?? control.crash;
+  return fault === undefined ? [] : [`${name}: the right code fails in the same runs: ${fault}`];
+}
+
+const BEYOND: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
+  { beyond: 'clock-steps', seeds: 400 },
+  { beyond: 'amnesia', seeds: 400 },
+];
+
+/** Faults beyond the model must break exclusion, or the model would be told smaller than it is; tokens must not fall. */
+export async function proveBeyond(say: (line: string) => void): Promise<string[]> {
+  const right = await compile('as it is', []);
+  const failures: string[] = [];
+  for (const { beyond, seeds } of BEYOND) {
+    const task: Hunt = { firstSeed: 1, seeds, limitMs: 60_000, options: { beyond } };
+    const quarry: Quarry = await hunt(right, task);
+    const { broken, seedsRun, violation, crash } = quarry;
+    say(`beyond the model, ${beyond}: exclusion broken ${broken} times in ${seedsRun} runs, tokens in order`);
+    if (broken === 0) failures.push(`${beyond}: exclusion was never broken in ${seedsRun} runs`);
+    if (violation !== undefined)
+      failures.push(`${beyond}, seed ${quarry.seed}: ${violation.property}: ${violation.text}`);
+    if (crash !== undefined) failures.push(`${beyond}: ${crash}`);
+  }
+  return failures;
+}
+
+const TIMESTAMP_SEEDS = 150;
+/** Further than any margin covers. */
+const APART_MS = 1_500;
+
+/** Timestamp locks: exclusion holds while wall clocks agree, and must break when they do not. */
+export async function proveTimestamps(
+  say: (line: string) => void,
+  seeds = TIMESTAMP_SEEDS,
+): Promise<string[]> {
+  const failures: string[] = [];
+  let [grants, broken] = [0, 0];
+  for (let seed = 1; seed <= seeds; seed++) {
+    const report = await simulateTimestamps(seed);
+    grants += report.grants;
+    const [first] = report.violations;
+    if (first !== undefined) failures.push(`timestamp locks, seed ${seed}: ${first.property}: ${first.text}`);
+    if (seed <= seeds / 5) broken += (await simulateTimestamps(seed, { apartMs: APART_MS })).broken;
+  }
+  say(`timestamp locks: ${grants} grants in ${seeds} runs; clocks apart: exclusion broken ${broken} times`);
+  if (broken === 0) failures.push('timestamp locks: clocks apart never broke exclusion');
+  return failures;
+}
+
+/** One seed, one history. */
+export async function proveSameness(seed: number, say: (line: string) => void): Promise<string[]> {
+  const [once, twice] = [await simulate(seed), await simulate(seed, { history: true })];
+  say(`seed ${seed} twice: history ${once.digest} and ${twice.digest}`);
+  return once.digest === twice.digest
+    ? []
+    : [`seed ${seed} has two histories: ${once.digest} and ${twice.digest}`];
+}

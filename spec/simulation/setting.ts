@@ -1,0 +1,102 @@
+/** Who takes part in a simulated run, and in what they are at it: all drawn from the seed, or as the options say. */
+import type { ClosingTerms } from './workers/closing-worker.js';
+import { type Beyond, drawPlan, type Fault, type FaultKind } from './world/faults.js';
+import type { FamilyTerms } from './workers/shared-worker.js';
+import type { KeepingTerms } from './workers/keeping-worker.js';
+import type { Seeded } from './world/seeded.js';
+import type { WorkTerms } from './workers/worker.js';
+
+export interface SimulationOptions {
+  /** The number of masters; drawn by default. */
+  readonly nodes?: number;
+  /** The number of clients; drawn by default. */
+  readonly clients?: number;
+  /** Whether masters have a restart guard, and may lose their data; drawn by default. */
+  readonly guarded?: boolean;
+  /** Faults beyond what is guaranteed: exclusion may break, tokens must rise all the same. */
+  readonly beyond?: Beyond;
+  /** Kinds of fault that are drawn more often. */
+  readonly favoured?: readonly FaultKind[];
+  /** Connections break as a script of that name is sent, now and then, and it is lost with them; never by default. */
+  readonly breaksAt?: string;
+  /** False: nobody waits in line. Drawn for each call by default. */
+  readonly fair?: boolean;
+  /** All come for the same lock at the same times: masters see them in different orders; false by default. */
+  readonly crowd?: boolean;
+  /** How many calls each worker makes; drawn by default. */
+  readonly calls?: number;
+  /** Whether all take turns in line at the end; drawn by default. */
+  readonly turns?: boolean;
+  /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
+  readonly family?: boolean;
+  /** Whether clients keep many locks at a time by renewal beside what else they do; drawn by default. */
+  readonly keeping?: boolean;
+  /** Whether one client's instance is closed again and again while it works; drawn by default. */
+  readonly closing?: boolean;
+  /** Only these faults of the plan strike; all by default. */
+  readonly faults?: readonly number[];
+  /** Keeps the history, line by line. */
+  readonly history?: boolean;
+}
+
+export const DRIFT_FACTOR = 0.01;
+/** About what a turn takes in a crowd. */
+const CROWD_TURN_MS = 20;
+/** The share of waiting calls that wait in line. */
+const IN_LINE = 0.8;
+
+export interface Setting {
+  readonly nodes: number;
+  readonly clients: number;
+  readonly guardMs: number;
+  readonly maxTtlMs: number;
+  readonly takesTurns: boolean;
+  readonly terms: WorkTerms;
+  /** Undefined where there are exclusive locks alone. */
+  readonly family: FamilyTerms | undefined;
+  /** Undefined where nobody keeps many locks. */
+  readonly keeping: KeepingTerms | undefined;
+  /** Undefined where instances are closed at the end alone. */
+  readonly closing: ClosingTerms | undefined;
+  readonly plan: readonly Fault[];
+}
+
+export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
+  const draw = seeded.fork('setting');
+  const nodes = options.nodes ?? draw.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 5]);
+  const clients = options.clients ?? draw.whole(2, 4);
+  const isGuarded = options.guarded ?? (options.beyond === undefined && draw.chance(0.5));
+  const maxTtlMs = draw.pick([400, 1_200, 3_000, 15_000]);
+  const guardMs = isGuarded ? Math.ceil(maxTtlMs * (1 + DRIFT_FACTOR)) + 2 + draw.pick([0, 500]) : 0;
+  const isCrowd = options.crowd === true;
+  const resources = ['a', 'b', '{t}c'].slice(0, isCrowd ? 1 : draw.whole(1, 3));
+  const calls = options.calls ?? (isCrowd ? draw.whole(20, 60) : draw.whole(4, 14));
+  const plan = drawPlan(seeded.fork('plan'), {
+    servers: nodes,
+    clients,
+    untilMs: isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
+    isGuarded,
+    beyond: options.beyond,
+    favoured: options.favoured ?? [],
+  });
+  const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
+  const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
+  const forFamily = seeded.fork('family');
+  const hasFamily = options.family ?? (!isCrowd && forFamily.chance(0.3));
+  const permits = forFamily.whole(1, 4);
+  const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
+  const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
+  const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
+  return {
+    nodes,
+    clients,
+    guardMs,
+    maxTtlMs,
+    takesTurns,
+    keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
+    closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
+    terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
+    family: hasFamily ? { calls, maxTtlMs, permits, inLine } : undefined,
+    plan,
+  };
+}

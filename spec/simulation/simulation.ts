@@ -1,0 +1,325 @@
+/**
+ * One simulated run: a cast, a plan of faults and work, all drawn from the seed; then everything is put right, and what
+ * was promised must hold to the end.
+ */
+import { MemoryFence } from '../../lib/fence/index.js';
+import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
+import { ClosingWorker } from './workers/closing-worker.js';
+import { Checker, type Violation } from './checker/checker.js';
+import type { Fault, FaultKind } from './world/faults.js';
+import { FamilyChecker } from './checker/shared-checker.js';
+import { checkFamily } from './workers/shared-end.js';
+import { type FamilyShared, FamilyWorker } from './workers/shared-worker.js';
+import { KeepingWorker } from './workers/keeping-worker.js';
+import { ReentrantWorker } from './workers/reentrant-worker.js';
+import { Seeded } from './world/seeded.js';
+import { DRIFT_FACTOR, drawSetting, type Setting, type SimulationOptions } from './setting.js';
+import { type Player, Stage } from './world/stage.js';
+import { takeTurns } from './turns.js';
+import { type Deeds, describe, Worker } from './workers/worker.js';
+import { type Line, World } from './world/world.js';
+
+export type { SimulationOptions } from './setting.js';
+
+/** What a run came to. */
+export interface SimulationReport {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly clients: number;
+  readonly guardMs: number;
+  readonly events: number;
+  /** Virtual time, in ms. */
+  readonly tookMs: number;
+  readonly deeds: Omit<Deeds, 'errors'> & Checker['lines'];
+  readonly errors: Readonly<Partial<Record<RedlockErrorCode, number>>>;
+  readonly plan: readonly Fault[];
+  /** How many faults of each kind struck. */
+  readonly struck: Readonly<Partial<Record<FaultKind, number>>>;
+  /** How often exclusion was broken; only beyond the model. */
+  readonly broken: number;
+  /** Of the whole history: the same seed, the same digest. */
+  readonly digest: string;
+  readonly violations: readonly Violation[];
+  /** The history, when it was asked for. */
+  readonly lines: readonly Line[];
+}
+
+/** A run that is not over by then hangs. */
+const LONGEST_MS = 400_000;
+/** From time to time the checker looks for what takes a while to show. */
+const LOOK_EVERY_MS = 250;
+/** No place in a queue outlives its wait by more. */
+const PLACE_LIFE_MS = 2_600;
+
+/** Of the lock that each client holds as it closes. */
+const LAST_TTL_MS = 300;
+
+type OtherWorker = FamilyWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
+
+/** Runs one seed to its end. The same seed and options give the same run. */
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
+  const world = new World(options.history === true);
+  const seeded = new Seeded(`quorate ${seed}`);
+  const setting = drawSetting(seeded, options);
+  const checker = new Checker(world, options.beyond !== undefined);
+  const { nodes: servers, clients, guardMs, maxTtlMs } = setting;
+  const stage = new Stage(world, checker, seeded.fork('stage'), {
+    servers,
+    clients,
+    drift: options.beyond === 'amnesia' ? 0 : DRIFT_FACTOR * 0.9,
+    skewMs: options.beyond === 'amnesia' ? 2 : seeded.fork('skew').pick([1, 8, 200]),
+    options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
+    breaksAt: options.breaksAt,
+  });
+  const only = options.faults;
+  stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));
+  const deeds = noDeeds();
+  let isOver = false;
+  const family = new FamilyChecker(checker, () => world.nowMs, setting.family?.permits ?? 0);
+  const director = new Director(stage, setting, seeded.fork('work'), { deeds, family });
+  world.after(0, () => {
+    director.run().then(
+      () => (isOver = true),
+      (error: unknown) => {
+        checker.fail('exception', describe(error));
+        isOver = true;
+      },
+    );
+  });
+  world.onSettled = () => {
+    checker.look();
+    family.look();
+  };
+  lookOnward(stage, family, () => isOver);
+  await world.run(() => isOver || world.nowMs > LONGEST_MS);
+  if (!isOver) checker.fail('settling', 'the run did not come to its end');
+  return report(seed, stage, setting, deeds);
+}
+
+/** Looks for what takes a while to show, again and again until the run is over. */
+function lookOnward(stage: Stage, family: FamilyChecker, isOver: () => boolean): void {
+  const { checker, links, world } = stage;
+  const again = (): void => {
+    if (isOver()) return;
+    checker.lookForLate();
+    checker.lookForOrphans(links, (link) => stage.calmSinceMs(link));
+    family.lookForOthers(links, (link) => stage.calmSinceMs(link));
+    world.after(LOOK_EVERY_MS, again);
+  };
+  again();
+}
+
+/** Leads through the acts of a run. */
+class Director {
+  readonly #stage: Stage;
+  readonly #setting: Setting;
+  readonly #seeded: Seeded;
+  readonly #shared: { readonly deeds: Deeds; readonly family: FamilyChecker };
+
+  constructor(
+    stage: Stage,
+    setting: Setting,
+    seeded: Seeded,
+    shared: { readonly deeds: Deeds; readonly family: FamilyChecker },
+  ) {
+    this.#stage = stage;
+    this.#setting = setting;
+    this.#seeded = seeded;
+    this.#shared = shared;
+  }
+
+  async run(): Promise<void> {
+    if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
+    await this.#until(this.#engage());
+    this.#stage.heal();
+    await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
+    await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
+    for (const player of this.#living()) await this.#checkProgress(player);
+    if (this.#setting.family !== undefined) {
+      await checkFamily(this.#stage, this.#living(), this.#setting.family);
+      await this.#pass(500);
+    }
+    if (this.#setting.takesTurns) {
+      await takeTurns(this.#stage, this.#living(), this.#setting);
+      await this.#pass(500);
+    }
+    await this.#close();
+  }
+
+  async #bootstrap(): Promise<void> {
+    const [player] = this.#stage.players;
+    if (player === undefined) return;
+    const declared = player.redlock.bootstrap({ force: true }).catch(() => undefined); // too early for some masters
+    await Promise.race([declared, this.#pass(1_000)]); // its client may crash
+  }
+
+  /** Sets all workers to work. @returns whether all of them are done, those included that join later */
+  #engage(): () => boolean {
+    const crew: Worker[] = [];
+    const others: OtherWorker[] = [];
+    const guarded = new MemoryFence();
+    for (const player of this.#stage.players) {
+      const shared = { ...this.#shared, guarded, busy: new Set<string>(), crew };
+      const closing = this.#closingWorkerOf(player);
+      if (closing !== undefined) {
+        others.push(closing);
+        player.client.hear(() => void closing.run());
+        continue;
+      }
+      const count = this.#seeded.whole(1, 3);
+      for (let i = 0; i < count; i++) {
+        const own = this.#seeded.fork(`${player.client.name} worker ${i}`);
+        const worker = new Worker(this.#stage, player, own, this.#setting.terms, shared);
+        player.client.hear(() => void worker.run());
+      }
+      for (const worker of this.#othersOf(player, shared)) {
+        others.push(worker);
+        player.client.hear(() => void worker.run());
+      }
+    }
+    return () => [...crew, ...others].every(({ isOver }) => isOver);
+  }
+
+  /** The last client's instance is closed again and again, where the run has that: all that it does is made for it. */
+  #closingWorkerOf(player: Player): ClosingWorker | undefined {
+    const { closing } = this.#setting;
+    if (closing === undefined || player !== this.#stage.players.at(-1)) return undefined;
+    return new ClosingWorker(this.#stage, player, this.#seeded.fork('closing'), closing, this.#shared.deeds);
+  }
+
+  /** Who works with locks of other kinds, and who keeps many, where the run has them. */
+  #othersOf(player: Player, shared: FamilyShared): readonly OtherWorker[] {
+    const { family, keeping } = this.#setting;
+    const drawn = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
+    const keepers =
+      keeping === undefined
+        ? []
+        : [new KeepingWorker(this.#stage, player, drawn('keeping'), keeping, shared.deeds)];
+    if (family === undefined) return keepers;
+    return [
+      ...keepers,
+      new FamilyWorker(this.#stage, player, drawn('family 0'), family, shared),
+      new FamilyWorker(this.#stage, player, drawn('family 1'), family, shared),
+      new ReentrantWorker(this.#stage, player, drawn('re-entry'), family, shared.deeds),
+    ];
+  }
+
+  #living(): readonly Player[] {
+    return this.#stage.players.filter(({ client }) => client.isAlive);
+  }
+
+  /** Nothing is wrong any more: everybody gets every lock, at the price that is promised. */
+  async #checkProgress(player: Player): Promise<void> {
+    const { checker } = this.#stage;
+    const { client, links, redlock } = player;
+    const { guardMs, nodes, terms } = this.#setting;
+    const settled = checker.expect(client, 'ready', guardMs + 2_000);
+    await redlock.ready();
+    settled();
+    if (guardMs > 0) await this.#pass(guardMs + 100); // a quorum votes: now the others do as well
+    for (const resource of terms.resources) {
+      for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts are learned, counters agree
+      const before = links.reduce((sum, { sent }) => sum + sent, 0);
+      await this.#acquireInPeace(player, resource);
+      const sent = links.reduce((sum, link) => sum + link.sent, 0) - before;
+      if (sent > 3 * nodes) checker.fail('commands', `${client.name} sent ${sent} commands for one grant`);
+    }
+  }
+
+  async #acquireInPeace({ client, redlock }: Player, resource: string): Promise<void> {
+    const { checker } = this.#stage;
+    const before = checker.highest([resource]);
+    const settled = checker.expect(client, `acquire ${resource} at the end`, 2_000);
+    try {
+      const options = { ttlMs: this.#setting.maxTtlMs, waitMs: 1_500, renew: true };
+      const lease = await checker.call(client, [resource], () => redlock.acquire(resource, options));
+      settled();
+      if (lease === undefined) return;
+      checker.granted(client, lease, before);
+      await this.#pass(5);
+      checker.ended(lease, true);
+      await lease.release();
+    } catch (error) {
+      settled();
+      checker.fail(
+        'progress',
+        `${client.name} does not get ${resource}, with nothing wrong: ${describe(error)}`,
+      );
+    }
+    await this.#pass(300);
+  }
+
+  async #close(): Promise<void> {
+    const { checker } = this.#stage;
+    for (const player of this.#living()) {
+      const { client, links } = player;
+      await this.#closeInPeace(player);
+      if (client.pending > 0)
+        checker.fail('leftovers', `${client.name} has ${client.pending} timers after close`);
+      const listeners = links.reduce((sum, link) => sum + link.listeners, 0);
+      if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
+    }
+    await this.#pass(Math.max(this.#setting.maxTtlMs, PLACE_LIFE_MS) + 1_000);
+    for (const { client } of this.#living()) {
+      if (client.armed > 0)
+        checker.fail('leftovers', `${client.name} has ${client.armed} timers of its event loop at the end`);
+    }
+    for (const { server } of this.#stage.places) {
+      const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key));
+      if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
+    }
+  }
+
+  /** While a routine runs that takes longer than its ttl: it is told to stop, its lease is kept, and `close` waits. */
+  async #closeInPeace({ client, redlock }: Player): Promise<void> {
+    const { checker } = this.#stage;
+    let closing = Promise.resolve();
+    try {
+      await redlock.using('last', { ttlMs: LAST_TTL_MS, waitMs: 1_500 }, async (lease) => {
+        const settled = checker.expect(client, 'close', 3 * LAST_TTL_MS + 1_000);
+        closing = redlock.close().finally(settled);
+        await this.#pass(3 * LAST_TTL_MS);
+        if (lease.status !== 'held' || !lease.signal.aborted)
+          checker.fail('progress', `${client.name} closes, and a routine's lease is ${lease.status}`);
+      });
+    } catch (error) {
+      checker.fail('progress', `${client.name} does not get a lock to close under: ${describe(error)}`);
+    }
+    await closing;
+    await redlock.close();
+  }
+
+  /** Lets virtual time pass. */
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#stage.world.after(ms, resolve));
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await this.#pass(LOOK_EVERY_MS);
+  }
+}
+
+function noDeeds(): Deeds {
+  return { calls: 0, grants: 0, extensions: 0, adoptions: 0, writes: 0, stale: 0, errors: new Map() };
+}
+
+function report(seed: number, stage: Stage, setting: Setting, deeds: Deeds): SimulationReport {
+  const { world, checker, struck } = stage;
+  const { errors, ...rest } = deeds;
+  return {
+    seed,
+    nodes: setting.nodes,
+    clients: setting.clients,
+    guardMs: setting.guardMs,
+    events: world.events,
+    tookMs: world.nowMs,
+    deeds: { ...rest, ...checker.lines },
+    errors: Object.fromEntries(errors),
+    plan: setting.plan,
+    struck: Object.fromEntries(struck),
+    broken: checker.broken,
+    digest: world.digest.toString(16).padStart(8, '0'),
+    violations: checker.violations,
+    lines: world.lines ?? [],
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * The history of a run for readers: when, who, what. Masters' lines are commands with their replies, clients' lines what
+ * they do and are given, PLAN's lines faults, CHECK's lines broken promises.
+ */
+import { withShortTokens } from './world/seeded.js';
+import type { SimulationReport } from './simulation.js';
+import type { Line } from './world/world.js';
+
+export interface TimelineOptions {
+  /** Only what is about this, and the faults; everything by default. */
+  readonly about?: string;
+  /** So many ms around the first violation; the whole run by default. */
+  readonly aroundMs?: number;
+}
+
+export function timeline({ lines, violations }: SimulationReport, options: TimelineOptions = {}): string {
+  const [first] = violations;
+  const { about, aroundMs = Infinity } = options;
+  const isNear = (line: Line): boolean => first === undefined || Math.abs(line.atMs - first.atMs) <= aroundMs;
+  const isAbout = ({ who, what }: Line): boolean =>
+    about === undefined || who === 'PLAN' || who === 'CHECK' || who === about || what.includes(about);
+  const rows = lines
+    .map((line) => ({ ...line, what: withShortTokens(line.what) }))
+    .filter((line) => isNear(line) && isAbout(line))
+    .map(row);
+  return [`${'ms'.padStart(11)}  ${'who'.padEnd(6)}  what`, ...rows].join('\n');
+}
+
+function row({ atMs, who, what }: Line): string {
+  const mark = who === 'CHECK' ? '>>' : '  ';
+  const text = what.replaceAll(/\n\s+at /g, `\n${' '.repeat(21)}at `);
+  return `${atMs.toFixed(3).padStart(11)}  ${who.padEnd(6)}${mark}${text}`;
+}

@@ -1,0 +1,126 @@
+/**
+ * Runs the simulation over many seeds in a process of its own, with the production code as it is or with a known mistake built
+ * in: the sources are changed as they are bundled, so that the code itself has no hooks.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+import type { Violation } from '../checker/checker.js';
+import type { SimulationOptions } from '../simulation.js';
+import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
+import type { Patch } from './variants.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const CACHE = join(ROOT, 'node_modules/.cache/quorate-simulation');
+
+/** What a hunt is after. */
+export interface Hunt {
+  readonly firstSeed: number;
+  readonly seeds: number;
+  /** It ends after this, whatever is left. */
+  readonly limitMs: number;
+  readonly options: SimulationOptions | TimestampSimulationOptions;
+  /** Which simulation; that of the quorum lock by default. */
+  readonly of?: 'timestamps' | undefined;
+  /** Ends at the first seed that breaks one of these; any violation by default. */
+  readonly breaks?: readonly string[];
+}
+
+export interface Quarry {
+  /** The seed that broke it; undefined when none did. */
+  readonly seed: number | undefined;
+  readonly violation: Violation | undefined;
+  readonly seedsRun: number;
+  readonly events: number;
+  /** How often exclusion was broken by faults beyond the model. */
+  readonly broken: number;
+  /** Its runs left promises that rejected and nobody heard, or did not come to an end. */
+  readonly crash: string | undefined;
+}
+
+/** What the child process does: it is bundled with the sources as they are, or as they are changed. */
+const PROGRAM = `
+import { simulate } from './spec/simulation/simulation.js';
+import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
+const { firstSeed, seeds, limitMs, options, of, breaks } = JSON.parse(process.argv[2]);
+const run = of === 'timestamps' ? simulateTimestamps : simulate;
+const found = { seedsRun: 0, events: 0, broken: 0 };
+const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
+process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
+const begun = performance.now();
+for (let seed = firstSeed; seed < firstSeed + seeds && performance.now() - begun < limitMs; seed++) {
+  const { events, broken, violations } = await run(seed, options);
+  found.seedsRun++;
+  found.events += events;
+  found.broken += broken;
+  const violation = violations.find(({ property }) => breaks === undefined || breaks.includes(property));
+  if (violation !== undefined) { tell({ seed, violation }); break; }
+}
+tell({});
+`;
+
+/** Bundles it; @throws where a patch does not fit the sources exactly once. */
+export async function compile(name: string, patches: readonly Patch[]): Promise<string> {
+  mkdirSync(CACHE, { recursive: true });
+  const outfile = join(CACHE, `${name.replaceAll(/\W+/g, '-')}.mjs`);
+  const used = new Set<Patch>();
+  const change: Plugin = {
+    name: 'change',
+    setup(builder) {
+      builder.onLoad({ filter: /\/(lib|spec)\/.*\.ts$/ }, ({ path }) => {
+        let contents = readFileSync(path, 'utf8');
+        for (const patch of patches.filter(({ file }) => path === join(ROOT, file))) {
+          contents = apply(contents, patch);
+          used.add(patch);
+        }
+        return { contents, loader: 'ts' };
+      });
+    },
+  };
+  await build({
+    stdin: { contents: PROGRAM, resolveDir: ROOT, loader: 'js' },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    external: ['ioredis'],
+    plugins: [change],
+    logLevel: 'silent',
+  });
+  const unused = patches.find((patch) => !used.has(patch));
+  if (unused !== undefined) throw new Error(`${name}: ${unused.file} is not part of the simulation`);
+  return outfile;
+}
+
+/** @throws where it does not fit exactly once */
+export function apply(source: string, { file, find, replace }: Patch): string {
+  const parts = source.split(find);
+  if (parts.length !== 2) {
+    throw new Error(`${file} has ${parts.length - 1} times, and not once: ${find}`);
+  }
+  return parts.join(replace);
+}
+
+/** Runs it; one that does not answer in twice its time hangs, which is told as a crash. */
+export function hunt(bundle: string, task: Hunt): Promise<Quarry> {
+  const child = spawn(process.execPath, [bundle, JSON.stringify(task)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  let wailed = '';
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (wailed += chunk.toString()));
+  const timer = setTimeout(() => child.kill('SIGKILL'), 2 * task.limitMs + 10_000);
+  return new Promise((resolve) => {
+    child.on('close', () => {
+      clearTimeout(timer);
+      const nothing = { seed: undefined, violation: undefined, seedsRun: 0, events: 0, broken: 0 };
+      const line = said.split('\n').find((one) => one.startsWith('{'));
+      if (line === undefined) resolve({ ...nothing, crash: wailed === '' ? 'it hangs' : wailed });
+      else resolve({ ...nothing, crash: undefined, ...(JSON.parse(line) as Partial<Quarry>) }); // our own words
+    });
+  });
+}

@@ -1,0 +1,785 @@
+/**
+ * Known mistakes, each as a change to the production code that the simulation must notice: a harness that misses one is not
+ * good enough. `find` must occur exactly once in its file, so that a change of the code cannot silently disarm a variant.
+ */
+import type { Property } from '../checker/checker.js';
+import type { SimulationOptions } from '../simulation.js';
+import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
+import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
+
+export interface Patch {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Variant {
+  readonly name: string;
+  /** What is wrong with it. */
+  readonly why: string;
+  /** Any of these shows it. */
+  readonly breaks: readonly Property[];
+  readonly patches: readonly Patch[];
+  /** Which simulation notices it; that of the quorum lock by default. */
+  readonly of?: 'timestamps';
+  /** The first seed to look at, where a rare one shows it; 1 by default. */
+  readonly from?: number;
+  /** What makes it show soon; the right code is run with the same. */
+  readonly options?: SimulationOptions | TimestampSimulationOptions;
+}
+
+export const VARIANTS: readonly Variant[] = [
+  ...TIMESTAMP_VARIANTS,
+  {
+    name: 'token reuse over attempts',
+    why: 'a late undo of one attempt deletes the vote of the next',
+    breaks: ['exclusion', 'token order', 'token uniqueness'],
+    options: { favoured: ['connection cut', 'client paused'] },
+    patches: [
+      {
+        file: 'spec/simulation/world/seeded.ts',
+        find: 'return tokenFrom(this.#client, String(++this.#drawn));',
+        replace: "this.#drawn++; return tokenFrom(this.#client, 'always');",
+      },
+    ],
+  },
+  {
+    name: 'no undo of unknown outcomes',
+    why: 'a vote whose reply was lost blocks its master until the ttl is over',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/coordinator/undoing.ts',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
+        replace: "(node) => round.outcomes[node.index]?.kind !== 'unknown'",
+      },
+    ],
+  },
+  {
+    name: 'undo only where yes was answered',
+    why: 'the same, for silence and for quarantine',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/coordinator/undoing.ts',
+        find: '(node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index])',
+        replace: "(node) => round.outcomes[node.index]?.kind === 'granted'",
+      },
+    ],
+  },
+  {
+    name: 'validity measured from the reply',
+    from: 50,
+    why: 'the masters count from the arrival of the claim',
+    breaks: ['exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);',
+        replace: 'const untilMs = validUntilMs(clock.now(), this.#wish.ttlMs, driftFactor);',
+      },
+    ],
+  },
+  {
+    name: 'no validity check',
+    from: 145,
+    why: 'a quorum that comes after the ttl is taken for a lock',
+    breaks: ['exclusion'],
+    options: { favoured: ['client paused', 'client suspended'], fair: false },
+    patches: [
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'if (untilMs <= nowMs) return undefined;',
+        replace: '',
+      },
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'grant.validUntilMs = untilMs;',
+        replace: 'grant.validUntilMs = Math.max(untilMs, nowMs + this.#wish.ttlMs / 2);',
+      },
+    ],
+  },
+  {
+    name: 'no drift',
+    from: 115,
+    why: 'a master whose clock is fast lets go before the holder does',
+    breaks: ['exclusion'],
+    options: { nodes: 1, clients: 4, guarded: false, fair: false },
+    patches: [
+      {
+        file: 'lib/protocol/validity.ts',
+        find: 'return Math.floor(sentAtMs + ttlMs - driftMs(ttlMs, driftFactor));',
+        replace: 'return sentAtMs + ttlMs;',
+      },
+    ],
+  },
+  {
+    name: 'the highest counter taken without acceptance',
+    why: 'two attempts take the same number from different masters',
+    breaks: ['token uniqueness', 'token order'],
+    options: { favoured: ['server emptied', 'server replaced', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'this.onSplit?.(); // the votes are there, the agreement is not',
+        replace: '{ this.fence = this.highestFence; this.#finish(); }',
+      },
+    ],
+  },
+  {
+    name: 'counters lost with a node',
+    why: 'a counter that is made new from nothing gives numbers out again',
+    breaks: ['counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/master/counter-twins.ts',
+        find: 'return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };',
+        replace: 'return { count: 0, bornUs: us };',
+      },
+    ],
+  },
+  {
+    name: 'counters of an old snapshot trusted',
+    why: 'a restart with old data brings counters back that stand lower than what was accepted',
+    breaks: ['counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/testing/master/counter-twins.ts',
+        find: '{ count: Math.max(Number(count), least), bornUs: undefined }',
+        replace: '{ count: Number(count), bornUs: undefined }',
+      },
+    ],
+  },
+  {
+    name: 'no restart guard',
+    why: 'a master that forgot its vote gives it to another',
+    breaks: ['exclusion'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/master/counter-twins.ts',
+        find: 'if (period === 0) return 0;',
+        replace: 'return 0;',
+      },
+    ],
+  },
+  {
+    name: 'guard shorter than ttl',
+    why: 'the quarantine is over while a forgotten lease is still valid',
+    breaks: ['exclusion'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'spec/simulation/simulation.ts',
+        find: 'restartGuardMs: guardMs, retry',
+        replace: 'restartGuardMs: guardMs === 0 ? 0 : Math.ceil(guardMs / 4), retry',
+      },
+      {
+        file: 'lib/input/options.ts',
+        find: 'if (restartGuardMs > 0 && ttlMs + drift > restartGuardMs) {',
+        replace: 'if (restartGuardMs < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'guard by the marker alone',
+    why: 'a restart with old data brings the old marker back',
+    breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/testing/master/counter-twins.ts',
+        find: 'if (owner !== store.runId || sinceMs > nowMs) {',
+        replace: 'if (owner === undefined || sinceMs > nowMs) {',
+      },
+    ],
+  },
+  {
+    name: 'quarantined votes counted',
+    why: 'the quarantine is announced, and nobody heeds it',
+    breaks: ['exclusion', 'exception', 'token order', 'token uniqueness'],
+    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
+    patches: [
+      {
+        file: 'lib/testing/master/twins.ts',
+        find: '  if (refusal !== undefined) return refusal;\n  const own = ',
+        replace: '  void refusal;\n  const own = ',
+      },
+    ],
+  },
+  {
+    name: 'late extension accepted',
+    from: 135,
+    why: 'another holder may have come and gone in between',
+    breaks: ['continuity', 'exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/coordinator/coordinator.ts',
+        find: 'if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;',
+        replace: 'if (nowMs >= untilMs) return false;',
+      },
+      {
+        file: 'lib/coordinator/coordinator.ts',
+        find: 'const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));',
+        replace: 'const deadlineMs = nodeTimeoutMs + 0 * leftMs;',
+      },
+    ],
+  },
+  {
+    name: 'renewed together: an answer about all of them counts for each',
+    from: 40,
+    why: 'who was refused believes in a lease that others hold by now',
+    breaks: ['exclusion'],
+    options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/quorum/renewal-batch.ts',
+        find: "if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'extension that shortens, at the masters',
+    why: 'the masters let go before the holder does',
+    breaks: ['exclusion'],
+    options: { guarded: false },
+    patches: [
+      {
+        file: 'lib/testing/master/twins.ts',
+        find: 'else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));',
+        replace: 'else store.expire(key, Number(ttl));',
+      },
+    ],
+  },
+  {
+    name: 'extension that shortens, at the holder',
+    why: 'what was promised is taken back',
+    breaks: ['continuity'],
+    patches: [
+      {
+        file: 'lib/coordinator/coordinator.ts',
+        find: 'grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);',
+        replace: 'grant.validUntilMs = untilMs;',
+      },
+    ],
+  },
+  {
+    name: 'wall clock',
+    why: 'a step of the clock makes a lease of any length',
+    breaks: ['exclusion', 'continuity', 'settling'],
+    options: { favoured: ['client wall clock stepped'] },
+    patches: [
+      {
+        file: 'spec/simulation/world/client.ts',
+        find: '() => this.bootMs(),\n      () => this.monotonicMs(),',
+        replace: 'undefined,\n      () => this.wallMs(),',
+      },
+    ],
+  },
+  {
+    name: 'suspensions not counted',
+    why: 'the monotonic clock stands still while the masters go on',
+    breaks: ['exclusion'],
+    options: { favoured: ['client suspended'] },
+    patches: [
+      {
+        file: 'lib/runtime/clock.ts',
+        find: 'if (aheadMs > SUSPENSION_MS) this.#suspendedMs += aheadMs + BOOT_STEP_MS;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a short deadline waits for a longer one that was cancelled',
+    why: 'the timer stays armed for the old instant, and a call with a short node timeout ends with the long one',
+    breaks: ['settling'],
+    options: { favoured: ['partition', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/runtime/clock.ts',
+        find: 'if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);',
+        replace: 'if (this.#handle === undefined) this.#arm(atMs, delayMs);',
+      },
+    ],
+  },
+  {
+    name: 'a deadline waits for one that is set as another fires',
+    why: 'the timer is armed for the new one, though there is one between the two',
+    breaks: ['settling'],
+    options: { keeping: true, favoured: ['server stopped'] },
+    patches: [
+      {
+        file: 'lib/runtime/clock.ts',
+        find: 'if (atMs < this.#looksAtMs) this.#arm(atMs, delayMs);',
+        replace: 'if (atMs < this.#looksAtMs || this.#handle === undefined) this.#arm(atMs, delayMs);',
+      },
+      {
+        file: 'lib/runtime/clock.ts',
+        find: 'if (first !== undefined) this.#arm(',
+        replace: 'if (first !== undefined && this.#handle === undefined) this.#arm(',
+      },
+    ],
+  },
+  {
+    name: 'even-N tie left pending',
+    why: 'half the votes are taken for a round that can still be won',
+    breaks: ['settling', 'progress'],
+    options: { nodes: 4, clients: 4, guarded: false },
+    patches: [
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'if (this.#answered === this.#asked) this.#settle?.();\n    } else if',
+        replace: '} else if',
+      },
+      {
+        file: 'lib/protocol/quorum.ts',
+        find: "  if (held > spare) return 'held';\n  if (granted + pending >= quorum) return undefined;",
+        replace:
+          "  if (held > spare && held !== granted) return 'held';\n  if (held === granted && pending === 0) return undefined;\n  if (granted + pending >= quorum) return undefined;",
+      },
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);\n    const agreement',
+        replace:
+          'const timer = timers.deadline(this.#wish.nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
+      },
+    ],
+  },
+  {
+    name: 'undo by a two-step script call',
+    from: 48,
+    why: 'to a master whose scripts were flushed, the undo that matters does not follow its claim',
+    breaks: ['orphan'],
+    options: { favoured: ['server stopped', 'scripts flushed'] },
+    patches: [
+      {
+        file: 'lib/protocol/mutex-operations.ts',
+        find: "return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
+        replace: "return { name: 'evalsha', args };",
+      },
+      {
+        file: 'lib/protocol/request.ts',
+        find: 'return this.operation.isUndo;',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    name: 'replies of a batch given to the wrong entries',
+    why: 'one claim takes the grant of another',
+    breaks: [
+      'exclusion',
+      'token uniqueness',
+      'token order',
+      'counter order',
+      'orphan',
+      'exception',
+      'progress',
+    ],
+    options: {},
+    patches: [
+      {
+        file: 'lib/node/node.ts',
+        find: 'isAll ? 1 : replies[i]',
+        replace: 'isAll ? 1 : replies[replies.length - 1 - i]',
+      },
+    ],
+  },
+  {
+    name: 'release that is not repeated',
+    why: 'a master that was away keeps the vote until its ttl is over',
+    breaks: ['orphan'],
+    options: { favoured: ['partition', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/quorum/repairs.ts',
+        find: 'if (this.#isClosed) return;\n    const repairs',
+        replace: 'if (this.#isClosed || node !== undefined) return;\n    const repairs',
+      },
+    ],
+  },
+  {
+    name: 'close frees the locks of routines that still run',
+    why: 'another process comes in beside a routine that goes on: what a plain handler of SIGTERM did',
+    breaks: ['exclusion'],
+    options: { closing: true },
+    patches: [
+      {
+        file: 'lib/lease/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.tellClosing();',
+        replace: 'for (const lease of this.#leases.list()) void lease.release();',
+      },
+    ],
+  },
+  {
+    name: 'close frees what has not stopped in time',
+    why: 'a routine that does not listen goes on beside the next holder',
+    breaks: ['exclusion'],
+    options: { closing: true },
+    patches: [
+      {
+        file: 'lib/lease/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.letRunOut();',
+        replace: 'for (const lease of this.#leases.list()) void lease.release();',
+      },
+    ],
+  },
+  {
+    name: 'close ends renewal at once',
+    why: 'a routine that stops in order loses its lock while it does',
+    breaks: ['progress'],
+    patches: [
+      {
+        file: 'lib/lease/held-leases.ts',
+        find: 'for (const lease of this.#leases.list()) lease.tellClosing();',
+        replace: 'for (const lease of this.#leases.list()) { lease.tellClosing(); lease.letRunOut(); }',
+      },
+    ],
+  },
+  {
+    name: 'timers left after close',
+    why: 'the process is kept busy by what nobody needs',
+    breaks: ['leftovers'],
+    patches: [
+      {
+        file: 'lib/lease/lease.ts',
+        find: '    this.#state = state;\n    this.#disarm();',
+        replace: '    this.#state = state;',
+      },
+    ],
+  },
+  {
+    name: 'in line: no inquiry, no yield',
+    why: 'each of three waiters has the vote of one master of three, until the reservations run out',
+    breaks: ['progress', 'fairness'],
+    options: { turns: true },
+    patches: [
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: "case 'inquiry':",
+        replace: "case 'inquiry':\n        return;",
+      },
+    ],
+  },
+  {
+    name: 'in line: a push taken for a vote, without a claim',
+    why: 'it says nothing of when the reservation began, and that is shorter than the ttl',
+    breaks: ['exclusion', 'token order'],
+    patches: [
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'const conclude = (isFull = true): void => {',
+        replace: `if (this.#wait !== undefined) {
+      for (const node of nodes) round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
+      round.fence = 0;
+    }
+    const conclude = (isFull = true): void => {`,
+      },
+    ],
+  },
+  {
+    name: 'in line: nobody asks again when pushes come in again',
+    why: 'the push that was lost with the connection was the one that mattered',
+    breaks: ['progress', 'fairness'],
+    options: { turns: true },
+    patches: [
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: 'if (this.#hasBegun) this.#ask(node);\n    else this.#begin();',
+        replace: 'if (!this.#hasBegun) this.#begin();',
+      },
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: 'onClosed(node: Node, cause: Error): void {\n    this.#fail(',
+        replace: 'onClosed(node: Node, cause: Error): void {\n    if (!this.#hasBegun) this.#fail(',
+      },
+    ],
+  },
+  {
+    name: 'in line: a reply of before a push counted',
+    why: 'a refusal that the push overtook takes the reservation back, and nobody claims what is kept for a second',
+    breaks: ['progress', 'fairness'],
+    options: { crowd: true, turns: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: "if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'in line: a reply of an older claim counted',
+    why: 'what is held while the next resource is waited for was claimed long before the last claim is sent',
+    breaks: ['exclusion', 'token order', 'continuity'],
+    options: { nodes: 3, clients: 4, guarded: false, favoured: ['partition', 'connection cut', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/line/mutex-line.ts',
+        find: '  /** The masters on which it may have places or votes. */',
+        replace: `  get claims(): readonly Round[] {
+    return this.#rounds;
+  }
+
+  /** The masters on which it may have places or votes. */`,
+      },
+      {
+        file: 'lib/line/mutex-line.ts',
+        find: 'this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];',
+        replace: 'this.#rounds = [...this.#rounds, round];',
+      },
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'const conclude = (isFull = true): void => {',
+        replace: `for (const claim of this.#wait?.claims ?? []) {
+      for (const node of nodes) {
+        if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
+      }
+      round.fence = 0;
+    }
+    const conclude = (isFull = true): void => {`,
+      },
+    ],
+  },
+  {
+    name: 'in line: a yield takes a vote that was claimed',
+    why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
+    breaks: ['votes', 'exclusion'],
+    options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/testing/master/queue-twins.ts',
+        find: 'if (store.get(lock) !== reservedFor(token)) return 0;',
+        replace: 'if (![token, reservedFor(token)].includes(String(store.get(lock)))) return 0;',
+      },
+    ],
+  },
+  {
+    name: 'in line: an early inquiry forgotten',
+    why: 'it overtakes the reply that tells of the reservation, and both wait until that runs out',
+    breaks: ['progress', 'fairness'],
+    options: { crowd: true, turns: true, calls: 2, nodes: 2, clients: 4 },
+    patches: [
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: 'if (push.serial === place.yielded) return;',
+        replace: "if (push.serial === place.yielded || place.state !== 'mine') return;",
+      },
+    ],
+  },
+  {
+    name: 'in line: a yield that was lost is not sent again',
+    from: 600,
+    why: 'each look lengthens what was given back, and whoever has the earlier ticket waits to the end',
+    breaks: ['fairness'],
+    options: { nodes: 2, clients: 4, breaksAt: 'yield' },
+    patches: [
+      {
+        file: 'lib/line/queue-wait.ts',
+        find: 'if (place.yielding === undefined) this.#yield(node, place, serial);\n    else',
+        replace: 'if (place.yielding !== undefined)',
+      },
+    ],
+  },
+  {
+    name: 'in line: tickets by raw clocks of clients',
+    from: 1330,
+    why: 'whose clock is behind is always served first',
+    breaks: ['fairness'],
+    options: { turns: true, calls: 1, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/line/subscriptions.ts',
+        find: '+ (ahead[(ahead.length - 1) >> 1] ?? 0)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'in line: what is kept for one that has gone is not given back',
+    from: 280,
+    why: 'a master that was away hands over to it, and again, for as long as its place lives',
+    breaks: ['orphan', 'progress'],
+    options: { crowd: true, nodes: 3, clients: 4, favoured: ['server crash'] },
+    patches: [
+      {
+        file: 'lib/line/subscriptions.ts',
+        find: "else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);",
+        replace: '',
+      },
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
+        replace: 'return this.#wish.ttlMs;',
+      },
+    ],
+  },
+  {
+    name: 'in line: a claim leaves its place behind',
+    why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
+    breaks: ['votes'],
+    patches: [
+      {
+        file: 'lib/coordinator/acquisition.ts',
+        find: 'claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs)',
+        replace: 'this.#scripted(terms.token, sentAtMs)',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: holders counted at each master by itself',
+    why: 'of three masters with two places each, three holders get two masters each',
+    breaks: ['permits'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'return !this.request.takesPermits || this.slots !== undefined;',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: a set of permits is agreed on while another is put to the masters',
+    from: 105,
+    why: 'a master that had given the first is about to give it up',
+    breaks: ['permits'],
+    options: { family: true, favoured: ['slow link', 'connection cut'] },
+    patches: [
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'if ((this.#settledOn ?? slots) !== slots) return;',
+        replace: '',
+      },
+      {
+        file: 'lib/quorum/permit-agreement.ts',
+        find: 'if (this.#mayAgree(sets.filter((set) => set === slots).length)) return;',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'semaphore: permits settled on without giving the others up',
+    why: 'what was given before stays taken, at a master where nobody counts on it',
+    breaks: ['permits', 'progress'],
+    options: { family: true, clients: 4 },
+    patches: [
+      {
+        file: 'lib/testing/master/shared-twins.ts',
+        find: "else hash.put(SEM, token, slots, own.ends, permits ?? '');",
+        replace: "else hash.put(SEM, token, `${slots},${own.first}`, own.ends, permits ?? '');",
+      },
+    ],
+  },
+  {
+    name: 'readers ask for one vote less than a quorum',
+    why: 'the votes of a reader and of a writer need not meet at any master',
+    breaks: ['exclusion'],
+    options: { family: true, nodes: 3, clients: 4 },
+    patches: [
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'const decision = decideClaim(this);',
+        replace: 'const decision = this.isEnoughToRead ? "granted" : decideClaim(this);',
+      },
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'return verdict(this);',
+        replace: 'return this.isEnoughToRead ? "granted" : verdict(this);',
+      },
+      {
+        file: 'lib/quorum/round.ts',
+        find: 'get isWanted(): boolean {',
+        replace: `get isEnoughToRead(): boolean {
+    return this.request.scope.kind.name === 'read' && this.granted >= quorumOf(this.#nodes.length) - 1;
+  }
+  get isWanted(): boolean {`,
+      },
+    ],
+  },
+  {
+    name: 'readers share one ttl',
+    why: 'a reader that is gone stays for as long as others hold the lock',
+    breaks: ['progress', 'orphan'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/master/shared-hash.ts',
+        find: 'else if (Number(ends) <= this.nowMs) this.#gone.push(name);',
+        replace: 'else if (Number(ends) < 0) this.#gone.push(name);',
+      },
+      {
+        file: 'lib/testing/master/shared-hash.ts',
+        find: 'else this.members.set(name, { first, ends: Number(ends), rest });',
+        replace:
+          'else this.members.set(name, { first, ends: this.nowMs + Math.max(1, store.pttl(key)), rest });',
+      },
+    ],
+  },
+  {
+    name: 'a writer that waits does not stop new readers',
+    why: 'as long as readers overlap, it never comes in',
+    breaks: ['fairness', 'progress'],
+    options: { family: true },
+    patches: [
+      {
+        file: 'lib/testing/master/shared-twins.ts',
+        find: 'if (watch === undefined || watch.first === watcher) return true;',
+        replace: 'if (watch !== undefined || watcher !== undefined) return true;',
+      },
+    ],
+  },
+  {
+    name: 'a writer becomes a reader only when the masters have said so',
+    why: 'some of them let readers in already, and no quorum need have answered',
+    breaks: ['exclusion'],
+    options: { family: true, favoured: ['slow link', 'partition', 'client paused'] },
+    patches: [
+      {
+        file: 'lib/lease/write-lease.ts',
+        find: "return this.#grant.kind.name === 'write' ? 'write' : 'read';",
+        replace: "return this.#isReader ? 'read' : 'write';",
+      },
+      {
+        file: 'lib/lease/write-lease.ts',
+        find: 'await this.extend();',
+        replace: 'await this.extend(); this.#isReader = true;',
+      },
+      {
+        file: 'lib/lease/write-lease.ts',
+        find: 'readonly #grant: Grant;',
+        replace: 'readonly #grant: Grant; #isReader = false;',
+      },
+    ],
+  },
+  {
+    name: "a re-entry that extends what may be another one's by now",
+    why: 'the client takes its own word for it that the lock is still its own',
+    breaks: ['exclusion', 'continuity'],
+    options: { family: true, favoured: ['client paused', 'client suspended'] },
+    patches: [
+      {
+        file: 'lib/locks/entry.ts',
+        find: '    this.lease.assertHeld();\n    this.#count++;',
+        replace: '    this.lease.prolong();\n    this.#count++;',
+      },
+      {
+        file: 'lib/lease/lease.ts',
+        find: '  /** Returns if the lease is held at this instant; throws',
+        replace: `  prolong(): void {
+    this.#grant.validUntilMs = this.#ground.clock.now() + this.ttlMs;
+    this.#state = HELD;
+  }
+
+  /** Returns if the lease is held at this instant; throws`,
+      },
+    ],
+  },
+];

@@ -1,0 +1,108 @@
+/** What clients do that keep many locks at a time by renewal: those that fall due together are renewed together. */
+import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Lease } from '../../../lib/lease/lease.js';
+import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import type { Seeded } from '../world/seeded.js';
+import type { Player, Stage } from '../world/stage.js';
+import { type Deeds, describe } from './worker.js';
+
+/** So many locks, all of which everybody wants. */
+const KEPT = 14;
+const SLACK_MS = 10;
+const WAIT_MS = 400;
+const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
+
+export interface KeepingTerms {
+  readonly rounds: number;
+  readonly maxTtlMs: number;
+  /** Whether some leases have no fencing tokens. */
+  readonly mixesFencing: boolean;
+}
+
+export class KeepingWorker {
+  readonly #stage: Stage;
+  readonly #player: Player;
+  readonly #seeded: Seeded;
+  readonly #terms: KeepingTerms;
+  readonly #deeds: Deeds;
+  #isDone = false;
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: KeepingTerms, deeds: Deeds) {
+    this.#stage = stage;
+    this.#player = player;
+    this.#seeded = seeded;
+    this.#terms = terms;
+    this.#deeds = deeds;
+  }
+
+  get isOver(): boolean {
+    return this.#isDone || !this.#player.client.isAlive;
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let round = 0; round < this.#terms.rounds; round++) await this.#round();
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+    this.#isDone = true;
+  }
+
+  /** Takes what it gets, keeps it for a while, lets go of it bit by bit. */
+  async #round(): Promise<void> {
+    const { client } = this.#player;
+    const { maxTtlMs } = this.#terms;
+    await client.sleep(this.#seeded.between(0, 200));
+    const ttlMs = this.#seeded.whole(200, Math.min(maxTtlMs, 1_200));
+    const names = Array.from({ length: KEPT }, (_, i) => `kept:${i}`);
+    const wanted = names.filter(() => this.#seeded.chance(0.8));
+    const taken = await Promise.all(wanted.map((name) => this.#take(name, ttlMs)));
+    const leases = taken.filter((lease) => lease !== undefined);
+    while (leases.length > 0) {
+      await client.sleep(this.#seeded.between(0, ttlMs));
+      const gone = leases.splice(0, this.#seeded.whole(1, Math.ceil(KEPT / 3)));
+      await Promise.all(gone.map((lease) => this.#letGo(lease)));
+    }
+  }
+
+  async #take(name: string, ttlMs: number): Promise<Lease | undefined> {
+    const { checker } = this.#stage;
+    const { client, redlock } = this.#player;
+    const before = checker.highest([name]);
+    const settled = checker.expect(client, `acquire ${name}`, WAIT_MS + nodeTimeoutFor(ttlMs, 0) + SLACK_MS);
+    const fencing = this.#terms.mixesFencing ? { fencing: this.#seeded.chance(0.5) } : {};
+    this.#deeds.calls++;
+    try {
+      const lease = await checker.call(client, [name], () =>
+        redlock.acquire(name, { ttlMs, waitMs: WAIT_MS, renew: true, ...fencing }),
+      );
+      if (lease === undefined) return undefined;
+      this.#deeds.grants++;
+      checker.granted(client, lease, before);
+      if (this.#seeded.chance(0.3)) void lease.signal; // somebody listens
+      return lease;
+    } catch (error) {
+      if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+      this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
+      return undefined;
+    } finally {
+      settled();
+    }
+  }
+
+  async #letGo(lease: Lease): Promise<void> {
+    const { checker } = this.#stage;
+    const { client } = this.#player;
+    const isHeld = lease.status === 'held';
+    const isGivenAway = isHeld && this.#seeded.chance(0.1);
+    checker.ended(lease, isHeld && !isGivenAway);
+    if (isGivenAway) return void lease.handle(); // nobody takes it over
+    const settled = checker.expect(
+      client,
+      `release ${lease.token}`,
+      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+    );
+    await lease.release();
+    settled();
+  }
+}

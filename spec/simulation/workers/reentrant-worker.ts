@@ -1,0 +1,115 @@
+/** What clients do with a mutex that its holder enters again: in and out, also when its time may be over. */
+import { RedlockError } from '../../../lib/runtime/errors.js';
+import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { Entry } from '../../../lib/locks/entry.js';
+import type { ReentrantMutex } from '../../../lib/locks/reentrance.js';
+import type { FamilyTerms } from './shared-worker.js';
+import type { Seeded } from '../world/seeded.js';
+import type { Player, Stage } from '../world/stage.js';
+import { type Deeds, describe } from './worker.js';
+
+/** The resource that is used in this way in a run. */
+const RESOURCE = 're-entered';
+const SLACK_MS = 10;
+const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
+
+export class ReentrantWorker {
+  readonly #stage: Stage;
+  readonly #player: Player;
+  readonly #seeded: Seeded;
+  readonly #terms: FamilyTerms;
+  readonly #deeds: Deeds;
+  readonly #mutex: ReentrantMutex;
+  readonly #owner: string;
+  #isDone = false;
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: FamilyTerms, deeds: Deeds) {
+    this.#stage = stage;
+    this.#player = player;
+    this.#seeded = seeded;
+    this.#terms = terms;
+    this.#deeds = deeds;
+    this.#mutex = player.redlock.mutex(RESOURCE, { reentrant: true });
+    this.#owner = player.client.name;
+  }
+
+  get isOver(): boolean {
+    return this.#isDone || !this.#player.client.isAlive;
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let call = 0; call < this.#terms.calls; call++) {
+        await this.#player.client.sleep(this.#seeded.between(0, 100));
+        await this.#one();
+      }
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+    this.#isDone = true;
+  }
+
+  async #one(): Promise<void> {
+    const { checker } = this.#stage;
+    const { client } = this.#player;
+    const before = checker.highest([RESOURCE]);
+    this.#deeds.calls++;
+    let outer: Entry | undefined;
+    try {
+      await checker.call(client, [RESOURCE], async () => {
+        outer = await this.#acquire();
+        return Entry.holdOf(outer).lease;
+      });
+    } catch (error) {
+      this.#count(error);
+    }
+    if (outer === undefined) return;
+    this.#deeds.grants++;
+    checker.granted(client, Entry.holdOf(outer).lease, before);
+    await this.#goInAndOut(outer);
+  }
+
+  async #acquire(): Promise<Entry> {
+    const { client } = this.#player;
+    const ttlMs = this.#seeded.whole(120, this.#terms.maxTtlMs);
+    const waitMs = this.#seeded.whole(0, 1_500);
+    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const settled = this.#stage.checker.expect(client, `acquire ${RESOURCE} as an owner`, allowedMs);
+    try {
+      return await this.#mutex.acquire({
+        owner: this.#owner,
+        ttlMs,
+        waitMs,
+        renew: this.#seeded.chance(0.3),
+      });
+    } finally {
+      settled();
+    }
+  }
+
+  /** No message says so, and what was lost is not entered; who is in may leave in any order. */
+  async #goInAndOut(outer: Entry): Promise<void> {
+    const { checker } = this.#stage;
+    const { lease } = Entry.holdOf(outer);
+    const entries = [outer];
+    for (let step = this.#seeded.whole(1, 4); step > 0; step--) {
+      await this.#player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));
+      try {
+        entries.push(this.#mutex.reenter({ owner: this.#owner }));
+      } catch (error) {
+        this.#count(error);
+        break;
+      }
+      if (lease.status !== 'held')
+        checker.fail('exclusion', `${lease.token} was entered, and is ${lease.status}`);
+    }
+    for (const entry of entries.splice(1).sort(() => this.#seeded.between(-1, 1))) await entry.release();
+    checker.ended(lease, lease.status === 'held');
+    await outer.release();
+  }
+
+  #count(error: unknown): void {
+    if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+    this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,169 @@
+/** What clients do with locks that several may hold: read, write, downgrade, take permits, and let go of them or not. */
+import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Lease } from '../../../lib/lease/lease.js';
+import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { WriteLease } from '../../../lib/lease/write-lease.js';
+import type { FamilyChecker } from '../checker/shared-checker.js';
+import type { Seeded } from '../world/seeded.js';
+import type { Player, Stage } from '../world/stage.js';
+import { type Deeds, describe } from './worker.js';
+
+/** The resources that are used in this way in a run. */
+export const FAMILY = { readWrite: 'rw', semaphore: '{t}sem' } as const;
+
+const LONG_HOLD_MS = 500;
+const SLACK_MS = 10;
+const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
+
+export interface FamilyTerms {
+  readonly calls: number;
+  readonly maxTtlMs: number;
+  /** How many the semaphore has. */
+  readonly permits: number;
+  /** The share of calls that wait in line. */
+  readonly inLine: number;
+}
+
+export interface FamilyShared {
+  readonly deeds: Deeds;
+  readonly family: FamilyChecker;
+  /** What the calls of one client that are under way are about. */
+  readonly busy: Set<string>;
+}
+
+export class FamilyWorker {
+  readonly #stage: Stage;
+  readonly #player: Player;
+  readonly #seeded: Seeded;
+  readonly #terms: FamilyTerms;
+  readonly #shared: FamilyShared;
+  #isDone = false;
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: FamilyTerms, shared: FamilyShared) {
+    this.#stage = stage;
+    this.#player = player;
+    this.#seeded = seeded;
+    this.#terms = terms;
+    this.#shared = shared;
+  }
+
+  get isOver(): boolean {
+    return this.#isDone || !this.#player.client.isAlive;
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let call = 0; call < this.#terms.calls; call++) {
+        await this.#player.client.sleep(this.#seeded.between(0, 60));
+        await this.#one();
+      }
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+    this.#isDone = true;
+  }
+
+  async #one(): Promise<void> {
+    const isReadWrite = this.#seeded.chance(0.5);
+    const resource = isReadWrite ? FAMILY.readWrite : FAMILY.semaphore;
+    const { busy, deeds, family } = this.#shared;
+    if (busy.has(resource)) return;
+    busy.add(resource);
+    deeds.calls++;
+    const { client } = this.#player;
+    const { checker } = this.#stage;
+    const permits = isReadWrite ? 0 : this.#seeded.whole(1, Math.min(2, this.#terms.permits));
+    let lease: Lease | undefined;
+    try {
+      const before = checker.highest([resource]);
+      lease = await checker.call(client, [resource], () => this.#acquire(resource, permits));
+      if (lease === undefined) return;
+      deeds.grants++;
+      checker.fenced(lease, before);
+      family.granted(client, lease, permits);
+    } catch (error) {
+      this.#count(error);
+      return;
+    } finally {
+      busy.delete(resource);
+    }
+    await this.#hold(lease);
+  }
+
+  async #acquire(resource: string, permits: number): Promise<Lease | null> {
+    const { client, redlock } = this.#player;
+    const seeded = this.#seeded;
+    const ttlMs = seeded.whole(120, this.#terms.maxTtlMs);
+    const isTry = seeded.chance(0.2);
+    const waitMs = seeded.whole(0, 1_500);
+    const own = { ttlMs, renew: seeded.chance(0.3) };
+    const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inLine) };
+    const toWrite = seeded.chance(0.4);
+    const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
+    const allowedMs = (isTry ? 0 : waitMs) + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const settled = this.#stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
+    this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
+    try {
+      if (permits > 0) {
+        const semaphore = redlock.semaphore(resource, this.#terms.permits);
+        return await (isTry
+          ? semaphore.tryAcquire({ ...own, permits })
+          : semaphore.acquire({ ...waiting, permits }));
+      }
+      const { read, write } = redlock.readWriteLock(resource);
+      if (isTry) return await (toWrite ? write.tryAcquire(own) : read.tryAcquire(own));
+      return await (toWrite ? write.acquire(waiting) : read.acquire(waiting));
+    } finally {
+      settled();
+    }
+  }
+
+  async #hold(lease: Lease): Promise<void> {
+    const { client } = this.#player;
+    const seeded = this.#seeded;
+    this.#note(`holds ${lease.resources.join()} by ${lease.token}`);
+    for (let step = seeded.whole(1, 3); step > 0; step--) {
+      const isLong = seeded.chance(0.1);
+      await client.sleep(
+        seeded.between(0, isLong ? lease.ttlMs * 1.5 : Math.min(lease.ttlMs / 2, LONG_HOLD_MS)),
+      );
+      if (lease.status !== 'held') return this.#end(lease, false);
+      if (lease instanceof WriteLease && seeded.chance(0.3)) await this.#settle(lease.downgrade());
+      else if (seeded.chance(0.4)) await this.#settle(lease.extend());
+    }
+    if (seeded.chance(0.1)) await client.sleep(lease.ttlMs); // dawdles, and releases late
+    this.#end(lease, lease.status === 'held');
+    const settled = this.#stage.checker.expect(
+      client,
+      `release ${lease.token}`,
+      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+    );
+    this.#note(`releases ${lease.token}`);
+    await lease.release();
+    settled();
+  }
+
+  #end(lease: Lease, isReleased: boolean): void {
+    this.#shared.family.ended(lease);
+    this.#stage.checker.ended(lease, isReleased);
+  }
+
+  async #settle(extension: Promise<void>): Promise<void> {
+    try {
+      await extension;
+      this.#shared.deeds.extensions++;
+    } catch (error) {
+      this.#count(error);
+    }
+  }
+
+  #count(error: unknown): void {
+    if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+    this.#note(error.code);
+    this.#shared.deeds.errors.set(error.code, (this.#shared.deeds.errors.get(error.code) ?? 0) + 1);
+  }
+
+  #note(what: string): void {
+    this.#stage.world.note(this.#player.client.name, what);
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * A client's process: clocks that run at a rate of their own, an event loop under the timers of production, and the faults
+ * of a process. It is paused (by a collector of garbage, by SIGSTOP: what comes in waits, clocks go on), suspended with its
+ * machine (the monotonic clock stands still, the boot clock goes on), or it crashes.
+ */
+import {
+  type Clock,
+  type EventLoop,
+  SystemClock,
+  SystemTimers,
+  type Timer,
+  type Timers,
+} from '../../../lib/runtime/clock.js';
+import type { Event, World } from './world.js';
+
+/** In which order a process that goes on handles what came in meanwhile: as an event loop does. */
+const Turn = { timers: 0, sockets: 1, check: 2 } as const;
+type Turn = (typeof Turn)[keyof typeof Turn];
+
+interface Held {
+  readonly turn: Turn;
+  readonly run: () => void;
+}
+
+/** The boot clock of Linux counts in steps of 10 ms. */
+const BOOT_STEP_MS = 10;
+/** The longest delay that `setTimeout` takes; it makes 1 ms of a longer one. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A timer of the event loop. */
+class LoopTimer {
+  /** The event that it fires with; another one after a suspension. */
+  event: Event | undefined;
+  isSet = true;
+
+  unref(): void {} // the world ends when a run is over
+}
+
+export class SimulatedClient implements Timers {
+  readonly name: string;
+  readonly clock: Clock;
+  isAlive = true;
+  /** Its machine stands still, or its process does. */
+  isPaused = false;
+  /** What its wall clock is ahead; nothing of ours reads that. */
+  wallStepMs = 0;
+  /** Timers that somebody waits for. */
+  pending = 0;
+  /** Timers of its event loop: those, and what production keeps for the next ones. */
+  armed = 0;
+  readonly #world: World;
+  readonly #rate: number;
+  readonly #timers: Timers;
+  #pausedMs = 0;
+  #pausedSinceMs: number | undefined;
+  #suspendedMs = 0;
+  #suspendedSinceMs: number | undefined;
+  #held: Held[] = [];
+
+  /** @param rate  how fast its clocks run, in ms per true ms */
+  constructor(name: string, world: World, rate: number) {
+    this.name = name;
+    this.#world = world;
+    this.#rate = rate;
+    this.clock = new SystemClock(
+      () => this.bootMs(),
+      () => this.monotonicMs(),
+    );
+    this.#timers = new SystemTimers(this.#eventLoop());
+  }
+
+  get isSuspended(): boolean {
+    return this.#suspendedSinceMs !== undefined;
+  }
+
+  /** How long it has been running: its monotonic clock without the pauses. */
+  ranMs(): number {
+    const pauseMs = this.#pausedSinceMs === undefined ? 0 : this.#world.nowMs - this.#pausedSinceMs;
+    return this.#rate * (this.#world.nowMs - this.#pausedMs - pauseMs);
+  }
+
+  /** Stands still while the machine is suspended. */
+  monotonicMs(): number {
+    const untilMs = this.#suspendedSinceMs ?? this.#world.nowMs;
+    return this.#rate * (untilMs - this.#suspendedMs);
+  }
+
+  bootMs(): number {
+    return Math.floor((this.#rate * this.#world.nowMs) / BOOT_STEP_MS) * BOOT_STEP_MS;
+  }
+
+  /** What `Date.now()` would say. */
+  wallMs(): number {
+    return this.#rate * this.#world.nowMs + this.wallStepMs;
+  }
+
+  wait(delayMs: number, callback: () => void): Timer {
+    return this.#counted(callback, (counted) => this.#timers.wait(delayMs, counted));
+  }
+
+  deadline(delayMs: number, callback: () => void): Timer {
+    return this.#counted(callback, (counted) => this.#timers.deadline(delayMs, counted));
+  }
+
+  background(delayMs: number, callback: () => void): Timer {
+    return this.#counted(callback, (counted) => this.#timers.background(delayMs, counted));
+  }
+
+  /** Resolves after so many ms of its own running time. */
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => void this.wait(delayMs, resolve));
+  }
+
+  /** Something comes in from outside: now, when the process goes on, or never. */
+  hear(run: () => void): void {
+    this.#deliver(run, Turn.sockets);
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.#pausedSinceMs ??= this.#world.nowMs;
+  }
+
+  /** The whole machine: paused, and its monotonic clock stands still. */
+  suspend(): void {
+    this.pause();
+    this.#suspendedSinceMs ??= this.#world.nowMs;
+  }
+
+  goOn(): void {
+    if (this.#suspendedSinceMs !== undefined) {
+      this.#suspendedMs += this.#world.nowMs - this.#suspendedSinceMs;
+      this.#suspendedSinceMs = undefined;
+    }
+    if (this.#pausedSinceMs !== undefined) this.#pausedMs += this.#world.nowMs - this.#pausedSinceMs;
+    this.#pausedSinceMs = undefined;
+    this.isPaused = false;
+    const held = this.#held.splice(0).sort((one, other) => one.turn - other.turn);
+    for (const { run, turn } of held) this.#world.after(0, () => this.#deliver(run, turn));
+  }
+
+  crash(): void {
+    this.isAlive = false;
+    this.#held = [];
+  }
+
+  #counted(callback: () => void, set: (counted: () => void) => Timer): Timer {
+    let isPending = true;
+    this.pending++;
+    const end = (): void => {
+      if (isPending) this.pending--;
+      isPending = false;
+    };
+    const timer = set(() => {
+      end();
+      callback();
+    });
+    return {
+      cancel: () => {
+        end();
+        timer.cancel();
+      },
+    };
+  }
+
+  #eventLoop(): EventLoop {
+    return {
+      now: () => this.monotonicMs(),
+      setTimeout: (callback, delayMs) => this.#setTimeout(callback, delayMs),
+      clearTimeout: (timer: LoopTimer | undefined) => this.#clear(timer),
+      setImmediate: (callback) => void this.#world.after(0, () => this.#deliver(callback, Turn.check)),
+    };
+  }
+
+  #setTimeout(callback: () => void, delayMs: number): LoopTimer {
+    const timer = new LoopTimer();
+    this.armed++;
+    const taken = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
+    const dueMs = this.monotonicMs() + taken;
+    const schedule = (): void => {
+      const leftMs = dueMs - this.monotonicMs();
+      timer.event = this.#world.after(leftMs / this.#rate, () => this.#deliver(fire, Turn.timers));
+    };
+    const fire = (): void => {
+      if (!timer.isSet) return;
+      if (dueMs - this.monotonicMs() > 1e-6) return schedule(); // the machine was suspended meanwhile
+      this.#clear(timer);
+      callback();
+    };
+    schedule();
+    return timer;
+  }
+
+  #clear(timer: LoopTimer | undefined): void {
+    if (timer?.isSet !== true) return;
+    timer.isSet = false;
+    if (timer.event !== undefined) timer.event.isCancelled = true;
+    this.armed--;
+  }
+
+  #deliver(run: () => void, turn: Turn): void {
+    if (!this.isAlive) return;
+    if (this.isPaused) this.#held.push({ turn, run });
+    else run();
+  }
+}

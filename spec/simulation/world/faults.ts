@@ -1,0 +1,124 @@
+/**
+ * What goes wrong in a simulated run: a plan that is drawn from the seed before it begins, so that any part of it can be
+ * left out when the same run is made again.
+ */
+import type { Seeded } from './seeded.js';
+import type { DataAfter } from '../../../lib/testing/master/server.js';
+import type { Direction } from './link.js';
+
+export type FaultKind =
+  | 'server crash'
+  | 'server emptied'
+  | 'server replaced'
+  | 'server stopped'
+  | 'server loading'
+  | 'scripts flushed'
+  | 'connection cut'
+  | 'pushes cut'
+  | 'partition'
+  | 'slow link'
+  | 'client paused'
+  | 'client suspended'
+  | 'client crash'
+  | 'client wall clock stepped'
+  | 'server clock stepped';
+
+export interface Fault {
+  readonly id: number;
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** Which server and which client it strikes, by their numbers; a link has both. */
+  readonly server: number;
+  readonly client: number;
+  readonly data: DataAfter;
+  /** How long before it the snapshot was made that a restart with old data finds. */
+  readonly snapshotAgeMs: number;
+  readonly direction: Direction;
+  /** What was under way is lost; or it still arrives. */
+  readonly drops: boolean;
+  readonly stepMs: number;
+}
+
+/** Beyond what the guarantees assume; exclusion may break, tokens must not. */
+export type Beyond = 'clock-steps' | 'amnesia';
+
+export interface PlanTerms {
+  readonly servers: number;
+  readonly clients: number;
+  readonly untilMs: number;
+  /** With a restart guard, servers may lose their data. */
+  readonly isGuarded: boolean;
+  readonly beyond: Beyond | undefined;
+  /** Kinds that are drawn more often than others: what a known mistake needs. */
+  readonly favoured: readonly FaultKind[];
+}
+
+/** Shorter suspensions of a machine than this can go unnoticed: the boot clock counts in steps. */
+const UNNOTICED_MS = 30;
+
+/** How often each kind is drawn. */
+const WEIGHTS: readonly (readonly [FaultKind, number])[] = [
+  ['server crash', 4],
+  ['server stopped', 4],
+  ['server loading', 2],
+  ['scripts flushed', 2],
+  ['connection cut', 6],
+  ['pushes cut', 4],
+  ['partition', 4],
+  ['slow link', 3],
+  ['client paused', 5],
+  ['client suspended', 3],
+  ['client crash', 0.4],
+  ['client wall clock stepped', 1],
+];
+const FORGETFUL: readonly (readonly [FaultKind, number])[] = [
+  ['server emptied', 3],
+  ['server replaced', 2],
+];
+
+export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
+  const kinds = kindsFor(terms);
+  const plan: Fault[] = [];
+  const everyMs = seeded.pick([250, 600, 1_500]);
+  let atMs = seeded.between(50, 800);
+  while (atMs < terms.untilMs) {
+    plan.push(draw(seeded, terms, { id: plan.length, kind: seeded.pick(kinds), atMs }));
+    atMs += terms.beyond === 'amnesia' ? seeded.between(150, 2 * everyMs) : seeded.between(0, 2 * everyMs);
+  }
+  return plan;
+}
+
+/** Each kind as often as its weight says. */
+function kindsFor({ isGuarded, beyond, favoured }: PlanTerms): FaultKind[] {
+  const forgets = isGuarded || beyond === 'amnesia';
+  const steps: readonly (readonly [FaultKind, number])[] =
+    beyond === 'clock-steps' ? [['server clock stepped', 6]] : [];
+  const all = [...WEIGHTS, ...(forgets ? FORGETFUL : []), ...steps];
+  const most = Math.max(...all.map(([, weight]) => weight));
+  return all.flatMap(([kind, weight]) => {
+    const times = favoured.includes(kind) ? Math.max(weight, 3 * most) : weight;
+    return Array.from({ length: Math.max(1, Math.round(times * 2)) }, () => kind);
+  });
+}
+
+function draw(
+  seeded: Seeded,
+  { servers, clients, isGuarded, beyond }: PlanTerms,
+  base: Pick<Fault, 'id' | 'kind' | 'atMs'>,
+): Fault {
+  const lastingMs = seeded.chance(0.2) ? seeded.between(500, 4_000) : seeded.between(5, 500);
+  const data: readonly DataAfter[] =
+    beyond === 'amnesia' ? ['lost', 'kept'] : isGuarded ? ['kept', 'lost', 'lost', 'old'] : ['kept'];
+  return {
+    ...base,
+    durationMs: (base.kind === 'client suspended' ? UNNOTICED_MS : 0) + lastingMs,
+    server: seeded.whole(0, servers - 1),
+    client: seeded.whole(0, clients - 1),
+    data: seeded.pick(data),
+    snapshotAgeMs: seeded.between(10, 3_000),
+    direction: seeded.pick(['to server', 'to client', 'both'] as const),
+    drops: seeded.chance(0.5),
+    stepMs: seeded.between(-3_000, 3_000),
+  };
+}

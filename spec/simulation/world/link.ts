@@ -1,0 +1,304 @@
+/**
+ * The way between one client and one server, with what can happen on it. A connection keeps the order of messages each
+ * way, and delays them; connections do not wait for each other. A connection that breaks loses what it carried, or what
+ * is under way to the server still arrives. Unanswered commands fail, or are sent again on the next connection, as
+ * ioredis does by default: then a command may be carried out twice, and a new connection may overtake the old one.
+ */
+import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
+import type { Command, Transport, TransportState } from '../../../lib/redis/transport.js';
+import type { SimulatedClient } from './client.js';
+import type { Seeded } from './seeded.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
+import { PushLine } from './push-connection.js';
+import { scriptOf } from '../../../lib/testing/master/twins.js';
+import type { World } from './world.js';
+
+interface Pending {
+  readonly command: Command;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One TCP connection. */
+interface Connection {
+  readonly number: number;
+  isOpen: boolean;
+  /** What was sent on it before it broke still arrives. */
+  carriesOn: boolean;
+  lastToServerMs: number;
+  lastToClientMs: number;
+  /** What a blocked direction holds back. */
+  readonly heldToServer: (() => void)[];
+  readonly heldToClient: (() => void)[];
+}
+
+export interface LinkGround {
+  readonly world: World;
+  readonly client: SimulatedClient;
+  readonly server: MemoryServer;
+  readonly seeded: Seeded;
+  /** Sends unanswered commands again on the next connection. */
+  readonly resends: boolean;
+  /** Told of each command that was carried out; `isOrphaned`: its connection had broken by then. */
+  readonly tell: (command: Command, isOrphaned: boolean) => void;
+}
+
+export type Direction = 'to server' | 'to client' | 'both';
+
+export class SimulatedLink implements Transport {
+  readonly name: string;
+  readonly isCluster = false;
+  readonly keyPrefix = '';
+  state: TransportState = 'opening';
+  lossReason: Error | undefined;
+  /** No message takes unusually long. */
+  isCalm = false;
+  /** When anything last went wrong on it. */
+  disturbedAtMs = 0;
+  /** Commands sent. */
+  sent = 0;
+  /** Told of each command as it is sent. */
+  onSent: (command: Command) => void = () => undefined;
+  /** Told of each command whose answer reached the client. */
+  onAnswered: (command: Command) => void = () => undefined;
+  readonly #ground: LinkGround;
+  readonly #listeners = new Set<() => void>();
+  readonly #lines = new Set<PushLine>();
+  #connection: Connection | undefined;
+  #connections = 0;
+  #pending: Pending[] = [];
+  #blocked: Direction | undefined;
+  #slowness = 1;
+  #connectedAtMs = 0;
+  #brokeCarryingOn = false;
+
+  constructor(ground: LinkGround) {
+    this.#ground = ground;
+    this.name = ground.server.name;
+    this.#connectSoon();
+  }
+
+  get client(): SimulatedClient {
+    return this.#ground.client;
+  }
+
+  get server(): MemoryServer {
+    return this.#ground.server;
+  }
+
+  /** Messages take so many times longer. */
+  get slowness(): number {
+    return this.#slowness;
+  }
+
+  set slowness(slowness: number) {
+    this.#disturb();
+    this.#slowness = slowness;
+  }
+
+  get isBlocked(): boolean {
+    return this.#blocked !== undefined;
+  }
+
+  /** Requests without an answer, those of a batch one by one. */
+  get unanswered(): number {
+    return this.#pending.reduce((sum, { command }) => sum + entriesOf(command).length, 0);
+  }
+
+  /** Listeners on the connection, and connections for pushes. */
+  get listeners(): number {
+    return this.#listeners.size + this.#lines.size;
+  }
+
+  subscribe(channel: string, listener: PushListener): Subscription {
+    const { client, seeded, server, world } = this.#ground;
+    const road = {
+      world,
+      client,
+      server,
+      seeded: seeded.fork('pushes'),
+      isBlocked: () => this.#blocks('to client'),
+      isCalm: () => this.isCalm,
+      delayMs: () => this.#delayMs(),
+    };
+    const line = new PushLine(road, channel, listener, () => this.#lines.delete(line));
+    this.#lines.add(line);
+    return line;
+  }
+
+  call(command: Command): Promise<unknown> {
+    this.sent++;
+    this.onSent(command);
+    return new Promise((resolve, reject) => {
+      const pending = { command, resolve, reject };
+      this.#pending.push(pending);
+      if (this.#connection !== undefined) this.#send(pending, this.#connection);
+    });
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Everything that was sent since then has reached a server that could carry it out. */
+  carriedOut(sinceMs: number): boolean {
+    return (
+      this.#brokeCarryingOn && this.#connectedAtMs < sinceMs && this.#ground.server.refusedAtMs < sinceMs
+    );
+  }
+
+  /** The connection breaks. @param carriesOn  what is on its way to the server still arrives */
+  cut(carriesOn: boolean): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#disturb();
+    connection.isOpen = false;
+    connection.carriesOn = carriesOn;
+    this.#brokeCarryingOn = carriesOn;
+    this.#connection = undefined;
+    if (carriesOn) for (const arrive of connection.heldToServer.splice(0)) arrive();
+    this.#ground.client.hear(() => this.#lose());
+  }
+
+  /** Connections for pushes break. */
+  cutPushes(): void {
+    if (this.#lines.size > 0) this.#disturb();
+    for (const line of this.#lines) line.cut();
+  }
+
+  /** Nothing passes in that direction until `heal`. */
+  block(direction: Direction): void {
+    this.#disturb();
+    this.#blocked = direction;
+  }
+
+  /** @param drops  the connection did not survive it: what was held back is gone */
+  heal(drops: boolean): void {
+    this.#disturb();
+    this.#blocked = undefined;
+    for (const line of this.#lines) line.healed(drops);
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    if (drops) return this.cut(false);
+    for (const go of connection.heldToServer.splice(0)) go();
+    for (const go of connection.heldToClient.splice(0)) go();
+  }
+
+  #disturb(): void {
+    this.disturbedAtMs = this.#ground.world.nowMs;
+  }
+
+  #lose(): void {
+    this.state = 'lost';
+    this.lossReason = new Error('connect ECONNREFUSED');
+    const pending = this.#ground.resends ? [] : this.#pending.splice(0);
+    this.#changed();
+    for (const { reject } of pending) reject(new Error('Connection is closed.'));
+    this.#connectSoon();
+  }
+
+  #connectSoon(): void {
+    const { client, seeded, world } = this.#ground;
+    world.after(seeded.between(1, seeded.chance(0.2) ? 400 : 40), () => client.hear(() => this.#connect()));
+  }
+
+  #connect(): void {
+    const { server, world, client } = this.#ground;
+    this.#disturb();
+    if (!server.isUp || server.isStopped || this.#blocked !== undefined) return this.#connectSoon();
+    const { nowMs } = world;
+    this.#connection = {
+      number: ++this.#connections,
+      isOpen: true,
+      carriesOn: false,
+      lastToServerMs: nowMs,
+      lastToClientMs: nowMs,
+      heldToServer: [],
+      heldToClient: [],
+    };
+    this.#connectedAtMs = nowMs;
+    this.state = 'ready';
+    this.lossReason = undefined;
+    world.note(client.name, `connected to ${server.name}${this.#pending.length > 0 ? ', sends again' : ''}`);
+    for (const pending of this.#pending) this.#send(pending, this.#connection);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Mostly a millisecond, now and then much more. */
+  #delayMs(): number {
+    const { seeded } = this.#ground;
+    const draw = this.isCalm ? 0 : seeded.next();
+    const delayMs =
+      draw < 0.9 ? seeded.between(0.1, 1.5) : draw < 0.99 ? seeded.between(1, 8) : seeded.between(8, 40);
+    return delayMs * this.#slowness;
+  }
+
+  #send(pending: Pending, connection: Connection): void {
+    const { world } = this.#ground;
+    const atMs = Math.max(world.nowMs + this.#delayMs(), connection.lastToServerMs);
+    connection.lastToServerMs = atMs;
+    const arrive = (): void => this.#arrive(pending, connection);
+    const pass = (): void => {
+      if (this.#blocks('to server') && connection.isOpen) connection.heldToServer.push(arrive);
+      else arrive();
+    };
+    world.at(atMs, pass, false);
+  }
+
+  #arrive({ command, resolve, reject }: Pending, connection: Connection): void {
+    if (!connection.isOpen && !connection.carriesOn) return;
+    const { client, server, tell, world } = this.#ground;
+    server.receive(command, (error, reply) => {
+      tell(command, !connection.isOpen);
+      const replies: unknown = isBatch(command) ? reply : [reply];
+      const late = connection.isOpen ? '' : ', by a connection that broke';
+      entriesOf(command).forEach((entry, i) => {
+        const said = error === undefined ? String((replies as readonly unknown[])[i]) : error.message;
+        const first = i === 0 ? client.name : `${client.name} +`;
+        world.note(server.name, `${first}: ${describeCommand(entry)} → ${said}${late}`);
+      });
+      this.#reply(connection, command, () => (error === undefined ? resolve(reply) : reject(error)));
+    });
+  }
+
+  #reply(connection: Connection, command: Command, settle: () => void): void {
+    const { world } = this.#ground;
+    if (!connection.isOpen) return;
+    const atMs = Math.max(world.nowMs + this.#delayMs(), connection.lastToClientMs);
+    connection.lastToClientMs = atMs;
+    const arrive = (): void => this.#ground.client.hear(() => this.#settle(connection, command, settle));
+    world.at(atMs, () => {
+      if (this.#blocks('to client') && connection.isOpen) connection.heldToClient.push(arrive);
+      else arrive();
+    });
+  }
+
+  /** Replies are matched by their order; one of a connection that broke is gone. */
+  #settle(connection: Connection, command: Command, settle: () => void): void {
+    if (!connection.isOpen) return;
+    const first = this.#pending.shift();
+    if (first?.command !== command) throw new Error('a reply out of order: the simulation is wrong');
+    this.onAnswered(command);
+    settle();
+  }
+
+  #blocks(direction: Direction): boolean {
+    return this.#blocked === direction || this.#blocked === 'both';
+  }
+}
+
+/** What a command is, in a few words; tokens of a simulation are no secrets. */
+function describeCommand(command: Command): string {
+  const { name, args } = command;
+  if (name !== 'eval' && name !== 'evalsha') return `${name.toUpperCase()} ${args.join(' ')}`;
+  const count = Number(args[1]);
+  const keys = args.slice(2, 2 + count).filter((key) => !key.startsWith('quorate:'));
+  const whole = name === 'eval' ? ' (whole)' : '';
+  return `${scriptOf(command)?.name ?? 'a script'}${whole} ${keys.join('+')} ${args.slice(2 + count).join(' ')}`;
+}

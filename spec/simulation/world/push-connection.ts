@@ -1,0 +1,121 @@
+/**
+ * A client's connection for one server's pushes, with what can happen on it: it breaks, with or without the server
+ * noticing; what was on its way is lost; messages are late; and now and then one is lost in silence, or comes twice, as
+ * after a failure that no side has noticed.
+ */
+import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
+import type { SimulatedClient } from './client.js';
+import type { Seeded } from './seeded.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import type { World } from './world.js';
+
+/** The road that the line goes over, shared with the connection for commands. */
+export interface Road {
+  readonly world: World;
+  readonly client: SimulatedClient;
+  readonly server: MemoryServer;
+  readonly seeded: Seeded;
+  /** Nothing can pass to the client now. */
+  readonly isBlocked: () => boolean;
+  /** Nothing goes wrong any more. */
+  readonly isCalm: () => boolean;
+  readonly delayMs: () => number;
+}
+
+const LOST = 0.01;
+const TWICE = 0.02;
+
+export class PushLine implements Subscription {
+  readonly #road: Road;
+  readonly #channel: string;
+  readonly #listener: PushListener;
+  readonly #onClosed: (line: PushLine) => void;
+  #connection = 0;
+  #isConnected = false;
+  #isClosed = false;
+  #lastMs = 0;
+  #held: (() => void)[] = [];
+  #unsubscribe: () => void = () => undefined;
+
+  constructor(road: Road, channel: string, listener: PushListener, onClosed: (line: PushLine) => void) {
+    this.#road = road;
+    this.#channel = channel;
+    this.#listener = listener;
+    this.#onClosed = onClosed;
+    this.#connectSoon();
+  }
+
+  renew(): void {
+    this.cut();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#unsubscribe();
+    this.#onClosed(this);
+  }
+
+  /** The connection breaks; the server may take a while to notice. */
+  cut(): void {
+    if (!this.#isConnected || this.#isClosed) return;
+    const { client, seeded, world } = this.#road;
+    this.#isConnected = false;
+    this.#connection++;
+    this.#held = [];
+    const unsubscribe = this.#unsubscribe;
+    if (seeded.chance(0.5)) unsubscribe();
+    else world.after(seeded.between(10, 600), unsubscribe, false);
+    client.hear(() => {
+      if (!this.#isClosed) this.#listener.onLost(new Error('the connection for pushes was lost'), false);
+    });
+    this.#connectSoon();
+  }
+
+  /** What was held back goes on, or the connection did not survive it. */
+  healed(drops: boolean): void {
+    if (drops) return this.cut();
+    for (const arrive of this.#held.splice(0)) arrive();
+  }
+
+  #connectSoon(): void {
+    const { client, seeded, world } = this.#road;
+    world.after(seeded.between(1, seeded.chance(0.2) ? 400 : 40), () => client.hear(() => this.#connect()));
+  }
+
+  #connect(): void {
+    const { client, isBlocked, server } = this.#road;
+    if (this.#isClosed || !client.isAlive) return;
+    if (!server.isUp || server.isStopped || isBlocked()) return this.#connectSoon();
+    this.#isConnected = true;
+    const connection = ++this.#connection;
+    this.#lastMs = 0;
+    const off = server.channels.subscribe(this.#channel, (text) => this.#onMessage(connection, text));
+    this.#unsubscribe = off;
+    this.#deliver(connection, () => this.#listener.onOpen());
+  }
+
+  #onMessage(connection: number, text: string): void {
+    const { isCalm, seeded } = this.#road;
+    const draw = isCalm() ? 1 : seeded.next();
+    if (draw < LOST) return;
+    const tell = (): void => this.#listener.onPush(text);
+    this.#deliver(connection, tell);
+    if (draw < LOST + TWICE) this.#deliver(connection, tell);
+  }
+
+  /** In order, on that very connection. */
+  #deliver(connection: number, run: () => void): void {
+    const { client, delayMs, isBlocked, world } = this.#road;
+    const arrive = (): void =>
+      client.hear(() => {
+        if (connection === this.#connection && !this.#isClosed) run();
+      });
+    this.#lastMs = Math.max(world.nowMs + delayMs(), this.#lastMs);
+    world.at(this.#lastMs, () => {
+      if (connection !== this.#connection) return;
+      if (isBlocked()) this.#held.push(arrive);
+      else arrive();
+    });
+  }
+}
