@@ -1,12 +1,10 @@
 /**
- * What an instance stands on: masters, clock, timers, randomness; and what all its requests have in common.
+ * What an instance stands on: masters, clock, timers, randomness.
  */
 import { type Clock, SystemClock, SystemTimers, type Timers } from './runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
-import { markerKey } from './protocol/keys.js';
 import type { ResolvedOptions } from './input/options.js';
 import { type Random, SystemRandom } from './runtime/random.js';
-import { type Kind, MUTEX, NO_MARKER, type Setting } from './protocol/scope.js';
 import {
   checkClient,
   isClient,
@@ -16,7 +14,7 @@ import {
 } from './redis/transport.js';
 
 /** What an instance stands on; specs and simulations bring their own. */
-export interface RedlockGround {
+export interface Environment {
   readonly transports: readonly Transport[];
   readonly clock: Clock;
   readonly timers: Timers;
@@ -25,11 +23,11 @@ export interface RedlockGround {
   readonly disconnect: () => void;
 }
 
-export function isGround(over: unknown): over is RedlockGround {
+export function isEnvironment(over: unknown): over is Environment {
   return typeof over === 'object' && over !== null && 'transports' in over;
 }
 
-export function groundOver(clients: readonly RedisClient[], disconnect: () => void): RedlockGround {
+export function environmentOver(clients: readonly RedisClient[], disconnect: () => void): Environment {
   if (!Array.isArray(clients) || clients.length === 0) throw noClients(clients);
   clients.forEach((client: unknown, i) => checkClient(client, `clients[${i}]`, FOR_ADDRESS));
   if (new Set(clients).size < clients.length) {
@@ -68,34 +66,4 @@ export function checkMasters(transports: readonly Transport[], { restartGuardMs 
   if (restartGuardMs > 0 && transports.some(({ isCluster }) => isCluster)) {
     throw invalidArgument('restartGuardMs', restartGuardMs, '0 with a Redis Cluster among the masters');
   }
-}
-
-export interface Settings {
-  readonly fenced: Setting;
-  readonly unfenced: Setting;
-}
-
-/**
- * A claim by script looks for the marker also where this instance has no guard, since it would void that of others. A
- * plain claim cannot; and on a cluster the marker lies in a slot of its own.
- */
-export function settingsFor(
-  transports: readonly Transport[],
-  { keyPrefix, restartGuardMs: guardMs }: ResolvedOptions,
-): Settings {
-  const guarded = { marker: markerKey(keyPrefix), guardMs };
-  const unguarded = { marker: undefined, guardMs: NO_MARKER };
-  const hasCluster = transports.some(({ isCluster }) => isCluster);
-  return {
-    fenced: { isFenced: true, kind: MUTEX, ...(hasCluster ? unguarded : guarded) },
-    unfenced: { isFenced: false, kind: MUTEX, ...(guardMs === 0 ? unguarded : guarded) },
-  };
-}
-
-/** What the calls for a lock of that kind have in common. Locks that several may hold are claimed by script in any case. */
-export function settingOfKind(settings: Settings, kind: Kind, fencing: boolean): Setting {
-  const { fenced, unfenced } = settings;
-  if (kind.name === 'mutex') return fencing ? fenced : unfenced;
-  const { marker, guardMs } = fenced;
-  return { isFenced: fencing && kind.name === 'write', marker, guardMs, kind };
 }

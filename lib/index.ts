@@ -16,7 +16,7 @@ export type {
   TryReadOptions,
   WriteLock,
 } from './locks/lockable.js';
-export { Entry } from './locks/entry.js';
+export { ReentrantLease } from './locks/reentrant-lease.js';
 export type { Owner, ReentrantMutex, ReentrantOptions, TryReentrantOptions } from './locks/reentrance.js';
 export { WriteLease } from './lease/write-lease.js';
 export type { Member, MemberInspection, NodeMembers, Watcher } from './lease/shared-inspection.js';

@@ -4,17 +4,17 @@
 import { Cancellation } from './runtime/cancellation.js';
 import { type Master, openClients } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
-import { RedlockError } from './runtime/errors.js';
+import { nullIfTaken, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
-import { checkMasters, groundOver, isGround, type RedlockGround, settingsFor } from './environment.js';
-import { type BootstrapReport, Guard } from './coordinator/restart-guard.js';
+import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
+import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import { type Inspection, readInspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
 import { HeldLeases } from './lease/held-leases.js';
-import { Lease, type LeaseGround } from './lease/lease.js';
+import { Lease, type LeaseEnvironment } from './lease/lease.js';
 import {
-  type Door,
+  type LockBackend,
   type Mutex,
   type MutexOptions,
   mutexOf,
@@ -23,8 +23,8 @@ import {
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
-import { readMembers } from './lease/shared-inspection.js';
-import { Naming } from './resource-keys.js';
+import { readShared } from './lease/shared-inspection.js';
+import { ResourceKeys } from './resource-keys.js';
 import {
   type AcquireOptions,
   type AdoptOptions,
@@ -45,17 +45,15 @@ import {
   type TryAcquireOptions,
 } from './input/options.js';
 import type { Random } from './runtime/random.js';
-import { memberInspection } from './protocol/request.js';
+import { sharedInspection } from './protocol/request.js';
 import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
 import { Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
-import { Wheel } from './runtime/timer-coalescer.js';
-import type { Wish } from './coordinator/acquisition-terms.js';
-import { Roll } from './runtime/linked-list.js';
+import { TimerCoalescer } from './runtime/timer-coalescer.js';
+import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
+import { LinkedList } from './runtime/linked-list.js';
 import type { RedisClient } from './redis/transport.js';
 import { WriteLease } from './lease/write-lease.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
-
-export type { RedlockGround } from './environment.js';
 
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 
@@ -74,14 +72,14 @@ export class Redlock {
   /** The options in force, defaults filled in; `nodeTimeoutMs` 0 stands for min(ttl / 10, 200). */
   readonly options: ResolvedOptions;
   readonly #coordinator: Coordinator;
-  readonly #guard: Guard;
+  readonly #guard: RestartGuard;
   readonly #hasCluster: boolean;
-  readonly #naming: Naming;
-  readonly #leaseGround: LeaseGround;
+  readonly #keys: ResourceKeys;
+  readonly #leaseEnvironment: LeaseEnvironment;
   readonly #random: Random;
   readonly #disconnect: () => void;
   /** Calls under way; `close` ends them. */
-  readonly #waits = new Roll<Cancellation>();
+  readonly #waits = new LinkedList<Cancellation>();
   readonly #held: HeldLeases;
   readonly #reentrance: Reentrance;
   /** Nothing new is begun. */
@@ -95,16 +93,16 @@ export class Redlock {
    */
   constructor(clients: readonly RedisClient[], options?: RedlockOptions);
   /** @internal */
-  constructor(ground: RedlockGround, options?: RedlockOptions);
-  constructor(over: readonly RedisClient[] | RedlockGround, options?: RedlockOptions) {
+  constructor(environment: Environment, options?: RedlockOptions);
+  constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
     const resolved = resolveOptions(options);
-    const ground = isGround(over) ? over : groundOver(over, () => undefined);
-    const { clock, timers, random, transports } = ground;
+    const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
+    const { clock, timers, random, transports } = environment;
     checkMasters(transports, resolved);
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = resolved;
     this.#random = random;
-    this.#disconnect = ground.disconnect;
+    this.#disconnect = environment.disconnect;
     this.#coordinator = new Coordinator({
       transports,
       clock,
@@ -112,17 +110,19 @@ export class Redlock {
       random,
       driftFactor: resolved.driftFactor,
     });
-    const settings = settingsFor(transports, resolved);
-    this.#naming = new Naming(this.#coordinator.nodes, resolved.keyPrefix, settings);
-    this.#guard = new Guard(this.#coordinator, timers, {
+    this.#keys = new ResourceKeys(this.#coordinator.nodes, resolved);
+    this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(resolved.keyPrefix),
       periodMs: resolved.restartGuardMs,
       nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
     });
     this.#held = new HeldLeases(clock, timers);
     this.#reentrance = new Reentrance(this.#held);
-    this.#leaseGround = {
-      wheel: new Wheel(clock, timers, (fire, onDone) => this.#coordinator.renewTogether(fire, onDone)),
+    this.#leaseEnvironment = {
+      renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
+        const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
+        this.#coordinator.renew(due, onDone);
+      }),
       coordinator: this.#coordinator,
       clock,
       timers,
@@ -146,7 +146,7 @@ export class Redlock {
       for (const client of clients) client.disconnect();
     };
     try {
-      return new Redlock(groundOver(clients, disconnect), options);
+      return new Redlock(environmentOver(clients, disconnect), options);
     } catch (error) {
       disconnect();
       throw error;
@@ -178,12 +178,7 @@ export class Redlock {
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.options);
-    try {
-      return await this.#acquire(names, { ...call, waitMs: 0 }, options.signal);
-    } catch (error) {
-      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
-      throw error;
-    }
+    return nullIfTaken(this.#acquire(names, { ...call, waitMs: 0 }, options.signal));
   }
 
   /**
@@ -247,7 +242,7 @@ export class Redlock {
   mutex(name: string, options: MutexOptions & { readonly reentrant: true }): ReentrantMutex;
   mutex(name: string, options?: MutexOptions & { readonly reentrant?: false }): Mutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const mutex = mutexOf(this.#door, this.#naming.one(name), options);
+    const mutex = mutexOf(this.#backend, this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
@@ -262,7 +257,7 @@ export class Redlock {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(this.#door, this.#naming.one(name));
+    return readWriteLockOf(this.#backend, this.#keys.one(name));
   }
 
   /**
@@ -279,14 +274,14 @@ export class Redlock {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(this.#door, this.#naming.one(name), permits);
+    return semaphoreOf(this.#backend, this.#keys.one(name), permits);
   }
 
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    const name = this.#naming.one(resource);
+    const name = this.#keys.one(resource);
     if (this.#isClosing) throw closedError();
-    const looks = await this.#coordinator.inspect(this.#naming.keyOf(name), this.#nodeTimeoutMs);
+    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
@@ -352,7 +347,7 @@ export class Redlock {
   }
 
   /** What the locks of one name need of this instance. */
-  get #door(): Door {
+  get #backend(): LockBackend {
     const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
       this.#underCancellation(signal, (cancellation) =>
         this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
@@ -364,14 +359,14 @@ export class Redlock {
         this.#toLease(await grant(name, kind, call, signal), [name], call),
       acquireToWrite: async (name, call, signal) => {
         const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseGround, granted, [name], call));
+        return this.#hold(new WriteLease(this.#leaseEnvironment, granted, [name], call));
       },
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
         if (this.#isClosing) throw closedError();
-        const request = memberInspection(this.#naming.keyOf(name));
+        const request = sharedInspection(this.#keys.keyOf(name));
         const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
-        return readMembers(name, looks, this.#coordinator.nodes);
+        return readShared(name, looks, this.#coordinator.nodes);
       },
     };
   }
@@ -405,12 +400,12 @@ export class Redlock {
     cancellation.dispose();
   }
 
-  #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): Wish {
+  #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
     const { ttlMs, waitMs, minDelayMs, maxDelayMs } = call;
     const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
     return {
       resources,
-      scope: this.#naming.scopeOf(resources, kind, call.fencing),
+      scope: this.#keys.scopeOf(resources, kind, call.fencing),
       ttlMs,
       waitMs,
       nodeTimeoutMs,
@@ -422,7 +417,7 @@ export class Redlock {
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
     const isWriter = grant.kind.name === 'write';
-    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseGround, grant, resources, call));
+    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseEnvironment, grant, resources, call));
   }
 
   #hold<Held extends Lease>(lease: Held): Held {

@@ -1,29 +1,28 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './runtime/errors.js';
-import { type Settings, settingOfKind } from './environment.js';
-import { queueKey, RESERVED } from './protocol/keys.js';
-import { resolveResources } from './input/options.js';
-import { type Kind, type Scope, SettledScope } from './protocol/scope.js';
+import { markerKey, queueKey, RESERVED } from './protocol/keys.js';
+import { type ResolvedOptions, resolveResources } from './input/options.js';
+import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
 import { checkOneSlot } from './redis/hash-slots.js';
 
 /** What of a master matters to names. */
-interface Place {
+interface Master {
   readonly name: string;
   readonly isCluster: boolean;
   readonly keyPrefix: string;
 }
 
-export class Naming {
-  readonly #places: readonly Place[];
+export class ResourceKeys {
+  readonly #masters: readonly Master[];
   readonly #keyPrefix: string;
   readonly #settings: Settings;
   readonly #hasCluster: boolean;
 
-  constructor(places: readonly Place[], keyPrefix: string, settings: Settings) {
-    this.#places = places;
-    this.#keyPrefix = keyPrefix;
-    this.#settings = settings;
-    this.#hasCluster = places.some(({ isCluster }) => isCluster);
+  constructor(masters: readonly Master[], options: ResolvedOptions) {
+    this.#masters = masters;
+    this.#keyPrefix = options.keyPrefix;
+    this.#hasCluster = masters.some(({ isCluster }) => isCluster);
+    this.#settings = settingsFor(this.#hasCluster, options);
   }
 
   /** The one name that was given. @throws RedlockError `INVALID_ARGUMENT` */
@@ -43,7 +42,7 @@ export class Naming {
   /** @throws RedlockError `INVALID_ARGUMENT`: a reserved name, or names that a cluster would spread */
   scopeOf(resources: readonly string[], kind: Kind, fencing: boolean): Scope {
     const scope = new SettledScope(this.#keysOf(resources), settingOfKind(this.#settings, kind, fencing));
-    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.keys.map(queueKey)], this.#places);
+    if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.keys.map(queueKey)], this.#masters);
     return scope;
   }
 
@@ -56,4 +55,30 @@ export class Naming {
     }
     return keys;
   }
+}
+
+interface Settings {
+  readonly fenced: Setting;
+  readonly unfenced: Setting;
+}
+
+/**
+ * A claim by script looks for the marker also where this instance has no guard, since it would void that of others. A
+ * plain claim cannot; and on a cluster the marker lies in a slot of its own.
+ */
+function settingsFor(hasCluster: boolean, { keyPrefix, restartGuardMs: guardMs }: ResolvedOptions): Settings {
+  const guarded = { marker: markerKey(keyPrefix), guardMs };
+  const unguarded = { marker: undefined, guardMs: NO_MARKER };
+  return {
+    fenced: { isFenced: true, kind: MUTEX, ...(hasCluster ? unguarded : guarded) },
+    unfenced: { isFenced: false, kind: MUTEX, ...(guardMs === 0 ? unguarded : guarded) },
+  };
+}
+
+/** What the calls for a lock of that kind have in common. Locks that several may hold are claimed by script in any case. */
+function settingOfKind(settings: Settings, kind: Kind, fencing: boolean): Setting {
+  const { fenced, unfenced } = settings;
+  if (kind.name === 'mutex') return fencing ? fenced : unfenced;
+  const { marker, guardMs } = fenced;
+  return { isFenced: fencing && kind.name === 'write', marker, guardMs, kind };
 }

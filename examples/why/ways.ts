@@ -55,14 +55,19 @@ export function claimantFor(
   switch (way) {
     case 'commands':
     case 'script': {
-      const ground = {
+      const environment = {
         transport: new RedisTransport(first),
         clock: new SystemClock(),
         timers: new SystemTimers(),
         random: new SystemRandom(),
         wallMs: () => Date.now() + aheadMs,
       };
-      return new TimestampLock(ground, { method: way, unit: 'ms', ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });
+      return new TimestampLock(environment, {
+        method: way,
+        unit: 'ms',
+        ttlMs,
+        nodeTimeoutMs: NODE_TIMEOUT_MS,
+      });
     }
     case 'token':
       return new Redlock([first], { fencing: false, fair: false, ttlMs, nodeTimeoutMs: NODE_TIMEOUT_MS });

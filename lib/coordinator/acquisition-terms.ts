@@ -1,8 +1,8 @@
 /** What an acquisition is asked for, and what all of an instance share. */
 import type { Admission } from './admission.js';
 import type { Clock, Timers } from '../runtime/clock.js';
-import type { Contention } from '../line/recent-contention.js';
-import type { Floor } from '../quorum/counter-floor.js';
+import type { RecentContention } from '../line/recent-contention.js';
+import type { CounterFloor } from '../quorum/counter-floor.js';
 import type { Node } from '../node/node.js';
 import type { Random } from '../runtime/random.js';
 import type { Repairs } from '../quorum/repairs.js';
@@ -11,7 +11,7 @@ import type { Scope } from '../protocol/scope.js';
 import type { Subscriptions } from '../line/subscriptions.js';
 
 /** What all acquisitions of an instance share. */
-export interface Ground {
+export interface AcquisitionEnvironment {
   readonly nodes: readonly Node[];
   /** The same nodes in an order on which clients agree that were given them in another one. */
   readonly nodesByName: readonly Node[];
@@ -19,15 +19,15 @@ export interface Ground {
   readonly timers: Timers;
   readonly random: Random;
   readonly repairs: Repairs;
-  readonly floor: Floor;
+  readonly floor: CounterFloor;
   readonly subscriptions: Subscriptions;
-  readonly contention: Contention;
+  readonly contention: RecentContention;
   readonly admission: Admission;
   readonly driftFactor: number;
 }
 
 /** What one acquisition is asked for; times in milliseconds. */
-export interface Wish extends Patience {
+export interface AcquisitionTerms extends Patience {
   readonly resources: readonly string[];
   readonly scope: Scope;
   readonly ttlMs: number;

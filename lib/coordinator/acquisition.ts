@@ -18,54 +18,54 @@ import type { Timer } from '../runtime/clock.js';
 import { claimInTurn, isPlain, scriptedClaimOf } from './claiming.js';
 import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
 import { type Entrance, entranceFor } from '../line/shared-line.js';
-import { FairWait } from '../line/mutex-line.js';
+import { MutexLine } from '../line/mutex-line.js';
 import { Grant } from '../quorum/grant.js';
-import { askHomeFirst } from './home-master.js';
+import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { plainClaim, type Request } from '../protocol/request.js';
-import { canQueue, Others, shallQueue } from './attempt-history.js';
-import { Retry } from '../quorum/backoff.js';
+import { canQueue, AttemptHistory, shallQueue } from './attempt-history.js';
+import { Backoff } from '../quorum/backoff.js';
 import { type LateVotes, Round } from '../quorum/round.js';
 import { withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
-import { settleRest } from '../quorum/permit-agreement.js';
+import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-wait.js';
 import { Turnstile } from '../line/turnstile.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
-import type { Ground, Wish } from './acquisition-terms.js';
+import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
 /** Told how an attempt ended: with a grant, or, once it is undone, with nothing. */
 type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
 
 export class Acquisition implements LateVotes {
-  readonly #ground: Ground;
-  readonly #wish: Wish;
+  readonly #environment: AcquisitionEnvironment;
+  readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
-  readonly #retry: Retry;
+  readonly #backoff: Backoff;
   /** Who is in the way, as far as the attempts so far told. */
-  #others: Others | undefined;
+  #history: AttemptHistory | undefined;
   /** The place in line, kept over attempts; µs of the masters' time. */
   #ticket = 0;
   /** The wait was over before a quorum of masters could be asked for a place. */
   #isUnasked = false;
   /** The wait in line that belongs to the attempt under way. */
-  #wait: FairWait | undefined;
+  #wait: MutexLine | undefined;
   /** How it waits for a lock that several may hold. */
   readonly #entrance: Entrance;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Candidate | Round | Withdrawal | FairWait | Turnstile | undefined;
+  #awaited: Candidate | Round | Withdrawal | MutexLine | Turnstile | undefined;
   /** The attempt under way takes up room among those of the instance. */
   #isInside = false;
 
-  constructor(ground: Ground, wish: Wish, cancellation: Cancellation) {
-    this.#ground = ground;
-    this.#wish = wish;
+  constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms, cancellation: Cancellation) {
+    this.#environment = environment;
+    this.#terms = terms;
     this.#cancellation = cancellation;
-    this.#retry = new Retry(ground, wish, cancellation);
-    this.#entrance = entranceFor(ground, wish);
+    this.#backoff = new Backoff(environment, terms, cancellation);
+    this.#entrance = entranceFor(environment, terms);
   }
 
   /**
@@ -77,6 +77,7 @@ export class Acquisition implements LateVotes {
   run(): Promise<Grant> {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
+      this.#cancellation.listen(this.#endWait);
       if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInTurn(), true));
       else {
         this.#attempt((end) => {
@@ -97,11 +98,11 @@ export class Acquisition implements LateVotes {
         const grant = await attempt;
         if (grant !== undefined) return grant;
         this.#throwIfCancelled();
-        const last = this.#isUnasked ? undefined : this.#others?.lastFull;
+        const last = this.#isUnasked ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
-        if (this.#isUnasked) this.#retry.begin('last');
-        else if (this.#goesInLine(isInLine)) this.#retry.begin('next');
-        else if (!(await this.#retry.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
+        if (this.#isUnasked) this.#backoff.begin('last');
+        else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
+        else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
         isInLine = this.#shallQueue();
         attempt = isInLine ? this.#attemptInTurn() : new Promise((resolve) => this.#attempt(resolve));
@@ -113,53 +114,51 @@ export class Acquisition implements LateVotes {
 
   /** Asks for votes without standing in line, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
-    const { admission, clock } = this.#ground;
+    const { admission, clock } = this.#environment;
     this.#wait = undefined;
     this.#isUnasked = false;
     if (!admission.admits()) return this.#waitForRoom(onEnd);
-    this.#attemptNow(this.#retry.attempts === 1 ? this.#retry.startedAtMs : clock.earliest(), onEnd);
+    this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
   }
 
   /** Up to the end of the wait. Where that is brief it goes on for longer, while others get their answers. */
   #waitForRoom(onEnd: OnAttemptEnd): void {
-    const { admission, clock, timers } = this.#ground;
-    const { nodeTimeoutMs, waitMs } = this.#wish;
+    const { admission, clock, timers } = this.#environment;
+    const { nodeTimeoutMs, waitMs } = this.#terms;
     const isBrief = waitMs < nodeTimeoutMs;
     const wait = isBrief
       ? { waitMs: nodeTimeoutMs, times: PATIENCE }
-      : { waitMs: this.#retry.leftMs, times: 1 };
+      : { waitMs: this.#backoff.leftMs, times: 1 };
     this.#awaited = admission.wait({ timers, ...wait }, (isLetIn) => {
       this.#finish();
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
       this.#met.notAsked();
-      this.#retry.isLast = true;
+      this.#backoff.isLast = true;
       onEnd(Promise.resolve(undefined));
     });
-    this.#cancellation.onCancel = this.#endWait;
   }
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     this.#isInside = true;
     // not where masters watch for it: one alone keeps nobody out
-    const home = this.#retry.isLast || this.#entrance.isWatched ? undefined : this.#others?.home;
-    this.#claim(this.#request(this.#ground.random.token(), sentAtMs), sentAtMs, home, onEnd);
+    const home = this.#backoff.isLast || this.#entrance.isWatched ? undefined : this.#history?.home;
+    this.#claim(this.#request(this.#environment.random.token(), sentAtMs), sentAtMs, home, onEnd);
   }
 
   #attemptInTurn(): Promise<Grant | undefined> {
-    return this.#wish.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
+    return this.#terms.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
   }
 
   /** Waits until it is the next one and may come in, and claims then. */
   async #attemptAtDoor(): Promise<Grant | undefined> {
-    const { clock, contention, random, timers } = this.#ground;
-    const { leftMs } = this.#retry;
+    const { clock, contention, random, timers } = this.#environment;
+    const { leftMs } = this.#backoff;
     const turnstile = this.#entrance.queue(() => this.#drawTicket(), clock.earliest() + leftMs);
     this.#awaited = turnstile;
-    this.#cancellation.onCancel = this.#endWait;
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turnstile.turn();
     this.#finish(timer);
-    if (!turnstile.wasFree) contention.note(this.#wish.scope.keys[0] ?? '');
+    if (!turnstile.wasFree) contention.note(this.#terms.scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
       return this.#claimNow(this.#scripted(random.token(), sentAtMs), sentAtMs);
@@ -172,28 +171,27 @@ export class Acquisition implements LateVotes {
 
   /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
   async #attemptInLine(): Promise<Grant | undefined> {
-    const { clock, contention, random, timers } = this.#ground;
-    const { scope } = this.#wish;
-    const { leftMs } = this.#retry;
+    const { clock, contention, random, timers } = this.#environment;
+    const { scope } = this.#terms;
+    const { leftMs } = this.#backoff;
     const untilMs = clock.earliest() + leftMs;
     const terms = { token: random.token(), ticket: () => this.#drawTicket(), untilMs };
-    const wait: FairWait = new FairWait(this.#ground, this.#wish, terms, (node) => {
+    const wait: MutexLine = new MutexLine(this.#environment, this.#terms, terms, (node) => {
       if (wait.isGone) this.#owe(node, terms.token);
     });
     this.#wait = wait;
     this.#awaited = wait;
-    this.#cancellation.onCancel = this.#endWait;
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await wait.run();
     this.#finish(timer);
     if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
-      return this.#claimNow(claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs), sentAtMs);
+      return this.#claimNow(claimInTurn(this.#environment, this.#terms, terms.token, sentAtMs), sentAtMs);
     }
-    this.#met.isStranger = end === 'stranger';
-    this.#met.isContended = this.#met.isStranger;
-    this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#ground.nodes.length);
+    this.#met.isForeignClient = end === 'foreign-client';
+    this.#met.isContended = this.#met.isForeignClient;
+    this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#environment.nodes.length);
     await this.#leave(wait, end === 'ended' && !this.#isUnasked);
     return undefined;
   }
@@ -205,28 +203,26 @@ export class Acquisition implements LateVotes {
 
   /** Puts a claim to the masters, and undoes it if it fails. @param home  asked before the others */
   #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
-    const { nodes, timers } = this.#ground;
+    const { nodes, timers } = this.#environment;
     const round = new Round(nodes, request, sentAtMs, this);
     this.#awaited = round;
-    this.#cancellation.onCancel = this.#endWait;
-    const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
-    const agreement = Agreement.for(round, nodes, this.#wish.ttlMs);
+    const timer = timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
+    const agreement = Agreement.for(round, nodes, this.#terms.ttlMs);
     const conclude = (isFull = true): void => {
       agreement?.end();
       onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
     };
     if (home === undefined) round.askThen(nodes, conclude);
-    else void askHomeFirst(nodes, round, home).then(conclude);
+    else void askHomeMasterFirst(nodes, round, home).then(conclude);
   }
 
   #drawTicket(): number {
-    return (this.#ticket ||= this.#ground.subscriptions.ticket());
+    return (this.#ticket ||= this.#environment.subscriptions.ticket());
   }
 
   #finish(timer?: Timer): void {
     timer?.cancel();
     this.#awaited = undefined;
-    this.#cancellation.onCancel = undefined;
   }
 
   /** Time is up for the whole attempt, or somebody ended it. */
@@ -235,35 +231,35 @@ export class Acquisition implements LateVotes {
     this.#awaited = undefined;
     if (awaited === undefined) return;
     if (awaited instanceof Withdrawal || awaited instanceof Candidate) awaited.end();
-    else if (awaited instanceof FairWait || awaited instanceof Turnstile) awaited.end('ended');
+    else if (awaited instanceof MutexLine || awaited instanceof Turnstile) awaited.end('ended');
     else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
-    else awaited.end(new Silence(this.#wish.nodeTimeoutMs), true);
+    else awaited.end(new Silence(this.#terms.nodeTimeoutMs), true);
   };
 
   /** A vote that comes in after its attempt or its lease has ended is undone again. */
   onLateVote(node: Node, round: Round): void {
-    if (round.hasFailed || round.grant?.isEnded === true) this.#owe(node, round.request.token);
-    else settleRest([node], round, this.#wish.scope);
+    if (round.isGone) this.#owe(node, round.request.token);
+    else alignRest([node], round, this.#terms.scope);
   }
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
   #accept(round: Round, timer: Timer): Grant | undefined {
-    const { clock, driftFactor, floor, nodes } = this.#ground;
+    const { clock, driftFactor, floor, nodes } = this.#environment;
     if (round.request.isFenced) floor.learnFrom(round);
     this.#entrance.claimed(round);
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
-    const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);
+    const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
     const sentTo = this.#wait === undefined ? round.sentTo : nodes;
     const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
-    settleRest(nodes, round, scope);
+    alignRest(nodes, round, scope);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
-    grant.validUntilMs = untilMs;
-    grant.countedAtMs = Math.floor(round.sentAtMs);
-    grant.expiredByMs = expiredByMs(nowMs, this.#longestLifeMs, driftFactor);
-    round.grant = grant;
+    grant.prolong(untilMs);
+    grant.countersTouched(round.sentAtMs);
+    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
+    round.became(grant);
     if (!round.isAnswered) grant.opened(round);
     if (this.#wait !== undefined) {
       this.#wait.grant = grant;
@@ -271,7 +267,7 @@ export class Acquisition implements LateVotes {
       this.#wait.stop();
     }
     this.#finish(timer);
-    this.#makeRoom((nowMs - round.sentAtMs) / this.#wish.nodeTimeoutMs);
+    this.#makeRoom((nowMs - round.sentAtMs) / this.#terms.nodeTimeoutMs);
     return grant;
   }
 
@@ -287,13 +283,13 @@ export class Acquisition implements LateVotes {
   #makeRoom(share: number): void {
     if (!this.#isInside) return; // it was this one's turn: nobody waits for that
     this.#isInside = false;
-    this.#ground.admission.leave(share);
+    this.#environment.admission.leave(share);
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
-    const { nodes } = this.#ground;
-    round.hasFailed = true;
+    const { nodes } = this.#environment;
+    round.fail();
     if (this.#wait !== undefined) this.#wait.isWithdrawn = true;
     const isInTime = this.#awaited !== undefined;
     const withdrawal = undoingOf(nodes, round, this.#wait, (node) => this.#owe(node, round.request.token));
@@ -312,15 +308,14 @@ export class Acquisition implements LateVotes {
    * Leaves the queues. At the end of the wait, the withdrawal looks once more at what is in the way, for the error; it has
    * one node timeout for it.
    */
-  async #leave(wait: FairWait, isLast: boolean): Promise<void> {
+  async #leave(wait: MutexLine, isLast: boolean): Promise<void> {
     const withdrawal = wait.leave((node) => this.#owe(node, wait.token));
     const looked = withdrawal.send();
     const looksAgain = isLast && this.#cancellation.cancelled === undefined;
     if (looksAgain) {
-      this.#retry.isLast = true;
+      this.#backoff.isLast = true;
       this.#awaited = withdrawal;
-      this.#cancellation.onCancel = this.#endWait;
-      const timer = this.#ground.timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);
+      const timer = this.#environment.timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
       await looked;
       this.#finish(timer);
     }
@@ -334,50 +329,54 @@ export class Acquisition implements LateVotes {
    * and shall tell its reason.
    */
   #request(token: string, sentAtMs: number): Request {
-    const { scope, ttlMs } = this.#wish;
-    const isFirst = this.#retry.attempts === 1;
+    const { scope, ttlMs } = this.#terms;
+    const isFirst = this.#backoff.attempts === 1;
     return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token, sentAtMs);
   }
 
   #scripted(token: string, sentAtMs: number): Request {
-    const watch = this.#entrance.watch(() => this.#retry.isLast || canQueue(this.#ground, this.#wish));
-    return scriptedClaimOf(this.#ground, this.#wish, token, sentAtMs, watch);
+    const watch = this.#entrance.watch(
+      () => this.#backoff.isLast || canQueue(this.#environment, this.#terms),
+    );
+    return scriptedClaimOf(this.#environment, this.#terms, token, sentAtMs, watch);
   }
 
   /** Made when there is something to note: most acquisitions meet nobody. */
-  get #met(): Others {
-    return (this.#others ??= new Others(this.#ground, this.#wish));
+  get #met(): AttemptHistory {
+    return (this.#history ??= new AttemptHistory(this.#environment, this.#terms));
   }
 
   #shallQueue(): boolean {
-    return this.#entrance.isInLine || shallQueue(this.#ground, this.#wish, this.#retry, this.#others);
+    return (
+      this.#entrance.isInLine || shallQueue(this.#environment, this.#terms, this.#backoff, this.#history)
+    );
   }
 
   /** The next attempt waits in line, and at once. @param wasInLine  as this one did */
   #goesInLine(wasInLine: boolean): boolean {
-    if (this.#retry.leftMs <= 0) return false;
+    if (this.#backoff.leftMs <= 0) return false;
     return this.#entrance.isInLine || (!wasInLine && this.#shallQueue());
   }
 
   /** A master that is away may keep a place for longer than a vote. */
   get #longestLifeMs(): number {
-    return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);
+    return Math.max(this.#terms.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */
   #owe(node: Node, token: string): void {
-    const { clock, driftFactor, repairs } = this.#ground;
+    const { clock, driftFactor, repairs } = this.#environment;
     const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);
-    repairs.add(node, { scope: this.#wish.scope, token, untilMs });
+    repairs.add(node, { scope: this.#terms.scope, token, untilMs });
   }
 
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context, this.#others?.lastFull, this.#ground.nodes);
+    throw cancelledError(cancelled, this.#context, this.#history?.lastFull, this.#environment.nodes);
   }
 
   get #context(): CallContext {
-    return this.#retry.context(this.#wish.resources);
+    return this.#backoff.context(this.#terms.resources);
   }
 }

@@ -7,60 +7,69 @@ import {
   roundError,
   type RoundFailure,
 } from '../quorum/failure.js';
-import { homeOf } from './home-master.js';
+import { homeMasterOf } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { countOutcomes, type Outcome, quorumOf, verdict } from '../protocol/quorum.js';
-import type { Retry } from '../quorum/backoff.js';
+import type { Backoff } from '../quorum/backoff.js';
 import type { Round } from '../quorum/round.js';
-import type { Ground, Wish } from './acquisition-terms.js';
+import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
-/** Nobody tells when a stranger has released: it is asked so often at least. */
-const STRANGER_POLL_MS = 250;
+/** Nobody tells when a foreign client has released: it is asked so often at least. */
+const FOREIGN_CLIENT_POLL_MS = 250;
 /** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
 
 /** Waiting in line is wished for, and it can be. */
-export function canQueue({ nodes, subscriptions }: Ground, { isFair }: Wish): boolean {
+export function canQueue(
+  { nodes, subscriptions }: AcquisitionEnvironment,
+  { isFair }: AcquisitionTerms,
+): boolean {
   return isFair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
 /** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
-export function shallQueue(ground: Ground, wish: Wish, retry: Retry, others: Others | undefined): boolean {
-  const { contention, nodes, subscriptions } = ground;
-  if (!wish.isFair || others?.isStranger === true || retry.isLast) return false;
-  if (others?.isContended === true) return canQueue(ground, wish);
-  if (retry.attempts > 1 || !contention.isRecent(wish.scope.keys[0] ?? '')) return false;
+export function shallQueue(
+  environment: AcquisitionEnvironment,
+  terms: AcquisitionTerms,
+  backoff: Backoff,
+  history: AttemptHistory | undefined,
+): boolean {
+  const { contention, nodes, subscriptions } = environment;
+  if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
+  if (history?.isContended === true) return canQueue(environment, terms);
+  if (backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '')) return false;
   return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
 }
 
-export class Others {
+export class AttemptHistory {
   /** The last attempt met other claimants. */
   isContended = false;
   /** The one in the way hands over to nobody. */
-  isStranger = false;
+  isForeignClient = false;
   /** The last full fan-out, and why it failed: what an error reports. */
   lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
-  readonly #ground: Ground;
-  readonly #wish: Wish;
+  readonly #environment: AcquisitionEnvironment;
+  readonly #terms: AcquisitionTerms;
   #homeRefusals = 0;
   /** The shortest time left among the keys that were in the way last. */
   #shortestMs = Infinity;
 
-  constructor(ground: Ground, wish: Wish) {
-    this.#ground = ground;
-    this.#wish = wish;
+  constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms) {
+    this.#environment = environment;
+    this.#terms = terms;
   }
 
   /** What is in the way is gone by then, or shall be looked at again. */
   get freeInMs(): number {
-    const looksOften = this.isStranger && this.#wish.isFair && this.#wish.minDelayMs < STRANGER_POLL_MS;
-    return looksOften ? Math.min(this.#shortestMs, STRANGER_POLL_MS) : this.#shortestMs;
+    const looksOften =
+      this.isForeignClient && this.#terms.isFair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
+    return looksOften ? Math.min(this.#shortestMs, FOREIGN_CLIENT_POLL_MS) : this.#shortestMs;
   }
 
   /** The master to ask before the others: where contenders meet, a refusal costs one command. */
   get home(): Node | undefined {
     if (!this.isContended || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    return homeOf(this.#ground.nodesByName, this.#wish.scope.keys[0] ?? '');
+    return homeMasterOf(this.#environment.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
   /** It stands in line no more. @param standing  what an error reports where it never came to a claim */
@@ -71,14 +80,14 @@ export class Others {
 
   /** The masters told so much without a claim. */
   looked(outcomes: readonly Outcome[]): void {
-    const counts = countOutcomes(outcomes, this.#ground.nodes.length);
+    const counts = countOutcomes(outcomes, this.#environment.nodes.length);
     this.lastFull = { outcomes, failure: failureOf(verdict(counts)) };
   }
 
   /** The time was up before there was room to ask them (again: then what they told before stands). */
   notAsked(): void {
     if (this.lastFull !== undefined) return;
-    const { admission, nodes } = this.#ground;
+    const { admission, nodes } = this.#environment;
     const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
     this.looked(nodes.map(() => ({ kind: 'unknown', cause, isMisconfigured: false })));
   }
@@ -86,7 +95,7 @@ export class Others {
   /** What the last full fan-out failed by. */
   error(context: CallContext): RedlockError {
     if (this.lastFull === undefined) throw new Error('an acquisition begins with a full fan-out');
-    return roundError(this.lastFull.failure, this.lastFull, this.#ground.nodes, context);
+    return roundError(this.lastFull.failure, this.lastFull, this.#environment.nodes, context);
   }
 
   learn({ decision, outcomes }: Round, isFull: boolean): void {
@@ -95,12 +104,12 @@ export class Others {
       (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
       Infinity,
     );
-    this.isStranger = refusals.some(({ isStranger }) => isStranger);
+    this.isForeignClient = refusals.some(({ isForeignClient }) => isForeignClient);
     if (isFull) {
       this.lastFull = { outcomes, failure: failureOf(decision) };
       this.isContended = decision === 'held';
       this.#homeRefusals = 0;
-      if (this.isContended) this.#ground.contention.note(this.#wish.scope.keys[0] ?? '');
+      if (this.isContended) this.#environment.contention.note(this.#terms.scope.keys[0] ?? '');
     } else if (refusals.length > 0) {
       this.#homeRefusals++;
     } else {

@@ -2,7 +2,7 @@
 import type { Watch } from '../protocol/operation.js';
 import { claimInLine, type Request, scriptedClaim } from '../protocol/request.js';
 import { NO_MARKER, type Scope } from '../protocol/scope.js';
-import type { Ground, Wish } from './acquisition-terms.js';
+import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
 /** Nothing but the key is asked for, and nothing but yes or no answered: `SET key token NX PX ttl` says it all. */
 export function isPlain({ guardMs, isFenced, keys, kind }: Scope): boolean {
@@ -11,8 +11,8 @@ export function isPlain({ guardMs, isFenced, keys, kind }: Scope): boolean {
 
 /** Of one whose turn it is in line. @param sentAtMs  as below */
 export function claimInTurn(
-  { floor }: Ground,
-  { scope, ttlMs }: Wish,
+  { floor }: AcquisitionEnvironment,
+  { scope, ttlMs }: AcquisitionTerms,
   token: string,
   sentAtMs: number,
 ): Request {
@@ -21,8 +21,8 @@ export function claimInTurn(
 
 /** @param sentAtMs  counters begin no lower than the time of that instant */
 export function scriptedClaimOf(
-  { floor }: Ground,
-  { scope, ttlMs }: Wish,
+  { floor }: AcquisitionEnvironment,
+  { scope, ttlMs }: AcquisitionTerms,
   token: string,
   sentAtMs: number,
   watch: Watch | undefined,

@@ -7,39 +7,24 @@
  */
 import { Acquisition } from './acquisition.js';
 import { Admission } from './admission.js';
-import { Turn } from '../node/batch.js';
+import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import { Contention } from '../line/recent-contention.js';
+import { RecentContention } from '../line/recent-contention.js';
 import type { Clock, Timers } from '../runtime/clock.js';
-import { cancelledError, isHopeless, lossError, roundError } from '../quorum/failure.js';
-import { Floor } from '../quorum/counter-floor.js';
-import { Grant } from '../quorum/grant.js';
-import { counterTtlMs } from '../protocol/keys.js';
+import { CounterFloor } from '../quorum/counter-floor.js';
+import type { Grant } from '../quorum/grant.js';
 import { Node } from '../node/node.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import {
-  extension,
-  type ExtensionTerms,
-  inspection,
-  release,
-  type Request,
-  undo,
-} from '../protocol/request.js';
-import { type ExtensionEnd, type RenewalGround, Renewing, renewTogether } from '../quorum/renewal-batch.js';
-import { Retry } from '../quorum/backoff.js';
-import { Round } from '../quorum/round.js';
-import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
+import { inspection, release, type Request, undo } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
 import { type Look, survey } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
-import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
-import type { Ground, Wish } from './acquisition-terms.js';
-
-/** Renewals carry the counters along so often in the life of one. */
-const COUNTED_PER_LIFE = 8;
+import { type Adopted, adopt } from './adoption.js';
+import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
+import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
 export interface CoordinatorOptions {
   readonly transports: readonly Transport[];
@@ -49,176 +34,57 @@ export interface CoordinatorOptions {
   readonly driftFactor: number;
 }
 
-const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
-const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
-
-/** How far an extension goes; a renewal is one of many. */
-export interface ExtensionOrder {
-  readonly ttlMs: number;
-  readonly isRenewal: boolean;
-}
-
-/** What another process held, as far as it takes to go on with it. */
-export interface Adoption {
-  readonly token: string;
-  /** 0 for a lease without fencing. */
-  readonly fence: number;
-}
-
 export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
-  readonly #ground: Ground;
-  readonly #renewalGround: RenewalGround;
-  /** How many extensions are under way that go alone: they wait for no acquisition. */
-  readonly #extensions = new Admission();
-  /** Renewals that are asked for in this turn, where they go together. */
-  #due: Renewing[] | undefined;
+  readonly #environment: AcquisitionEnvironment;
+  readonly #extensions: Extensions;
   /** What is lost from now on runs out by itself. */
   #isClosed = false;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
-    const turn = new Turn(transports.length);
+    const turn = new LoopTurn(transports.length);
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn));
     this.quorum = quorumOf(this.nodes.length);
-    this.#ground = {
+    this.#environment = {
       nodes: this.nodes,
       nodesByName: [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)),
       clock,
       timers,
       random,
       repairs: new Repairs(this.nodes, clock, timers),
-      floor: new Floor(),
+      floor: new CounterFloor(),
       subscriptions: new Subscriptions(this.nodes, clock, timers),
-      contention: new Contention(clock),
+      contention: new RecentContention(clock),
       admission: new Admission(),
       driftFactor,
     };
-    this.#renewalGround = {
-      nodes: this.nodes,
-      clock,
-      timers,
-      owe: (node, grant) => this.#owe(node, grant),
-      onDropped: ({ grant, request }) => this.#keep(grant, request.ttlMs, clock.earliest()),
-      onExtended: (one, sentAtMs, nowMs) => {
-        const { grant, request, onEnd } = one;
-        this.#keep(grant, request.ttlMs, nowMs);
-        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED);
-        else this.#extendAlone(one);
-      },
-      onUnsure: (one) => {
-        this.#keep(one.grant, one.request.ttlMs, clock.earliest());
-        if (one.grant.isHeld) this.#extendAlone(one);
-        else one.onEnd(ENDED);
-      },
-    };
+    this.#extensions = new Extensions(this.#environment);
   }
 
   /** Undos that are still owed to masters that did not confirm them. */
   get owed(): number {
-    return this.#ground.repairs.size;
+    return this.#environment.repairs.size;
   }
 
   /** Rejects with a `RedlockError` when it ends without a grant. */
-  acquire(wish: Wish, cancellation: Cancellation): Promise<Grant> {
-    return new Acquisition(this.#ground, wish, cancellation).run();
+  acquire(terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
+    return new Acquisition(this.#environment, terms, cancellation).run();
   }
 
-  /**
-   * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
-   * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
-   */
-  extend(
-    grant: Grant,
-    { ttlMs, isRenewal }: ExtensionOrder,
-    nodeTimeoutMs: number,
-    onEnd: (end: ExtensionEnd) => void,
-  ): void {
-    const fence = isRenewal && this.#countersLive(grant, ttlMs) ? 0 : grant.fence;
-    const request = this.#extension(grant, { ttlMs, fence, mayCreate: true });
-    const one = new Renewing(grant, request, nodeTimeoutMs, onEnd);
-    const due = isRenewal && request.operation.letter !== undefined ? this.#due : undefined;
-    if (due === undefined) this.#extendAlone(one);
-    else due.push(one);
+  /** Whatever happens, nothing that was held is shortened or deleted. */
+  extend(grant: Grant, order: ExtensionOrder): void {
+    this.#extensions.extend(grant, order);
   }
 
-  /** Renewals that are asked for while `fire` runs go together. @param onAnswered  a quorum has answered all of them */
-  renewTogether(fire: () => void, onAnswered: () => void): void {
-    const due: Renewing[] = [];
-    this.#due = due;
-    try {
-      fire();
-    } finally {
-      this.#due = undefined;
-      renewTogether(this.#renewalGround, due, onAnswered);
-    }
+  /** Extends those that are due together. @param onAnswered  a quorum has answered all of them */
+  renew(due: readonly DueExtension[], onAnswered: () => void): void {
+    this.#extensions.renew(due, onAnswered);
   }
 
-  /** Where many are under way it waits for room, but not for too long: the time is its validity's. */
-  #extendAlone(one: Renewing): void {
-    const { clock, timers } = this.#ground;
-    if (this.#extensions.admits()) return this.#extendNow(one, true);
-    const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
-    const wait = { timers, waitMs, times: 1 };
-    this.#extensions.wait(wait, (isLetIn) => this.#extendNow(one, isLetIn));
-  }
-
-  #extendNow({ grant, request, nodeTimeoutMs, onEnd }: Renewing, isInside: boolean): void {
-    if (!grant.isHeld) {
-      if (isInside) this.#extensions.leave(0);
-      return onEnd(ENDED); // it ended while this waited
-    }
-    const leftMs = grant.validUntilMs - this.#ground.clock.inTurn();
-    const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
-    const round = this.#extensionRound(grant, request);
-    const onSettled = (): void => {
-      this.#note(grant, round);
-      const isGranted = round.decision === 'granted';
-      const nowMs = this.#ground.clock.inTurn();
-      if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
-      else onEnd({ kind: 'failed', round, isLate: isGranted });
-      if (isInside) this.#extensions.leave((nowMs - round.sentAtMs) / deadlineMs);
-    };
-    this.#vote(round, deadlineMs, onSettled, nodeTimeoutMs);
-  }
-
-  /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
-  #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
-    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#ground.driftFactor);
-    if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
-    grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);
-    return true;
-  }
-
-  /**
-   * Takes over what another process held, by an extension that never sets a key again: while a quorum of masters still
-   * holds the token, nobody else can have held the lock since it was granted. Rejects with a `RedlockError`.
-   */
-  async adopt(wish: Wish, { token, fence }: Adoption, cancellation: Cancellation): Promise<Grant> {
-    const retry = new Retry(this.#ground, wish, cancellation);
-    for (;;) {
-      const grant = new Grant(wish.scope, token, fence, this.nodes);
-      grant.seen = fence; // how the masters count is not known here
-      const request = this.#extension(grant, { ttlMs: wish.ttlMs, fence, mayCreate: false });
-      const round = this.#extensionRound(grant, request);
-      cancellation.onCancel = () => round.end(NOT_AWAITED, false);
-      if (cancellation.cancelled === undefined) {
-        await new Promise<void>((resolve) => this.#vote(round, wish.nodeTimeoutMs, resolve));
-      }
-      this.#note(grant, round);
-      grant.validUntilMs = validUntilMs(round.sentAtMs, wish.ttlMs, this.#ground.driftFactor);
-      const context = retry.context(wish.resources);
-      if (cancellation.cancelled !== undefined) {
-        throw cancelledError(cancellation.cancelled, context, round, this.nodes);
-      }
-      const { decision } = round;
-      if (decision === 'granted' && this.#ground.clock.now() < grant.validUntilMs) return grant;
-      const failure = decision === 'granted' ? 'late' : decision;
-      const error = roundError(failure, round, this.nodes, context);
-      if (decision === 'held' || decision === 'foreign')
-        throw lossError('masters refuse to extend it', wish.resources, error);
-      if (isHopeless(failure, round) || !(await retry.next())) throw error;
-    }
+  /** Takes over what another process held. Rejects with a `RedlockError`. */
+  adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
+    return adopt(this.#environment, this.#extensions, { terms, held, cancellation });
   }
 
   /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
@@ -228,10 +94,10 @@ export class Coordinator {
     const request = release(grant, grant.token, grant.seen);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
-      onFailed: (node) => this.#owe(node, grant),
+      onFailed: (node) => this.#extensions.owe(node, grant),
     });
     return new Promise((resolve) => {
-      const timer = this.#ground.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
+      const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
         resolve();
@@ -272,26 +138,22 @@ export class Coordinator {
 
   /** Asks every master the same; each has the node timeout to answer. By the master's index. */
   survey(request: Request, nodeTimeoutMs: number): Promise<readonly Look[]> {
-    return survey(this.nodes, this.#ground.timers, request, nodeTimeoutMs);
+    return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs);
   }
 
   /** Resolves when a quorum of masters is connected; `cancellation` ends the wait, and it resolves all the same. */
   async ready(cancellation: Cancellation): Promise<void> {
     const isReady = (): boolean => this.nodes.filter(({ state }) => state === 'ready').length >= this.quorum;
     if (isReady() || cancellation.cancelled !== undefined) return;
-    await new Promise<void>((resolve) => {
-      const unwatch = this.nodes.map((node) =>
-        node.watch(() => {
-          if (isReady()) finish();
-        }),
-      );
-      const finish = (): void => {
-        for (const stop of unwatch) stop();
-        cancellation.onCancel = undefined;
-        resolve();
-      };
-      cancellation.onCancel = finish;
-    });
+    let finish = (): void => undefined;
+    const isEnough = new Promise<void>((resolve) => (finish = resolve));
+    const unwatch = this.nodes.map((node) =>
+      node.watch(() => {
+        if (isReady()) finish();
+      }),
+    );
+    await cancellation.during(finish, isEnough);
+    for (const stop of unwatch) stop();
   }
 
   /**
@@ -299,7 +161,7 @@ export class Coordinator {
    * release was told to be done when a quorum confirmed it; the others may still ask for its script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
-    const { repairs, subscriptions, timers } = this.#ground;
+    const { repairs, subscriptions, timers } = this.#environment;
     this.#isClosed = true;
     subscriptions.close();
     repairs.run();
@@ -312,60 +174,5 @@ export class Coordinator {
       });
     });
     repairs.close();
-  }
-
-  #extension(grant: Grant, terms: ExtensionTerms): Request {
-    if (terms.fence > 0) grant.countedAtMs = Math.floor(this.#ground.clock.earliest());
-    return extension(grant, grant.token, terms);
-  }
-
-  #extensionRound(grant: Grant, request: Request): Round {
-    const round = new Round(this.nodes, request, this.#ground.clock.earliest(), {
-      onLateVote: (node) => {
-        if (grant.isEnded) this.#owe(node, grant);
-      },
-    });
-    round.grant = grant;
-    grant.opened(round);
-    return round;
-  }
-
-  /**
-   * Were the counters touched a while ago only? They outlive their last use by far, and one that runs out all the same
-   * begins by the clock again, above what it was: a renewal every few seconds need not carry them along.
-   */
-  #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
-    return this.#ground.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
-  }
-
-  /** Calls back when the round is over; many renewals at a time ask for no promise each. */
-  #vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
-    const timer = this.#ground.timers.deadline(deadlineMs, () => {
-      const isCut = deadlineMs < nodeTimeoutMs;
-      round.end(isCut ? new Error('no reply before its validity ended') : new Silence(nodeTimeoutMs), true);
-    });
-    round.askThen(this.nodes, () => {
-      timer.cancel();
-      onSettled();
-    });
-  }
-
-  /** The masters may hold its votes for longer now, and more of them may. */
-  #note(grant: Grant, round: Round): void {
-    if (round.sentTo !== this.nodes || grant.sentTo !== this.nodes) {
-      grant.sentTo = this.nodes.filter((node) => round.sentTo.includes(node) || grant.sentTo.includes(node));
-    }
-    if (grant.sentTo.length === this.nodes.length) grant.sentTo = this.nodes;
-    this.#keep(grant, round.request.ttlMs, this.#ground.clock.earliest());
-  }
-
-  /** The masters may hold its votes for so long from now on. */
-  #keep(grant: Grant, ttlMs: number, nowMs: number): void {
-    const goneMs = expiredByMs(nowMs, ttlMs, this.#ground.driftFactor);
-    grant.expiredByMs = Math.max(grant.expiredByMs, goneMs);
-  }
-
-  #owe(node: Node, grant: Grant): void {
-    this.#ground.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 }

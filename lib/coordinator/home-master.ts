@@ -9,7 +9,7 @@ import type { Round } from '../quorum/round.js';
  *
  * @param nodesByName  in an order on which clients agree
  */
-export function homeOf(nodesByName: readonly Node[], key: string): Node | undefined {
+export function homeMasterOf(nodesByName: readonly Node[], key: string): Node | undefined {
   if (nodesByName.length === 1) return undefined;
   const first = hash(key) % nodesByName.length;
   const order = [...nodesByName.slice(first), ...nodesByName.slice(0, first)];
@@ -17,7 +17,7 @@ export function homeOf(nodesByName: readonly Node[], key: string): Node | undefi
 }
 
 /** Asks the others only if the home master grants. @returns whether all were asked */
-export async function askHomeFirst(nodes: readonly Node[], round: Round, home: Node): Promise<boolean> {
+export async function askHomeMasterFirst(nodes: readonly Node[], round: Round, home: Node): Promise<boolean> {
   await round.ask([home]);
   if (round.outcomes[home.index]?.kind === 'granted') {
     await round.ask(nodes.filter((node) => node !== home));

@@ -31,7 +31,7 @@ export interface BootstrapReport {
   readonly nodes: readonly NodeBootstrap[];
 }
 
-export interface GuardTerms {
+export interface RestartGuardTerms {
   readonly marker: string;
   /** 0 for none. */
   readonly periodMs: number;
@@ -41,12 +41,12 @@ export interface GuardTerms {
 /** However long a quarantine is, masters are asked again after this: one that was away may be back. */
 const ASK_AGAIN_MS = 1_000;
 
-export class Guard {
+export class RestartGuard {
   readonly #coordinator: Coordinator;
   readonly #timers: Timers;
-  readonly #terms: GuardTerms;
+  readonly #terms: RestartGuardTerms;
 
-  constructor(coordinator: Coordinator, timers: Timers, terms: GuardTerms) {
+  constructor(coordinator: Coordinator, timers: Timers, terms: RestartGuardTerms) {
     this.#coordinator = coordinator;
     this.#timers = timers;
     this.#terms = terms;
@@ -71,7 +71,7 @@ export class Guard {
       if (decision === 'misconfigured') throw this.#error(decision, outcomes);
       const times = outcomes.flatMap((one) => (one.kind === 'quarantined' ? [one.remainingMs] : []));
       const backInMs = quorumBackInMs(times, counts.granted, nodes.length);
-      await this.#pause(backInMs > 0 ? Math.min(backInMs, ASK_AGAIN_MS) : nodeTimeoutMs, cancellation);
+      await cancellation.sleep(this.#timers, backInMs > 0 ? Math.min(backInMs, ASK_AGAIN_MS) : nodeTimeoutMs);
     }
   }
 
@@ -97,18 +97,6 @@ export class Guard {
   #error(decision: 'misconfigured' | 'unknown', outcomes: readonly Outcome[]): Error {
     const context = { resources: [], attempts: 1, elapsedMs: 0 };
     return roundError(decision, { outcomes }, this.#coordinator.nodes, context);
-  }
-
-  async #pause(delayMs: number, cancellation: Cancellation): Promise<void> {
-    if (cancellation.cancelled !== undefined) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.#timers.wait(delayMs, resolve);
-      cancellation.onCancel = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-    cancellation.onCancel = undefined;
   }
 }
 

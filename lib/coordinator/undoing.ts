@@ -1,5 +1,5 @@
 /** Taking an attempt back: on which masters it may have left a vote, and what the undo sees there. */
-import type { FairWait } from '../line/mutex-line.js';
+import type { MutexLine } from '../line/mutex-line.js';
 import type { Node } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
 import { undo } from '../protocol/request.js';
@@ -16,7 +16,7 @@ import { Withdrawal } from '../quorum/withdrawal.js';
 export function undoingOf(
   nodes: readonly Node[],
   round: Round,
-  wait: FairWait | undefined,
+  wait: MutexLine | undefined,
   onFailed: (node: Node) => void,
 ): Withdrawal {
   const { scope, token } = round.request;
@@ -62,5 +62,5 @@ function revise(nodes: readonly Node[], round: Round, { outcomes }: Withdrawal):
  * after a restart, may have left a vote.)
  */
 function isExplained(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isForeign);
+  return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isWrongType);
 }

@@ -7,7 +7,7 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Lease } from './lease.js';
 import type { ResolvedClose } from '../input/options.js';
-import { type Linked, Roll } from '../runtime/linked-list.js';
+import { type Linked, LinkedList } from '../runtime/linked-list.js';
 
 /** A routine that runs under a lease. */
 class Work implements Linked<Work> {
@@ -32,8 +32,8 @@ const FEW_LEASES = 100;
 export class HeldLeases {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #leases = new Roll<Lease>();
-  readonly #work = new Roll<Work>();
+  readonly #leases = new LinkedList<Lease>();
+  readonly #work = new LinkedList<Work>();
   #deadline: Timer | undefined;
   #deadlineAtMs = 0;
   #onDrained: (() => void) | undefined;

@@ -1,6 +1,7 @@
 /** What only a lease has that is renewed or watched, or that could not be extended: most are neither. */
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
+import type { DueExtension } from '../coordinator/extensions.js';
 import { Due } from '../runtime/timer-coalescer.js';
 
 /** A renewal may be this part of the ttl earlier, where there are many. */
@@ -8,20 +9,26 @@ export const RENEW_SLACK = 1 / 16;
 /** None is begun with less than this part of the ttl left: the end of validity is waited for instead. */
 export const RENEW_MARGIN = 1 / 32;
 
+/** What is renewed when its time has come. */
+export interface Renewed {
+  /** The renewal to send; undefined where there is none, or where it has to wait for another extension. */
+  takeRenewal(): DueExtension | undefined;
+}
+
 /** When the next renewal is due, and the instant after which none starts. */
-export class Renewal extends Due {
+export class DueRenewal extends Due<Renewed> {
   dueAtMs: number;
   readonly untilMs: number;
 
-  constructor(dueAtMs: number, untilMs: number, callback: () => void) {
-    super(callback);
+  constructor(lease: Renewed, dueAtMs: number, untilMs: number) {
+    super(lease);
     this.dueAtMs = dueAtMs;
     this.untilMs = untilMs;
   }
 }
 
 export class Care {
-  renewal: Renewal | undefined;
+  renewal: DueRenewal | undefined;
   controller: AbortController | undefined;
   timer: Timer | undefined;
   /** Why the last extension failed; undefined after one that did not. */

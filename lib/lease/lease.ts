@@ -6,27 +6,28 @@
  * timer at all; any other one has one.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
-import type { Coordinator, ExtensionOrder } from '../coordinator/coordinator.js';
-import { RedlockError } from '../runtime/errors.js';
-import { closingError, expiryError, extensionError, nameResources } from '../quorum/failure.js';
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { closingError, expiryError, extensionError, releasedError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { heldAs, type LeaseHandle } from './lease-handle.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from '../input/options.js';
-import { Care, Renewal, RENEW_MARGIN, RENEW_SLACK } from './lease-care.js';
+import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, type Renewed } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
-import type { Wheel } from '../runtime/timer-coalescer.js';
+import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
 
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
 /** What a lease needs of the instance that it comes from. */
-export interface LeaseGround {
+export interface LeaseEnvironment {
   readonly coordinator: Coordinator;
   readonly clock: Clock;
   readonly timers: Timers;
   /** Where renewals wait for their turn. */
-  readonly wheel: Wheel;
+  readonly renewals: TimerCoalescer<Renewed>;
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
   readonly ttlBounds: TtlBounds;
@@ -77,7 +78,7 @@ export class Lease {
   readonly ttlMs: number;
   #previous: Lease | undefined;
   #next: Lease | undefined;
-  readonly #ground: LeaseGround;
+  readonly #environment: LeaseEnvironment;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   #state = HELD;
@@ -86,17 +87,15 @@ export class Lease {
   #extending: (() => void)[] | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
-  constructor(ground: LeaseGround, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
-    this.#ground = ground;
+  constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    this.#environment = environment;
     this.#grant = grant;
     this.resources = resources;
     this.ttlMs = terms.ttlMs;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     if (!terms.renew) return;
-    const nowMs = ground.clock.earliest();
-    const untilMs = nowMs + terms.maxHoldMs;
-    const renewal = new Renewal(nowMs + terms.ttlMs * RENEW_AT, untilMs, () => this.#wake());
-    this.#takeCare().renewal = renewal;
+    const nowMs = environment.clock.earliest();
+    this.#takeCare().renewal = new DueRenewal(this, nowMs + terms.ttlMs * RENEW_AT, nowMs + terms.maxHoldMs);
     this.#arm();
   }
 
@@ -138,20 +137,20 @@ export class Lease {
 
   /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
-    this.checkValidity(this.#ground.clock.now());
+    this.checkValidity(this.#environment.clock.now());
     return this.#state.kind;
   }
 
   /** Validity left, in ms; 0 when it is not held. */
   remainingMs(): number {
-    const nowMs = this.#ground.clock.now();
+    const nowMs = this.#environment.clock.now();
     this.checkValidity(nowMs);
     return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
   }
 
   /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
   assertHeld(): void {
-    this.checkValidity(this.#ground.clock.now());
+    this.checkValidity(this.#environment.clock.now());
     const error = this.#endError();
     if (error !== undefined) throw error;
   }
@@ -172,17 +171,18 @@ export class Lease {
    *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released
    */
   async extend(ttlMs?: number): Promise<void> {
-    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#ground.ttlBounds);
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#environment.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
     while (this.#extending !== undefined) {
       await new Promise<void>((resolve) => this.#extending?.push(resolve));
     }
     this.assertHeld();
     await new Promise<void>((resolve, reject) => {
-      this.#extend({ ttlMs: forMs, isRenewal: false }, (error) => {
+      const order = this.#order(forMs, (error) => {
         if (error === undefined) resolve();
         else reject(error);
       });
+      this.#environment.coordinator.extend(this.#grant, order);
     });
   }
 
@@ -191,13 +191,13 @@ export class Lease {
    * retried in the background until the ttl is over. Never rejects, and does nothing the second time.
    */
   release(): Promise<void> {
-    this.checkValidity(this.#ground.clock.earliest()); // whether it ended a moment ago makes no difference here
+    this.checkValidity(this.#environment.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.#state === HELD) {
       this.#end(GIVEN_AWAY);
       const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
       this.#state = {
         kind: 'released',
-        done: this.#ground.coordinator.release(this.#grant, timeoutMs),
+        done: this.#environment.coordinator.release(this.#grant, timeoutMs),
       };
     }
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
@@ -212,7 +212,7 @@ export class Lease {
   handle(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
-    this.#ground.coordinator.handOver(this.#grant);
+    this.#environment.coordinator.handOver(this.#grant);
     const { fence, resources, token, ttlMs } = this;
     const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
     return { version: 1, resources, token, ttlMs, ...more };
@@ -259,32 +259,35 @@ export class Lease {
     if (care.controller !== undefined) return care.controller;
     const controller = new AbortController();
     care.controller = controller;
-    this.checkValidity(this.#ground.clock.now());
+    this.checkValidity(this.#environment.clock.now());
     if (this.#state.kind === 'lost') controller.abort(this.#state.error);
-    else if (this.#ground.isClosing()) controller.abort(closingError(this.resources));
+    else if (this.#environment.isClosing()) controller.abort(closingError(this.resources));
     this.#arm();
     return controller;
   }
 
-  /** Calls back when it has ended, with the error if it was not done. */
-  #extend(order: ExtensionOrder, onEnd: (error: RedlockError | undefined) => void): void {
-    const { clock, coordinator } = this.#ground;
-    const startedAtMs = clock.earliest();
-    const timeoutMs = nodeTimeoutFor(order.ttlMs, this.#nodeTimeoutMs);
+  /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
+  #order(ttlMs: number, onEnd: (error: RedlockError | undefined) => void): ExtensionOrder {
+    const startedAtMs = this.#environment.clock.earliest();
+    const nodeTimeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
     this.#extending = [];
-    coordinator.extend(this.#grant, order, timeoutMs, (end) => {
-      const others = this.#extending ?? [];
-      this.#extending = undefined;
-      onEnd(this.#conclude(end, startedAtMs));
-      for (const goOn of others) goOn();
-    });
+    return {
+      ttlMs,
+      nodeTimeoutMs,
+      onEnd: (end) => {
+        const others = this.#extending ?? [];
+        this.#extending = undefined;
+        onEnd(this.#conclude(end, startedAtMs));
+        for (const goOn of others) goOn();
+      },
+    };
   }
 
   #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     const error = this.#extensionError(end, startedAtMs);
     if (error?.code === 'LOCK_LOST') this.#lose(error);
     else if (error !== undefined) this.#takeCare().failure = error;
-    if (end.kind !== 'extended') this.checkValidity(this.#ground.clock.inTurn() + LOSS_MARGIN_MS);
+    if (end.kind !== 'extended') this.checkValidity(this.#environment.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = this.#endError();
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
     if (end.kind === 'extended') this.#onExtended(startedAtMs);
@@ -302,7 +305,7 @@ export class Lease {
   /** Why it was not extended; undefined where it was given back meanwhile. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     if (end.kind !== 'failed') return undefined;
-    const { coordinator, clock } = this.#ground;
+    const { coordinator, clock } = this.#environment;
     const elapsedMs = Math.round(clock.now() - startedAtMs);
     return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
@@ -314,14 +317,14 @@ export class Lease {
     if (this.#state !== HELD || care === undefined || care.isOver) return;
     const { controller, renewal } = care;
     if (controller === undefined && renewal === undefined) return;
-    const { clock, timers, wheel } = this.#ground;
+    const { clock, timers, renewals } = this.#environment;
     const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
     if (renewal !== undefined && renewal.dueAtMs + this.ttlMs * RENEW_MARGIN < endAtMs) {
-      wheel.add(renewal, renewal.dueAtMs, this.ttlMs * RENEW_SLACK);
+      renewals.add(renewal, renewal.dueAtMs, this.ttlMs * RENEW_SLACK);
       return;
     }
     const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late
-    care.timer = timers.background(Math.max(0, endInMs), () => this.#wake());
+    care.timer = timers.background(Math.max(0, endInMs), () => this.#onTimer());
   }
 
   #disarm(): void {
@@ -329,50 +332,60 @@ export class Lease {
     if (care === undefined) return;
     care.timer?.cancel();
     care.timer = undefined;
-    if (care.renewal !== undefined) this.#ground.wheel.remove(care.renewal);
+    if (care.renewal !== undefined) this.#environment.renewals.remove(care.renewal);
   }
 
-  #wake(): void {
+  /** @internal Its timer has fired, together with those of others or alone. */
+  takeRenewal(): DueExtension | undefined {
     const care = this.#care;
-    if (care === undefined) return;
+    if (care === undefined || this.#state !== HELD) return undefined;
     care.timer = undefined;
-    const nowMs = this.#ground.clock.inTurn();
+    const nowMs = this.#environment.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
       this.#expire();
-      return;
+      return undefined;
     }
     const { renewal } = care;
-    if (renewal === undefined || renewal.dueAtMs === Infinity) return this.#arm();
-    if (nowMs > renewal.untilMs) {
-      care.renewal = undefined;
-      return this.#arm();
+    if (renewal !== undefined && nowMs > renewal.untilMs) care.renewal = undefined;
+    if (care.renewal === undefined || care.renewal.dueAtMs === Infinity) {
+      this.#arm();
+      return undefined;
     }
-    renewal.dueAtMs = Infinity;
+    care.renewal.dueAtMs = Infinity;
     // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
     // to be watched as well.
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
       this.#arm();
-    this.#renew(renewal);
+    return this.#renewal(care.renewal);
   }
 
-  #renew(renewal: Renewal): void {
+  #onTimer(): void {
+    this.#send(this.takeRenewal());
+  }
+
+  #send(due: DueExtension | undefined): void {
+    if (due !== undefined) this.#environment.coordinator.renew([due], () => undefined);
+  }
+
+  #renewal(renewal: DueRenewal): DueExtension | undefined {
     if (this.#extending !== undefined) {
-      this.#extending.push(() => this.#renew(renewal)); // whoever ends that one has looked at the validity
-      return;
+      this.#extending.push(() => this.#send(this.#renewal(renewal))); // whoever ends that one has looked at the validity
+      return undefined;
     }
-    if (this.#state !== HELD || this.#care?.renewal !== renewal) return;
-    this.#extend({ ttlMs: this.ttlMs, isRenewal: true }, (error) => {
+    if (this.#state !== HELD || this.#care?.renewal !== renewal) return undefined;
+    const order = this.#order(this.ttlMs, (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
+    return { grant: this.#grant, order };
   }
 
   /** It is tried again while the lease lasts; the error is told if that ends before. */
-  #renewLater(renewal: Renewal): void {
+  #renewLater(renewal: DueRenewal): void {
     if (this.#state !== HELD) return;
-    const nowMs = this.#ground.clock.inTurn();
+    const nowMs = this.#environment.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
     const delayMs = renewAgainInMs(leftMs);
-    renewal.dueAtMs = nowMs + delayMs * (1 - this.#ground.fraction() / 2);
+    renewal.dueAtMs = nowMs + delayMs * (1 - this.#environment.fraction() / 2);
     this.#arm();
   }
 
@@ -383,14 +396,14 @@ export class Lease {
 
   /** Its validity ended: where it could not be extended, that is why. */
   #expire(): void {
-    this.#ground.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#environment.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
     this.#lose(expiryError(this.resources, this.#care?.failure));
   }
 
   #lose(error: RedlockError): void {
     if (this.#state !== HELD) return;
     this.#end({ kind: 'lost', error });
-    this.#ground.coordinator.abandon(this.#grant);
+    this.#environment.coordinator.abandon(this.#grant);
     this.#care?.controller?.abort(error);
   }
 
@@ -398,7 +411,7 @@ export class Lease {
   #end(state: State): void {
     this.#state = state;
     this.#disarm();
-    this.#ground.onEnd(this);
+    this.#environment.onEnd(this);
   }
 
   #endError(): RedlockError | undefined {
@@ -408,13 +421,7 @@ export class Lease {
       case 'lost':
         return this.#state.error;
       case 'released':
-        return new RedlockError(
-          'NOT_HELD',
-          `the lease on ${nameResources(this.resources)} was released or given away`,
-          {
-            resources: this.resources,
-          },
-        );
+        return releasedError(this.resources);
     }
   }
 }

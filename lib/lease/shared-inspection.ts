@@ -64,7 +64,7 @@ export interface MemberInspection {
 }
 
 /** Puts the answers of all masters together; `looks` by the master's index. */
-export function readMembers(
+export function readShared(
   resource: string,
   looks: readonly Look[],
   nodes: readonly Node[],

@@ -1,14 +1,14 @@
 /** What the writer of a read-write lock has. */
 import type { Grant } from '../quorum/grant.js';
-import { Lease, type LeaseGround, type LeaseTerms } from './lease.js';
+import { Lease, type LeaseEnvironment, type LeaseTerms } from './lease.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 
 export class WriteLease extends Lease {
   readonly #grant: Grant;
 
   /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
-  constructor(ground: LeaseGround, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
-    super(ground, grant, resources, terms);
+  constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    super(environment, grant, resources, terms);
     this.#grant = grant;
   }
 

@@ -12,16 +12,22 @@ import { claimInLine, extension, undo } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import { type OnLatePlace, Stay, type StayEnd, type StayGround, type StayTerms } from './queue-wait.js';
+import {
+  type OnLatePlace,
+  QueueWait,
+  type QueueWaitEnd,
+  type QueueEnvironment,
+  type QueueWaitTerms,
+} from './queue-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
-export interface FairWish {
+export interface MutexLineTerms {
   readonly scope: Scope;
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
 }
 
-export type FairTerms = Pick<StayTerms, 'token' | 'ticket' | 'untilMs'>;
+export type MutexLineTicket = Pick<QueueWaitTerms, 'token' | 'ticket' | 'untilMs'>;
 
 /** What is held while the others are waited for is extended after this part of its ttl. */
 const KEEP_AT = 1 / 3;
@@ -30,16 +36,16 @@ const KEEP_AT = 1 / 3;
 const TAKEN: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: 0,
-  isForeign: false,
-  isStranger: false,
+  isWrongType: false,
+  isForeignClient: false,
 });
 
-export class FairWait {
-  readonly #ground: StayGround;
-  readonly #wish: FairWish;
-  readonly #terms: FairTerms;
+export class MutexLine {
+  readonly #environment: QueueEnvironment;
+  readonly #wish: MutexLineTerms;
+  readonly #terms: MutexLineTicket;
   readonly #onLate: OnLatePlace;
-  readonly #stays: Stay[] = [];
+  readonly #waits: QueueWait[] = [];
   /** Claims and extensions of what is held meanwhile. */
   #rounds: Round[] = [];
   /** What came of it, once it was claimed; undefined before, and where it was withdrawn. */
@@ -47,10 +53,15 @@ export class FairWait {
   isWithdrawn = false;
   #hasHeld = false;
   #keeper: Timer | undefined;
-  #end: StayEnd | undefined;
+  #end: QueueWaitEnd | undefined;
 
-  constructor(ground: StayGround, wish: FairWish, terms: FairTerms, onLate: OnLatePlace) {
-    this.#ground = ground;
+  constructor(
+    environment: QueueEnvironment,
+    wish: MutexLineTerms,
+    terms: MutexLineTicket,
+    onLate: OnLatePlace,
+  ) {
+    this.#environment = environment;
     this.#wish = wish;
     this.#terms = terms;
     this.#onLate = onLate;
@@ -67,21 +78,21 @@ export class FairWait {
 
   /** What a withdrawal has to follow. */
   get sent(): readonly Withdrawn[] {
-    return [...this.#stays, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
+    return [...this.#waits, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
   }
 
   /** The masters on which it may have places or votes. */
   get sentTo(): readonly Node[] {
-    return this.#hasHeld ? this.#ground.nodes : (this.#stays[0]?.sentTo ?? []);
+    return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);
   }
 
   /** Nobody was in the way. */
   get wasFree(): boolean {
-    return this.#stays.every(({ wasRefused }) => !wasRefused);
+    return this.#waits.every(({ wasRefused }) => !wasRefused);
   }
 
   /** Resolves when a quorum of masters keeps the votes of the last resource, or it is over otherwise. */
-  async run(): Promise<StayEnd> {
+  async run(): Promise<QueueWaitEnd> {
     const { keys, marker, guardMs } = this.#wish.scope;
     const scopes = keys.map(
       (key) => new SettledScope([key], { isFenced: false, marker, guardMs, kind: MUTEX }),
@@ -97,9 +108,9 @@ export class FairWait {
   }
 
   /** Ends the wait; places and votes stay until they are withdrawn. */
-  end(end: StayEnd): void {
+  end(end: QueueWaitEnd): void {
     this.#end ??= end;
-    this.#stays.at(-1)?.end(end);
+    this.#waits.at(-1)?.end(end);
     this.stop();
   }
 
@@ -119,8 +130,8 @@ export class FairWait {
 
   /** How the masters stood when the wait was over. @param looks  what a last look told, if there was one */
   outcomesAfter(looks: readonly (Outcome | undefined)[] | undefined): Outcome[] {
-    const before = this.#stays.at(-1)?.outcomes ?? [];
-    return this.#ground.nodes.map(({ index }) => {
+    const before = this.#waits.at(-1)?.outcomes ?? [];
+    return this.#environment.nodes.map(({ index }) => {
       const [look, said] = [looks?.[index], before[index]];
       if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
@@ -130,21 +141,21 @@ export class FairWait {
     });
   }
 
-  #queue(scope: Scope): Promise<StayEnd> {
+  #queue(scope: Scope): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     const { nodeTimeoutMs } = this.#wish;
-    const stay = new Stay(
-      this.#ground,
+    const wait = new QueueWait(
+      this.#environment,
       { ...this.#terms, scope, nodeTimeoutMs, onFree: undefined },
       this.#onLate,
     );
-    this.#stays.push(stay);
-    return stay.run();
+    this.#waits.push(wait);
+    return wait.run();
   }
 
   async #hold(scope: Scope): Promise<boolean> {
     const { nodeTimeoutMs, ttlMs } = this.#wish;
-    const { clock, nodes, timers } = this.#ground;
+    const { clock, nodes, timers } = this.#environment;
     this.#hasHeld = true;
     const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, 0));
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
@@ -156,7 +167,7 @@ export class FairWait {
 
   /** Extends what is held for as long as the others are waited for. Whether it was held all the time, the claim tells. */
   #keep(scopes: readonly Scope[]): void {
-    const { nodes, timers } = this.#ground;
+    const { nodes, timers } = this.#environment;
     const { ttlMs } = this.#wish;
     this.#keeper?.cancel();
     this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
@@ -169,7 +180,7 @@ export class FairWait {
   }
 
   #round(request: ReturnType<typeof extension>): Round {
-    const { clock, nodes } = this.#ground;
+    const { clock, nodes } = this.#environment;
     const round = new Round(nodes, request, clock.earliest(), { onLateVote: this.#onLate });
     this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];
     return round;

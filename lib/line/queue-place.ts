@@ -1,13 +1,13 @@
 /** How a waiter stands at one master. */
 import type { Sink } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
-import { UNANSWERED } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** The serial that names no reservation. */
 export const NOBODY = 0;
 
-export class Place {
-  state: 'apart' | 'asked' | 'queued' | 'mine' | 'stranger' | 'failed' = 'apart';
+export class QueuePlace {
+  state: 'apart' | 'asked' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'apart';
   outcome: Outcome | undefined;
   /** Names the reservation that is there; 0 without one. */
   serial = NOBODY;
@@ -28,25 +28,25 @@ export class Place {
   /** A request is under way, and its reply waited for. */
   isAwaited = false;
   /** What was sent may still be carried out: whoever takes the place back has to follow it. */
-  isUnanswered = false;
+  isInFlight = false;
   isFollowed = false;
   wasSent = false;
 
   /** Is a request unanswered, with no withdrawal behind it? */
   get isOwed(): boolean {
-    return this.isUnanswered && !this.isFollowed;
+    return this.isInFlight && !this.isFollowed;
   }
 
   sent(): void {
     this.wasSent = true;
     this.isFollowed = false;
-    this.isUnanswered = true; // a second step after NOSCRIPT is the same request
+    this.isInFlight = true; // a second step after NOSCRIPT is the same request
   }
 
   /** A withdrawal follows what was sent; false where that is answered. */
   follow(): boolean {
-    if (this.isUnanswered) this.isFollowed = true;
-    return this.isUnanswered;
+    if (this.isInFlight) this.isFollowed = true;
+    return this.isInFlight;
   }
 
   /** It takes no part until then. */
@@ -71,7 +71,7 @@ export class Place {
     const answered = (): void => {
       if (this.yielding === sink) this.yielding = undefined;
     };
-    const sink: Sink = { ...UNANSWERED, onReply: answered, onFailure: answered };
+    const sink: Sink = { ...IGNORED_ANSWER, onReply: answered, onFailure: answered };
     this.yielding = sink;
     return sink;
   }
@@ -81,8 +81,8 @@ export class Place {
 const YIELDED: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
-  isForeign: false,
-  isStranger: false,
+  isWrongType: false,
+  isForeignClient: false,
 });
 
 export function unknown(cause: Error): Outcome {
@@ -92,10 +92,10 @@ export function unknown(cause: Error): Outcome {
 /** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
 const POLL_MS = 2_000;
 const SLOWEST_POLL_MS = 15_000;
-/** A lock that a stranger holds is looked at so often at least: nobody will tell. */
-const STRANGER_POLL_MS = 250;
+/** A lock that a foreign client holds is looked at so often at least: nobody will tell. */
+const FOREIGN_CLIENT_POLL_MS = 250;
 
 /** After how long a refusal is followed by another look. @param rank  how many wait before */
-export function pollMs(rank: number, isStranger: boolean): number {
-  return isStranger ? STRANGER_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
+export function pollMs(rank: number, isForeignClient: boolean): number {
+  return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
 }

@@ -12,23 +12,23 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
-import { NOBODY, Place, pollMs, unknown } from './queue-place.js';
+import { NOBODY, QueuePlace, pollMs, unknown } from './queue-place.js';
 import type { Push } from '../protocol/pushes.js';
 import { type Outcome, quorumOf } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
-import { readPlace } from '../protocol/replies.js';
+import { readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
 import type { Scope } from '../protocol/scope.js';
 import { isMisconfigured, Silence } from '../redis/server-errors.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
- * `reserved`: a quorum of masters keeps its votes for it · `stranger`: a client that hands over to nobody holds it ·
+ * `reserved`: a quorum of masters keeps its votes for it · `foreign client`: a client that hands over to nobody holds it ·
  * `hopeless`: too few masters take part · `ended`: by whoever waits.
  */
-export type StayEnd = 'reserved' | 'stranger' | 'hopeless' | 'ended';
+export type QueueWaitEnd = 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
 
-export interface StayGround {
+export interface QueueEnvironment {
   readonly nodes: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
@@ -36,7 +36,7 @@ export interface StayGround {
   readonly subscriptions: Subscriptions;
 }
 
-export interface StayTerms {
+export interface QueueWaitTerms {
   /** Of one key. */
   readonly scope: Scope;
   readonly token: string;
@@ -64,28 +64,28 @@ export const LONGEST_LIFE_MS = 60_000;
 /** A place outlives the wait by this, so that it is not gone before its owner has gone. */
 const LIFE_MARGIN_MS = 1_000;
 
-export class Stay implements Sink, Recipient, Withdrawn {
-  readonly #ground: StayGround;
-  readonly #terms: StayTerms;
+export class QueueWait implements Sink, Recipient, Withdrawn {
+  readonly #environment: QueueEnvironment;
+  readonly #terms: QueueWaitTerms;
   readonly #quorum: number;
-  readonly #places: readonly Place[];
+  readonly #places: readonly QueuePlace[];
   readonly #onLate: OnLatePlace;
   #asked: Ask | undefined;
   #askedAtMs = -Infinity;
   #timer: Timer | undefined;
   #hasBegun = false;
   /** How it ended. */
-  #end: StayEnd | undefined;
-  #settle: ((end: StayEnd) => void) | undefined;
+  #end: QueueWaitEnd | undefined;
+  #settle: ((end: QueueWaitEnd) => void) | undefined;
   /** A master did not give its vote at once. */
   wasRefused = false;
 
-  constructor(ground: StayGround, terms: StayTerms, onLate: OnLatePlace) {
-    this.#ground = ground;
+  constructor(environment: QueueEnvironment, terms: QueueWaitTerms, onLate: OnLatePlace) {
+    this.#environment = environment;
     this.#terms = terms;
     this.#onLate = onLate;
-    this.#quorum = quorumOf(ground.nodes.length);
-    this.#places = ground.nodes.map(() => new Place());
+    this.#quorum = quorumOf(environment.nodes.length);
+    this.#places = environment.nodes.map(() => new QueuePlace());
   }
 
   get isWanted(): boolean {
@@ -94,7 +94,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** The masters on which it may have a place or a vote. */
   get sentTo(): readonly Node[] {
-    return this.#ground.nodes.filter((node) => this.#placeAt(node).wasSent);
+    return this.#environment.nodes.filter((node) => this.#placeAt(node).wasSent);
   }
 
   /** What each master said last, by its index. */
@@ -103,12 +103,12 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   get isAnswered(): boolean {
-    return this.#places.every(({ isUnanswered }) => !isUnanswered);
+    return this.#places.every(({ isInFlight }) => !isInFlight);
   }
 
   /** Queues on all masters; resolves when it is over. */
-  run(): Promise<StayEnd> {
-    const { clock, subscriptions } = this.#ground;
+  run(): Promise<QueueWaitEnd> {
+    const { clock, subscriptions } = this.#environment;
     const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
     for (const place of this.#places) place.dueAtMs = silentAtMs;
     subscriptions.enter(this.#terms.token, this);
@@ -118,7 +118,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
-  head(): Promise<StayEnd> {
+  head(): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
     return new Promise((resolve) => {
@@ -128,7 +128,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
   #begin(): void {
-    const { nodes, subscriptions } = this.#ground;
+    const { nodes, subscriptions } = this.#environment;
     const open = nodes.filter((node) => subscriptions.isOpen(node));
     if (open.length < this.#quorum) return;
     this.#hasBegun = true;
@@ -136,12 +136,12 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   /** Ends it; places and votes stay until they are withdrawn. */
-  end(end: StayEnd = 'ended'): void {
+  end(end: QueueWaitEnd = 'ended'): void {
     if (!this.isWanted) return;
     this.#end = end;
     this.#timer?.cancel();
-    this.#ground.subscriptions.leave(this.#terms.token);
-    for (const node of this.#ground.nodes) node.forget(this);
+    this.#environment.subscriptions.leave(this.#terms.token);
+    for (const node of this.#environment.nodes) node.forget(this);
     this.#settle?.(end);
   }
 
@@ -199,7 +199,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     const { isFollowed } = place;
     place.isAwaited = false;
-    place.isUnanswered = false;
+    place.isInFlight = false;
     if (!this.isWanted) {
       if (!isFollowed) this.#onLate(node);
       return;
@@ -207,15 +207,15 @@ export class Stay implements Sink, Recipient, Withdrawn {
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined)
       return this.#fail(node, unknown(new Error('a reply that no master gives to this request')));
-    const told = readPlace(reply);
-    if (told !== undefined) this.#ground.subscriptions.learn(node, told.clockUs, place.sentAtMs);
+    const told = readQueueReply(reply);
+    if (told !== undefined) this.#environment.subscriptions.learn(node, told.clockUs, place.sentAtMs);
     if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
-    else if (outcome.kind === 'refused' && !outcome.isForeign) {
+    else if (outcome.kind === 'refused' && !outcome.isWrongType) {
       // pushes come by another connection, and may overtake the reply to what was asked before
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
       place.outcome = outcome;
       place.refusedAtUs = told?.clockUs ?? 0;
-      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isStranger);
+      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isForeignClient);
     } else {
       this.#shelve(place, outcome);
     }
@@ -225,13 +225,13 @@ export class Stay implements Sink, Recipient, Withdrawn {
   onFailure(node: Node, cause: Error, mayRun = false): void {
     const place = this.#placeAt(node);
     place.isAwaited = false;
-    if (!mayRun) place.isUnanswered = false;
+    if (!mayRun) place.isInFlight = false;
     if (this.isWanted) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
   }
 
   // --- places
 
-  #placeAt(node: Node): Place {
+  #placeAt(node: Node): QueuePlace {
     const place = this.#places[node.index];
     if (place === undefined) throw new Error(`no master of this instance: ${node.name}`);
     return place;
@@ -240,7 +240,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   #ask(node: Node): void {
     const place = this.#placeAt(node);
     if (!this.isWanted || place.isAwaited) return;
-    const nowMs = this.#ground.clock.earliest();
+    const nowMs = this.#environment.clock.earliest();
     if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
     place.sentAtMs = nowMs;
     place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
@@ -280,23 +280,28 @@ export class Stay implements Sink, Recipient, Withdrawn {
     place.state = 'mine';
     place.serial = serial;
     place.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
-    place.dueAtMs = this.#ground.clock.earliest() + RESERVE_MS / 2;
+    place.dueAtMs = this.#environment.clock.earliest() + RESERVE_MS / 2;
     this.#yieldIfInquired(node);
   }
 
-  #onRefusal(place: Place, remainingMs: number, rank: number | undefined, isStranger: boolean): void {
+  #onRefusal(
+    place: QueuePlace,
+    remainingMs: number,
+    rank: number | undefined,
+    isForeignClient: boolean,
+  ): void {
     this.wasRefused = true;
-    place.state = isStranger ? 'stranger' : 'queued';
+    place.state = isForeignClient ? 'foreign-client' : 'queued';
     place.serial = NOBODY;
     const free = this.#soonAfter(remainingMs);
-    const delayMs = pollMs(rank ?? 0, isStranger) * (0.75 + this.#ground.random.fraction() / 4);
-    const later = this.#ground.clock.earliest() + delayMs;
-    place.dueAtMs = isStranger || rank === 0 ? Math.min(free, later) : later;
+    const delayMs = pollMs(rank ?? 0, isForeignClient) * (0.75 + this.#environment.random.fraction() / 4);
+    const later = this.#environment.clock.earliest() + delayMs;
+    place.dueAtMs = isForeignClient || rank === 0 ? Math.min(free, later) : later;
   }
 
   /** It takes no part for now. */
-  #shelve(place: Place, outcome: Outcome): void {
-    const { clock, random } = this.#ground;
+  #shelve(place: QueuePlace, outcome: Outcome): void {
+    const { clock, random } = this.#environment;
     place.shelve(outcome, clock.earliest() + FAILED_POLL_MS * (0.75 + random.fraction() / 2));
   }
 
@@ -306,7 +311,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   #soonAfter(delayMs: number): number {
-    const { clock, random } = this.#ground;
+    const { clock, random } = this.#environment;
     return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
   }
 
@@ -319,16 +324,16 @@ export class Stay implements Sink, Recipient, Withdrawn {
   }
 
   /** What was given back once is never counted again, whatever comes of it. */
-  #yield(node: Node, place: Place, serial: number): void {
+  #yield(node: Node, place: QueuePlace, serial: number): void {
     const { scope, ticket, token } = this.#terms;
     place.giveBack(this.#soonAfter(RESERVE_MS));
     this.wasRefused = true;
-    const life = this.#lifeMs(this.#ground.clock.earliest());
+    const life = this.#lifeMs(this.#environment.clock.earliest());
     const request = yielding(scope, token, serial, ticket(), life);
     node.send({ request, sink: place.yields(serial) });
   }
 
-  #count(state: Place['state']): number {
+  #count(state: QueuePlace['state']): number {
     return this.#places.filter((place) => place.state === state).length;
   }
 
@@ -341,9 +346,10 @@ export class Stay implements Sink, Recipient, Withdrawn {
       if (this.#terms.onFree === undefined) return this.end('reserved');
       this.#settle?.('reserved');
     }
-    const strangers = this.#count('stranger');
-    const out = strangers + this.#count('failed');
-    if (this.#places.length - out < this.#quorum) return this.end(strangers > 0 ? 'stranger' : 'hopeless');
+    const foreignClients = this.#count('foreign-client');
+    const out = foreignClients + this.#count('failed');
+    if (this.#places.length - out < this.#quorum)
+      return this.end(foreignClients > 0 ? 'foreign-client' : 'hopeless');
     this.#arm();
   }
 
@@ -353,7 +359,7 @@ export class Stay implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
     if (dueAtMs === Infinity) return;
-    const { clock, timers } = this.#ground;
+    const { clock, timers } = this.#environment;
     this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
       this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that are there are read first
     });
@@ -361,9 +367,9 @@ export class Stay implements Sink, Recipient, Withdrawn {
 
   /** Who looks at one queue looks at all of them: votes that come at different times run out before they are enough. */
   #onDue(): void {
-    const nowMs = this.#ground.clock.earliest();
+    const nowMs = this.#environment.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
-    for (const node of this.#ground.nodes) {
+    for (const node of this.#environment.nodes) {
       if (!this.isWanted) return;
       const place = this.#placeAt(node);
       if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
@@ -371,8 +377,8 @@ export class Stay implements Sink, Recipient, Withdrawn {
     this.#proceed();
   }
 
-  #onPlaceDue(node: Node, place: Place): void {
-    const { subscriptions } = this.#ground;
+  #onPlaceDue(node: Node, place: QueuePlace): void {
+    const { subscriptions } = this.#environment;
     place.dueAtMs = Infinity;
     if (place.isAwaited) {
       node.markSilent();

@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 const LATELY_MS = 1_000;
 const MAX_LOCKS = 1_000;
 
-export class Contention {
+export class RecentContention {
   readonly #clock: Clock;
   /** Until when, by key; in the order of those instants. */
   readonly #untilMs = new Map<string, number>();

@@ -6,11 +6,11 @@ import type { Watch } from '../protocol/operation.js';
 import { undo } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import type { Kind, Scope } from '../protocol/scope.js';
-import { Turnstile, type TurnstileGround } from './turnstile.js';
+import { Turnstile, type SharedQueueEnvironment } from './turnstile.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What is waited for. */
-export interface EntranceWish {
+export interface SharedLineTerms {
   readonly scope: Scope;
   readonly nodeTimeoutMs: number;
 }
@@ -32,8 +32,8 @@ export interface Entrance {
   leave(): void;
 }
 
-export function entranceFor(ground: TurnstileGround, wish: EntranceWish): Entrance {
-  return wish.scope.kind.name === 'mutex' ? NO_ENTRANCE : new SharedEntrance(ground, wish);
+export function entranceFor(environment: SharedQueueEnvironment, terms: SharedLineTerms): Entrance {
+  return terms.scope.kind.name === 'mutex' ? NO_ENTRANCE : new SharedEntrance(environment, terms);
 }
 
 const NO_ENTRANCE: Entrance = Object.freeze({
@@ -50,17 +50,17 @@ const NO_ENTRANCE: Entrance = Object.freeze({
 });
 
 class SharedEntrance implements Entrance {
-  readonly #ground: TurnstileGround;
-  readonly #wish: EntranceWish;
+  readonly #environment: SharedQueueEnvironment;
+  readonly #terms: SharedLineTerms;
   #turnstile: Turnstile | undefined;
   /** Whom the masters may watch for, and how its last claim went. */
   #watched: { readonly watcher: string; readonly round: Round } | undefined;
 
   #wasRefused = false;
 
-  constructor(ground: TurnstileGround, wish: EntranceWish) {
-    this.#ground = ground;
-    this.#wish = wish;
+  constructor(environment: SharedQueueEnvironment, terms: SharedLineTerms) {
+    this.#environment = environment;
+    this.#terms = terms;
   }
 
   get isInLine(): boolean {
@@ -72,9 +72,9 @@ class SharedEntrance implements Entrance {
   }
 
   queue(ticket: () => number, untilMs: number): Turnstile {
-    const { nodeTimeoutMs, scope } = this.#wish;
-    const watcher = this.#watched?.watcher ?? this.#ground.random.token();
-    this.#turnstile ??= new Turnstile(this.#ground, { scope, watcher, ticket, untilMs, nodeTimeoutMs });
+    const { nodeTimeoutMs, scope } = this.#terms;
+    const watcher = this.#watched?.watcher ?? this.#environment.random.token();
+    this.#turnstile ??= new Turnstile(this.#environment, { scope, watcher, ticket, untilMs, nodeTimeoutMs });
     return this.#turnstile;
   }
 
@@ -84,8 +84,8 @@ class SharedEntrance implements Entrance {
    */
   watch(isOnce: () => boolean): Watch | undefined {
     if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
-    if (!isGreedy(this.#wish.scope.kind) || isOnce()) return undefined;
-    return { watcher: this.#watched?.watcher ?? this.#ground.random.token(), rank: 1 };
+    if (!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;
+    return { watcher: this.#watched?.watcher ?? this.#environment.random.token(), rank: 1 };
   }
 
   claimed(round: Round): void {
@@ -116,7 +116,7 @@ class SharedEntrance implements Entrance {
       return said === undefined ? this.#wasRefused : said !== 'granted';
     });
     if (targets.length === 0) return;
-    const withdrawal = new Withdrawal(undo(this.#wish.scope, watcher), targets, [], {
+    const withdrawal = new Withdrawal(undo(this.#terms.scope, watcher), targets, [], {
       onFailed: () => undefined, // it runs out by itself, and soon
     });
     void withdrawal.send();

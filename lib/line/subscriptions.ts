@@ -14,7 +14,7 @@ import { toInteger } from '../protocol/replies.js';
 import { declining } from '../protocol/queue-request.js';
 import { hello } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
-import { UNANSWERED } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** Who waits in queues; known by its token. */
 export interface Recipient {
@@ -46,7 +46,7 @@ const MAX_LEFT = 10_000;
 const NOT_YET = new Error('its connection for pushes is not open yet');
 
 /** The way of pushes from one master. */
-class Line {
+class PushConnection {
   readonly node: Node;
   isOpen = false;
   /** The message to ourselves came through; its reply tells the clock. */
@@ -67,7 +67,7 @@ class Line {
 }
 
 export class Subscriptions {
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly PushConnection[];
   readonly #clock: Clock;
   readonly #timers: Timers;
   /** All tokens of an instance go by one channel. */
@@ -79,7 +79,7 @@ export class Subscriptions {
   #isClosed = false;
 
   constructor(nodes: readonly Node[], clock: Clock, timers: Timers) {
-    this.#lines = nodes.map((node) => new Line(node));
+    this.#lines = nodes.map((node) => new PushConnection(node));
     this.#clock = clock;
     this.#timers = timers;
   }
@@ -162,7 +162,7 @@ export class Subscriptions {
     for (const line of this.#lines) this.#shut(line, NOT_YET);
   }
 
-  #open(line: Line): void {
+  #open(line: PushConnection): void {
     if (line.subscription !== undefined || this.#isClosed) return;
     if (this.#clock.earliest() - line.refusedAtMs < REFUSED_MS) return;
     line.subscription = line.node.subscribe(this.#channel, {
@@ -172,14 +172,14 @@ export class Subscriptions {
     });
   }
 
-  #shut(line: Line, cause: Error): void {
+  #shut(line: PushConnection, cause: Error): void {
     line.subscription?.close();
     line.subscription = undefined;
     this.#onClosed(line, cause);
   }
 
   /** Sends ourselves a message, and reads the master's clock on the way. */
-  #sayHello(line: Line): void {
+  #sayHello(line: PushConnection): void {
     const { node } = line;
     this.#dropEcho(line);
     const sentAtMs = this.#clock.earliest();
@@ -204,7 +204,7 @@ export class Subscriptions {
     node.send({ request: hello(this.#channel), sink });
   }
 
-  #onPush(line: Line, text: string): void {
+  #onPush(line: PushConnection, text: string): void {
     if (text === '') return this.#onEcho(line);
     const push = readPush(text);
     if (push === undefined) return;
@@ -216,7 +216,7 @@ export class Subscriptions {
   /** What is kept for one that has gone is given to the next at once. */
   #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
     const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
-    node.send({ request: declining(named, token, serial), sink: UNANSWERED });
+    node.send({ request: declining(named, token, serial), sink: IGNORED_ANSWER });
   }
 
   #noteLeft(token: string): void {
@@ -233,7 +233,7 @@ export class Subscriptions {
   }
 
   /** It is not waited for any more; where it was not sent yet, it never will be. */
-  #dropEcho(line: Line): void {
+  #dropEcho(line: PushConnection): void {
     const { echo, node } = line;
     line.echo = undefined;
     if (echo === undefined) return;
@@ -241,24 +241,24 @@ export class Subscriptions {
     node.forget(echo.sink);
   }
 
-  #onEcho(line: Line): void {
+  #onEcho(line: PushConnection): void {
     this.#dropEcho(line);
     line.isHeard = true;
     this.#openIfProven(line);
   }
 
-  #openIfProven(line: Line): void {
+  #openIfProven(line: PushConnection): void {
     if (line.isOpen || !line.isHeard || line.aheadUs === undefined) return;
     line.isOpen = true;
     for (const recipient of [...this.#recipients.values()]) recipient.onOpen(line.node);
   }
 
-  #onRefused(line: Line, cause: Error): void {
+  #onRefused(line: PushConnection, cause: Error): void {
     line.refusedAtMs = this.#clock.earliest();
     this.#shut(line, cause);
   }
 
-  #onClosed(line: Line, cause: Error): void {
+  #onClosed(line: PushConnection, cause: Error): void {
     this.#dropEcho(line);
     line.cause = cause;
     const wasOpen = line.isOpen;

@@ -19,17 +19,23 @@ import { undo } from '../protocol/request.js';
 import type { Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
-import { LONGEST_LIFE_MS, Stay, type StayEnd, type StayGround, type StayTerms } from './queue-wait.js';
+import {
+  LONGEST_LIFE_MS,
+  QueueWait,
+  type QueueWaitEnd,
+  type QueueEnvironment,
+  type QueueWaitTerms,
+} from './queue-wait.js';
 import { expiredByMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What it needs of an instance. */
-export interface TurnstileGround extends StayGround {
+export interface SharedQueueEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
   readonly driftFactor: number;
 }
 
-export interface TurnstileTerms extends Pick<StayTerms, 'ticket' | 'untilMs' | 'nodeTimeoutMs'> {
+export interface TurnstileTerms extends Pick<QueueWaitTerms, 'ticket' | 'untilMs' | 'nodeTimeoutMs'> {
   /** The one that is waited for. */
   readonly scope: Scope;
   /** Names the place in line, and whom masters watch for. */
@@ -40,27 +46,27 @@ export interface TurnstileTerms extends Pick<StayTerms, 'ticket' | 'untilMs' | '
 const SOON_MS = 5;
 
 export class Turnstile {
-  readonly #ground: TurnstileGround;
+  readonly #environment: SharedQueueEnvironment;
   readonly #terms: TurnstileTerms;
   readonly #gate: Scope;
-  readonly #stay: Stay;
+  readonly #queueWait: QueueWait;
   /** The masters that may admit it, by their index, as far as is known since its last claim. */
   readonly #admitting = new Set<number>();
   #isAtDoor = false;
   #hasBegun = false;
   #lookAtMs = 0;
   #timer: Timer | undefined;
-  #goOn: ((end: StayEnd) => void) | undefined;
+  #goOn: ((end: QueueWaitEnd) => void) | undefined;
 
-  constructor(ground: TurnstileGround, terms: TurnstileTerms) {
-    this.#ground = ground;
+  constructor(environment: SharedQueueEnvironment, terms: TurnstileTerms) {
+    this.#environment = environment;
     this.#terms = terms;
     const { keys, marker, guardMs } = terms.scope;
     const gate = keys.map(gateKey);
     this.#gate = new SettledScope(gate, { isFenced: false, marker, guardMs, kind: MUTEX });
     const { ticket, untilMs, nodeTimeoutMs, watcher } = terms;
-    this.#stay = new Stay(
-      ground,
+    this.#queueWait = new QueueWait(
+      environment,
       {
         scope: this.#gate,
         token: watcher,
@@ -79,18 +85,18 @@ export class Turnstile {
 
   /** Nobody was before it. */
   get wasFree(): boolean {
-    return !this.#stay.wasRefused;
+    return !this.#queueWait.wasRefused;
   }
 
   /** How the masters stand, as far as it is about the place in line. */
   get standing(): Answers & { readonly failure: RoundFailure } {
-    const { outcomes } = this.#stay;
+    const { outcomes } = this.#queueWait;
     return { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, outcomes.length))) };
   }
 
   /** Resolves with `reserved` when it is time to claim, or it is over otherwise. */
-  async turn(): Promise<StayEnd> {
-    const end = await (this.#hasBegun ? this.#stay.head() : this.#begin());
+  async turn(): Promise<QueueWaitEnd> {
+    const end = await (this.#hasBegun ? this.#queueWait.head() : this.#begin());
     if (end !== 'reserved') return end;
     const turned = this.#isAtDoor ? await this.#change() : end;
     this.#isAtDoor = true;
@@ -100,7 +106,7 @@ export class Turnstile {
 
   /** Its claim came to nothing: which masters would have admitted it, and when to look again. */
   refused({ outcomes, granted }: Round): void {
-    const { clock, nodes, random } = this.#ground;
+    const { clock, nodes, random } = this.#environment;
     const enough = quorumOf(nodes.length);
     let freeInMs = WATCH_MS / 2;
     for (const [index, outcome] of outcomes.entries()) {
@@ -113,8 +119,8 @@ export class Turnstile {
   }
 
   /** Ends the wait; the place in line stays until it is left. */
-  end(end: StayEnd): void {
-    this.#stay.end(end);
+  end(end: QueueWaitEnd): void {
+    this.#queueWait.end(end);
     this.#proceed(end);
   }
 
@@ -122,21 +128,21 @@ export class Turnstile {
   leave(): void {
     this.end('ended');
     const request = undo(this.#gate, this.watcher);
-    const withdrawal = new Withdrawal(request, this.#stay.sentTo, [this.#stay], {
+    const withdrawal = new Withdrawal(request, this.#queueWait.sentTo, [this.#queueWait], {
       onFailed: (node) => this.#owe(node),
     });
     void withdrawal.send();
     withdrawal.end();
   }
 
-  #begin(): Promise<StayEnd> {
+  #begin(): Promise<QueueWaitEnd> {
     this.#hasBegun = true;
-    return this.#stay.run();
+    return this.#queueWait.run();
   }
 
   /** Resolves when a quorum of masters may admit it, or it is time to look again. */
-  #change(): Promise<StayEnd> {
-    const { clock, nodes, timers } = this.#ground;
+  #change(): Promise<QueueWaitEnd> {
+    const { clock, nodes, timers } = this.#environment;
     if (this.#admitting.size >= quorumOf(nodes.length)) return Promise.resolve('reserved');
     return new Promise((resolve) => {
       this.#goOn = resolve;
@@ -147,10 +153,10 @@ export class Turnstile {
 
   #onFree(node: Node): void {
     this.#admitting.add(node.index);
-    if (this.#admitting.size >= quorumOf(this.#ground.nodes.length)) this.#proceed('reserved');
+    if (this.#admitting.size >= quorumOf(this.#environment.nodes.length)) this.#proceed('reserved');
   }
 
-  #proceed(end: StayEnd): void {
+  #proceed(end: QueueWaitEnd): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#goOn?.(end);
@@ -158,7 +164,7 @@ export class Turnstile {
   }
 
   #owe(node: Node): void {
-    const { clock, driftFactor, repairs } = this.#ground;
+    const { clock, driftFactor, repairs } = this.#environment;
     const untilMs = expiredByMs(clock.earliest(), LONGEST_LIFE_MS, driftFactor);
     repairs.add(node, { scope: this.#gate, token: this.watcher, untilMs });
   }

@@ -2,7 +2,7 @@
  * The locks of one name: exclusive, for readers and writers, or with a number of permits. Each can be acquired, tried, used
  * and looked at in the same way; what is behind them is the same coordinator.
  */
-import { invalidArgument, RedlockError } from '../runtime/errors.js';
+import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Inspection } from '../lease/inspection.js';
 import type { Lease } from '../lease/lease.js';
 import type { MemberInspection } from '../lease/shared-inspection.js';
@@ -81,7 +81,7 @@ export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptio
 type RunUnder = <Held extends Lease, T>(lease: Held, routine: (lease: Held) => Promise<T> | T) => Promise<T>;
 
 /** What locks need of the instance that they come from. */
-export interface Door {
+export interface LockBackend {
   readonly options: ResolvedOptions;
   /** Runs a routine under a lease, and releases it. */
   readonly run: RunUnder;
@@ -92,7 +92,7 @@ export interface Door {
 }
 
 /** How a lock differs from others. */
-interface Manner<Held, Seen, Options> {
+interface LockVariant<Held, Seen, Options> {
   readonly names: readonly string[];
   readonly tryNames: readonly string[];
   readonly defaults: ResolvedOptions;
@@ -109,24 +109,19 @@ class Lock<
   TryOptions extends TryAcquireOptions,
 > implements Lockable<Held, Seen, Options, TryOptions> {
   readonly name: string;
-  readonly #manner: Manner<Held, Seen, Options | TryOptions>;
+  readonly #variant: LockVariant<Held, Seen, Options | TryOptions>;
 
-  constructor(name: string, manner: Manner<Held, Seen, Options | TryOptions>) {
+  constructor(name: string, variant: LockVariant<Held, Seen, Options | TryOptions>) {
     this.name = name;
-    this.#manner = manner;
+    this.#variant = variant;
   }
 
   async acquire(options?: Options): Promise<Held> {
-    return this.#acquire(options, this.#manner.names, (call) => call);
+    return this.#acquire(options, this.#variant.names, (call) => call);
   }
 
   async tryAcquire(options?: TryOptions): Promise<Held | null> {
-    try {
-      return await this.#acquire(options, this.#manner.tryNames, (call) => ({ ...call, waitMs: 0 }));
-    } catch (error) {
-      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
-      throw error;
-    }
+    return nullIfTaken(this.#acquire(options, this.#variant.tryNames, (call) => ({ ...call, waitMs: 0 })));
   }
 
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
@@ -140,12 +135,12 @@ class Lock<
       routineAfterOptions,
     );
     const renew = options?.renew ?? true;
-    const lease = await this.#acquire(options, this.#manner.names, (call) => ({ ...call, renew }));
-    return this.#manner.run(lease, routine);
+    const lease = await this.#acquire(options, this.#variant.names, (call) => ({ ...call, renew }));
+    return this.#variant.run(lease, routine);
   }
 
   inspect(): Promise<Seen> {
-    return this.#manner.inspect();
+    return this.#variant.inspect();
   }
 
   #acquire(
@@ -153,25 +148,25 @@ class Lock<
     names: readonly string[],
     change: (call: ResolvedCall) => ResolvedCall,
   ): Promise<Held> {
-    const { defaults } = this.#manner;
+    const { defaults } = this.#variant;
     const given = options ?? (NO_OPTIONS as Options); // all of them may be left out
     const call = resolveCall(given, names, defaults);
-    return this.#manner.acquire(given, change(call), given.signal);
+    return this.#variant.acquire(given, change(call), given.signal);
   }
 }
 
-export function mutexOf(door: Door, name: string, options: MutexOptions): Mutex {
+export function mutexOf(backend: LockBackend, name: string, options: MutexOptions): Mutex {
   checkNames('options', options, ['fair', 'reentrant']);
   const { reentrant = false, ...rest } = options;
   if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
-  const { fair } = resolveCall(rest, ['fair'], door.options);
+  const { fair } = resolveCall(rest, ['fair'], backend.options);
   return new Lock(name, {
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,
-    defaults: { ...door.options, fair },
-    run: door.run,
-    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, MUTEX, call, signal),
-    inspect: () => door.inspect(name),
+    defaults: { ...backend.options, fair },
+    run: backend.run,
+    acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, MUTEX, call, signal),
+    inspect: () => backend.inspect(name),
   });
 }
 
@@ -180,24 +175,24 @@ const WITHOUT_FENCING = {
   tryAcquire: CALL_NAMES.tryAcquire.filter((option) => option !== 'fencing'),
 } as const;
 
-export function readWriteLockOf(door: Door, name: string): ReadWriteLock {
-  const inspect = (): Promise<MemberInspection> => door.inspectMembers(name);
+export function readWriteLockOf(backend: LockBackend, name: string): ReadWriteLock {
+  const inspect = (): Promise<MemberInspection> => backend.inspectMembers(name);
   const read: ReadLock = new Lock(name, {
     names: WITHOUT_FENCING.acquire,
     tryNames: WITHOUT_FENCING.tryAcquire,
-    defaults: door.options,
-    run: door.run,
-    acquire: (_options: AcquireOptions, call, signal) => door.acquire(name, READ, call, signal),
+    defaults: backend.options,
+    run: backend.run,
+    acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, READ, call, signal),
     inspect,
   });
   const write: WriteLock = new Lock(name, {
     names: [...CALL_NAMES.acquire, 'from'],
     tryNames: [...CALL_NAMES.tryAcquire, 'from'],
-    defaults: door.options,
-    run: door.run,
+    defaults: backend.options,
+    run: backend.run,
     acquire: async (options: AcquireOptions, call, signal) => {
       refuseUpgrade(options);
-      return door.acquireToWrite(name, call, signal);
+      return backend.acquireToWrite(name, call, signal);
     },
     inspect,
   });
@@ -213,18 +208,18 @@ function refuseUpgrade(options: object): void {
   throw new RedlockError('INVALID_ARGUMENT', text);
 }
 
-export function semaphoreOf(door: Door, name: string, permits: number): Semaphore {
+export function semaphoreOf(backend: LockBackend, name: string, permits: number): Semaphore {
   checkPermits(permits, MOST_PERMITS);
   const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
     names: [...WITHOUT_FENCING.acquire, 'permits'],
     tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
-    defaults: door.options,
-    run: door.run,
+    defaults: backend.options,
+    run: backend.run,
     acquire: async ({ permits: wanted = 1 }, call, signal) => {
       checkPermits(wanted, permits);
-      return door.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
+      return backend.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
     },
-    inspect: () => door.inspectMembers(name),
+    inspect: () => backend.inspectMembers(name),
   });
   return Object.assign(lock, { permits });
 }

@@ -12,7 +12,7 @@ import { invalidArgument } from '../runtime/errors.js';
 import { lossError } from '../quorum/failure.js';
 import type { HeldLeases } from '../lease/held-leases.js';
 import type { Inspection } from '../lease/inspection.js';
-import { Entry, Hold, notHeld } from './entry.js';
+import { ReentrantLease, Hold, notHeld } from './reentrant-lease.js';
 import type { Lease } from '../lease/lease.js';
 import type { Lockable, Mutex } from './lockable.js';
 import { LostHolds } from './lost-holds.js';
@@ -36,13 +36,18 @@ const NAMES = {
 } as const;
 
 /** A mutex that its holder can enter again. */
-export interface ReentrantMutex extends Lockable<Entry, Inspection, ReentrantOptions, TryReentrantOptions> {
+export interface ReentrantMutex extends Lockable<
+  ReentrantLease,
+  Inspection,
+  ReentrantOptions,
+  TryReentrantOptions
+> {
   /**
    * Enters where this flow, or the owner, holds; sends nothing, and never waits.
    *
    * @throws RedlockError `NOT_HELD`: it does not · `LOCK_LOST`: it did
    */
-  reenter(options?: Owned): Entry;
+  reenter(options?: Owned): ReentrantLease;
 }
 
 /** A call that waits for what another call of its owner may get before it. */
@@ -50,12 +55,11 @@ class Wait {
   readonly #caller: Cancellation;
   readonly #controller = new AbortController();
   /** The other call has it, and took this one in. */
-  entry: Entry | undefined;
+  entry: ReentrantLease | undefined;
 
   constructor(signal: AbortSignal | undefined) {
     this.#caller = new Cancellation(signal);
-    this.#caller.onCancel = () => this.#controller.abort(signal?.reason);
-    if (this.isCancelled) this.#controller.abort(signal?.reason);
+    this.#caller.listen(() => this.#controller.abort(signal?.reason));
   }
 
   get signal(): AbortSignal {
@@ -104,8 +108,12 @@ export class Reentrance {
   }
 
   /** Runs the routine as a flow that holds, until it has settled. */
-  run<T>(name: string, entry: Entry, routine: (entry: Entry) => Promise<T> | T): Promise<T> {
-    const hold = Entry.holdOf(entry);
+  run<T>(
+    name: string,
+    entry: ReentrantLease,
+    routine: (entry: ReentrantLease) => Promise<T> | T,
+  ): Promise<T> {
+    const hold = ReentrantLease.holdOf(entry);
     const flow = new Map(this.#flows.getStore()).set(name, hold);
     return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)));
   }
@@ -115,7 +123,7 @@ export class Reentrance {
    *
    * @throws RedlockError `LOCK_LOST`, once: it did, and its lease was lost
    */
-  enterAs(owner: Owner, name: string): Entry | undefined {
+  enterAs(owner: Owner, name: string): ReentrantLease | undefined {
     if (this.#lost.take(owner, name)) throw lossError('it ended before this owner had left', [name]);
     const hold = this.#owners.get(owner)?.get(name)?.hold;
     try {
@@ -185,13 +193,13 @@ class Reentrant implements ReentrantMutex {
     return this.#mutex.name;
   }
 
-  async acquire(given: ReentrantOptions = {}): Promise<Entry> {
+  async acquire(given: ReentrantOptions = {}): Promise<ReentrantLease> {
     checkNames('options', given, NAMES.acquire);
     const { owner, ...options } = given;
     return this.#acquire(owner, options);
   }
 
-  async tryAcquire(given: TryReentrantOptions = {}): Promise<Entry | null> {
+  async tryAcquire(given: TryReentrantOptions = {}): Promise<ReentrantLease | null> {
     checkNames('options', given, NAMES.tryAcquire);
     const { owner, ...options } = given;
     const entry = await this.#enter(owner, options.signal, async (signal) => {
@@ -200,15 +208,18 @@ class Reentrant implements ReentrantMutex {
     return entry ?? null;
   }
 
-  using<T>(routine: (lease: Entry) => Promise<T> | T): Promise<T>;
-  using<T>(options: ReentrantOptions | undefined, routine: (lease: Entry) => Promise<T> | T): Promise<T>;
+  using<T>(routine: (lease: ReentrantLease) => Promise<T> | T): Promise<T>;
+  using<T>(
+    options: ReentrantOptions | undefined,
+    routine: (lease: ReentrantLease) => Promise<T> | T,
+  ): Promise<T>;
   async using<T>(
-    optionsOrRoutine: ReentrantOptions | undefined | ((lease: Entry) => Promise<T> | T),
-    routineAfterOptions?: (lease: Entry) => Promise<T> | T,
+    optionsOrRoutine: ReentrantOptions | undefined | ((lease: ReentrantLease) => Promise<T> | T),
+    routineAfterOptions?: (lease: ReentrantLease) => Promise<T> | T,
   ): Promise<T> {
     const { options: given = {}, routine } = argumentsOfUsing<
       ReentrantOptions,
-      (lease: Entry) => Promise<T> | T
+      (lease: ReentrantLease) => Promise<T> | T
     >(optionsOrRoutine, routineAfterOptions);
     checkNames('options', given, NAMES.acquire);
     const { owner, ...options } = given;
@@ -216,7 +227,7 @@ class Reentrant implements ReentrantMutex {
     return this.#reentrance.run(this.name, entry, routine);
   }
 
-  reenter(given: Owned = {}): Entry {
+  reenter(given: Owned = {}): ReentrantLease {
     checkNames('options', given, ['owner']);
     const { owner } = given;
     const entry = this.#enterAgain(owner);
@@ -229,13 +240,13 @@ class Reentrant implements ReentrantMutex {
     return this.#mutex.inspect();
   }
 
-  #enterAgain(owner: Owner | undefined): Entry | undefined {
+  #enterAgain(owner: Owner | undefined): ReentrantLease | undefined {
     if (owner === undefined) return this.#reentrance.ofFlow(this.name)?.enter();
     checkOwner(owner);
     return this.#reentrance.enterAs(owner, this.name);
   }
 
-  async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<Entry> {
+  async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<ReentrantLease> {
     const entry = await this.#enter(owner, options.signal, (signal) =>
       this.#mutex.acquire({ ...options, ...signal }),
     );
@@ -248,7 +259,7 @@ class Reentrant implements ReentrantMutex {
     owner: Owner | undefined,
     signal: AbortSignal | undefined,
     ask: Ask,
-  ): Promise<Entry | undefined> {
+  ): Promise<ReentrantLease | undefined> {
     const entry = this.#enterAgain(owner);
     if (entry !== undefined) return entry;
     if (owner !== undefined) return this.#enterAsOwner(owner, signal, ask);
@@ -257,7 +268,11 @@ class Reentrant implements ReentrantMutex {
   }
 
   /** Calls of one owner that wait at the same time are taken in by the first that gets it. */
-  async #enterAsOwner(owner: Owner, signal: AbortSignal | undefined, ask: Ask): Promise<Entry | undefined> {
+  async #enterAsOwner(
+    owner: Owner,
+    signal: AbortSignal | undefined,
+    ask: Ask,
+  ): Promise<ReentrantLease | undefined> {
     const place = this.#reentrance.placeOf(owner, this.name);
     const wait = new Wait(signal);
     place.waits.add(wait);
@@ -276,7 +291,7 @@ class Reentrant implements ReentrantMutex {
     }
   }
 
-  #takeIn(owner: Owner, place: Place, lease: Lease): Entry {
+  #takeIn(owner: Owner, place: Place, lease: Lease): ReentrantLease {
     const hold: Hold = new Hold(lease, () => this.#reentrance.left(owner, this.name, hold));
     const entry = hold.enter();
     place.hold = hold;

@@ -107,7 +107,7 @@ const DIGEST = scriptDigest(BATCH.source);
 export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
 
 /** What the masters of an instance share within one turn of the event loop. */
-export class Turn {
+export class LoopTurn {
   /**
    * A call of several was answered in this turn. Its callers go on in the same turn: what the first of them asks for is
    * not alone.

@@ -12,14 +12,14 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
  * unanswered until the master says anything; one probe every few seconds finds out.
  */
-import { Batch, entryReply, isAllYes, LESSON, Turn, wholeBatch } from './batch.js';
+import { Batch, entryReply, isAllYes, LESSON, LoopTurn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
 import { inPlainWords, isClientTimeout, redact, toError, unsentFor } from '../redis/server-errors.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
-import { type Entry, Waiting } from './send-queue.js';
-import { Watchers } from '../redis/connection-listeners.js';
-import { Window } from './send-window.js';
+import { type SendEntry, SendQueue } from './send-queue.js';
+import { ConnectionListeners } from '../redis/connection-listeners.js';
+import { SendWindow } from './send-window.js';
 
 /** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
 export interface Sink {
@@ -39,7 +39,7 @@ export interface Sink {
 }
 
 /** What a node is asked: made once for all of them. */
-export type Ask = Entry<Sink>;
+export type Ask = SendEntry<Sink>;
 
 /** Requests of a token that a withdrawal takes back. */
 export interface Withdrawn {
@@ -56,26 +56,26 @@ const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 export class Node {
   readonly index: number;
   readonly #transport: Transport;
-  readonly #window: Window;
-  readonly #turn: Turn;
+  readonly #window: SendWindow;
+  readonly #turn: LoopTurn;
   /** Requests that wait for the end of the turn, for room or for the connection. */
-  readonly #waiting = new Waiting<Sink>();
+  readonly #queue = new SendQueue<Sink>();
   /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
   #following: Ask[] = [];
   #isFlushDue = false;
   /** Who waits for it to have nothing to do. */
   readonly #idlers: (() => void)[] = [];
-  readonly #watchers: Watchers;
+  readonly #listeners: ConnectionListeners;
   #unwatch: (() => void) | undefined;
   /** It is being sent a script that it did not know. */
   #isTaught = false;
 
   /** @param turn  shared by the masters of an instance */
-  constructor(transport: Transport, index: number, clock: Clock, turn = new Turn()) {
+  constructor(transport: Transport, index: number, clock: Clock, turn = new LoopTurn()) {
     this.#transport = transport;
-    this.#watchers = new Watchers(transport);
+    this.#listeners = new ConnectionListeners(transport);
     this.index = index;
-    this.#window = new Window(clock);
+    this.#window = new SendWindow(clock);
     this.#turn = turn;
   }
 
@@ -110,18 +110,18 @@ export class Node {
   }
 
   /** How many requests are on the wire without an answer. */
-  get unanswered(): number {
-    return this.#window.unanswered;
+  get inFlight(): number {
+    return this.#window.inFlight;
   }
 
   /** How many requests wait here, unsent. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#queue.size;
   }
 
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void {
-    return this.#watchers.add(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
@@ -130,17 +130,17 @@ export class Node {
       case 'ready':
         if (this.#isIdle) this.#transmit(ask);
         else {
-          this.#waiting.add(ask);
+          this.#queue.add(ask);
           this.#flushSoon();
         }
         return;
       case 'opening':
-        this.#waiting.add(ask);
+        this.#queue.add(ask);
         this.#watchWaiting();
         return;
       case 'lost':
         this.#failWaiting();
-        ask.sink.onFailure(this, this.#watchers.lostError());
+        ask.sink.onFailure(this, this.#listeners.lostError());
     }
   }
 
@@ -167,13 +167,13 @@ export class Node {
 
   /** Sends one call for so many requests at once; what fails is not sent again. Only where it `takesMany`. */
   sendTogether(command: Command, count: number, sink: Sink): void {
-    this.#window.unanswered += count;
+    this.#window.inFlight += count;
     sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(count);
         sink.onReply(this, reply);
-        if (this.#waiting.size > 0) this.#flushSoon();
+        if (this.#queue.size > 0) this.#flushSoon();
       },
       (error: unknown) => {
         const cause = toError(error);
@@ -182,15 +182,15 @@ export class Node {
         else this.#onAnswer(count);
         if (cause.message.startsWith('NOSCRIPT')) this.#teach(LESSON);
         sink.onFailure(this, inPlainWords(cause), mayRun);
-        if (this.#waiting.size > 0) this.#flushSoon();
+        if (this.#queue.size > 0) this.#flushSoon();
       },
     );
   }
 
   /** Drops what this sink has waiting here, unsent. */
   forget(sink: Sink): boolean {
-    const wasWaiting = this.#waiting.remove(sink);
-    if (this.#waiting.size === 0) this.#stopWatching();
+    const wasWaiting = this.#queue.remove(sink);
+    if (this.#queue.size === 0) this.#stopWatching();
     return wasWaiting;
   }
 
@@ -201,8 +201,7 @@ export class Node {
 
   /** Resolves when nothing is unanswered or waits here, what a second step sends again included. */
   idle(): Promise<void> {
-    if (this.#window.unanswered === 0 && this.#waiting.size === 0 && !this.#isFlushDue)
-      return Promise.resolve();
+    if (this.#window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idlers.push(resolve);
     });
@@ -211,7 +210,7 @@ export class Node {
   /** An attempt gave up waiting for an answer. Whose time is up goes on waiting only where there will be room soon. */
   markSilent(): void {
     this.#window.isSilent = true;
-    for (const { sink } of this.#waiting.removeOverdue()) sink.onFailure(this, SILENT);
+    for (const { sink } of this.#queue.removeOverdue()) sink.onFailure(this, SILENT);
   }
 
   /**
@@ -220,9 +219,9 @@ export class Node {
    * more than all else that is done for a request. A cluster's node gathers nothing.
    */
   get #isIdle(): boolean {
-    if (this.#waiting.size > 0 || this.#following.length > 0) return false;
+    if (this.#queue.size > 0 || this.#following.length > 0) return false;
     return (
-      (this.#window.unanswered <= 1 && !this.#turn.isCrowded) ||
+      (this.#window.inFlight <= 1 && !this.#turn.isCrowded) ||
       (this.isCluster && this.#window.roomFor(1) === 1)
     );
   }
@@ -251,17 +250,17 @@ export class Node {
   #sendWaiting(): void {
     let entries = this.#following;
     this.#following = [];
-    this.#waiting.moveTo(entries, this.#window.roomFor(entries.length + this.#waiting.size));
+    this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
     if (this.#window.isSilent) this.markSilent(); // what is overdue does not wait for that, and it may be news
-    if (this.#waiting.size > 0) this.#watchWaiting();
+    if (this.#queue.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }
 
   /** Sends as many in one call as fit. @returns the others */
   #transmitSome(entries: Ask[]): Ask[] {
     const batch = new Batch();
-    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.unanswered);
+    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.inFlight);
     let count = 0;
     for (const { request } of entries) {
       if (count === most || !batch.add(request)) break;
@@ -276,27 +275,27 @@ export class Node {
   }
 
   #transmit(ask: Ask, command = ask.request.command): void {
-    this.#window.unanswered++;
+    this.#window.inFlight++;
     ask.sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(1);
         ask.sink.onReply(this, reply);
-        if (this.#waiting.size > 0) this.#flushSoon();
+        if (this.#queue.size > 0) this.#flushSoon();
       },
       (error: unknown) => this.#onRejection([ask], toError(error)),
     );
   }
 
   #transmitBatch(entries: readonly Ask[], command: Command): void {
-    this.#window.unanswered += entries.length;
+    this.#window.inFlight += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(entries.length);
         this.#turn.crowd();
         this.#onReplies(entries, reply);
-        if (this.#waiting.size > 0) this.#flushSoon();
+        if (this.#queue.size > 0) this.#flushSoon();
       },
       (error: unknown) => this.#onRejection(entries, toError(error)),
     );
@@ -327,7 +326,7 @@ export class Node {
   #teach(lesson: Command | undefined): void {
     if (lesson === undefined || this.isCluster || this.#isTaught || this.#window.roomFor(1) === 0) return;
     this.#isTaught = true;
-    this.#window.unanswered++;
+    this.#window.inFlight++;
     const over = (): void => {
       this.#isTaught = false;
       this.#onAnswer(1);
@@ -338,11 +337,11 @@ export class Node {
   /** @param count  how many requests were in the call that was answered */
   #onAnswer(count: number): void {
     this.#window.answered(count);
-    if (this.#idlers.length > 0 && this.#window.unanswered === 0) atEndOfTurn(() => this.#tellIdlers());
+    if (this.#idlers.length > 0 && this.#window.inFlight === 0) atEndOfTurn(() => this.#tellIdlers());
   }
 
   #tellIdlers(): void {
-    if (this.#window.unanswered > 0 || this.#waiting.size > 0) return;
+    if (this.#window.inFlight > 0 || this.#queue.size > 0) return;
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
@@ -357,7 +356,7 @@ export class Node {
     const secrets = entries.flatMap(({ request }) => request.secrets);
     const cause = inPlainWords(redact(error, secrets));
     for (const { sink } of isUnwanted) sink.onFailure(this, cause);
-    if (this.#waiting.size > 0) this.#flushSoon();
+    if (this.#queue.size > 0) this.#flushSoon();
   }
 
   /**
@@ -383,15 +382,15 @@ export class Node {
 
   #failWaiting(): void {
     this.#stopWatching();
-    if (this.#waiting.size === 0 && this.#following.length === 0) return;
-    const entries = [...this.#following, ...this.#waiting.removeAll()];
+    if (this.#queue.size === 0 && this.#following.length === 0) return;
+    const entries = [...this.#following, ...this.#queue.removeAll()];
     this.#following = [];
-    for (const { sink } of entries) sink.onFailure(this, this.#watchers.lostError());
+    for (const { sink } of entries) sink.onFailure(this, this.#listeners.lostError());
   }
 
   /** What waits is sent when there is a connection again, and fails when there will be none. */
   #watchWaiting(): void {
-    if (this.#waiting.size > 0) this.#unwatch ??= this.watch(() => this.#flush());
+    if (this.#queue.size > 0) this.#unwatch ??= this.watch(() => this.#flush());
   }
 
   #stopWatching(): void {

@@ -8,19 +8,19 @@
 import type { Request } from '../protocol/request.js';
 
 /** A request, and who waits for the answer: one for all masters that are asked. */
-export interface Entry<Sink> {
+export interface SendEntry<Sink> {
   readonly request: Request;
   readonly sink: Sink;
 }
 
-export class Waiting<Sink extends { readonly isWanted: boolean; readonly isInTime?: boolean }> {
-  #entries: Entry<Sink>[] = [];
+export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInTime?: boolean }> {
+  #entries: SendEntry<Sink>[] = [];
 
   get size(): number {
     return this.#entries.length;
   }
 
-  add(entry: Entry<Sink>): void {
+  add(entry: SendEntry<Sink>): void {
     this.#entries.push(entry);
   }
 
@@ -36,7 +36,7 @@ export class Waiting<Sink extends { readonly isWanted: boolean; readonly isInTim
   }
 
   /** Takes from the front until so many are ready, and appends to `ready` what is still wanted. */
-  moveTo(ready: Entry<Sink>[], most: number): void {
+  moveTo(ready: SendEntry<Sink>[], most: number): void {
     let taken = 0;
     for (const entry of this.#entries) {
       if (ready.length >= most) break;
@@ -47,14 +47,14 @@ export class Waiting<Sink extends { readonly isWanted: boolean; readonly isInTim
   }
 
   /** Takes out those whose time is up. */
-  removeOverdue(): readonly Entry<Sink>[] {
+  removeOverdue(): readonly SendEntry<Sink>[] {
     const overdue = this.#entries.filter(({ sink }) => sink.isInTime === false);
     if (overdue.length > 0) this.#entries = this.#entries.filter(({ sink }) => sink.isInTime !== false);
     return overdue;
   }
 
   /** Takes all out. */
-  removeAll(): readonly Entry<Sink>[] {
+  removeAll(): readonly SendEntry<Sink>[] {
     const entries = this.#entries;
     this.#entries = [];
     return entries;

@@ -13,9 +13,9 @@ const SILENT_AFTER_MS = 200;
 /** How often a silent master whose client times commands out by itself is asked again. */
 const PROBE_EVERY_MS = 5_000;
 
-export class Window {
+export class SendWindow {
   /** Requests without an answer. */
-  unanswered = 0;
+  inFlight = 0;
   /** An attempt gave up waiting for this master, and it has answered nothing since. */
   isSilent = false;
   readonly #clock: Clock;
@@ -31,10 +31,10 @@ export class Window {
 
   /** How many of so many requests may be sent now. */
   roomFor(wanted: number): number {
-    const least = SILENT_WINDOW - this.unanswered;
+    const least = SILENT_WINDOW - this.inFlight;
     if (wanted <= least) return wanted; // the usual case reads no clock
     this.#noticeSilence();
-    const room = this.isSilent ? least : WINDOW - this.unanswered;
+    const room = this.isSilent ? least : WINDOW - this.inFlight;
     if (room > 0) return Math.min(wanted, room);
     return wanted > 0 && this.#mayProbe() ? 1 : 0;
   }
@@ -49,7 +49,7 @@ export class Window {
 
   /** @param count  how many requests were in the call that was answered */
   answered(count: number): void {
-    this.unanswered -= count + this.#abandoned; // answers come in order: those before this one came as well
+    this.inFlight -= count + this.#abandoned; // answers come in order: those before this one came as well
     this.#abandoned = 0;
     this.isSilent = false;
     this.#crowdedSinceMs = undefined;

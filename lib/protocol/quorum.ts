@@ -18,15 +18,15 @@ export type Outcome =
       readonly slots?: string;
     }
   /**
-   * The node said no: another claimant's vote is there, or (`isForeign`) the key holds no lock at all. `isStranger`: that
+   * The node said no: another claimant's vote is there, or (`isWrongType`) the key holds no lock at all. `isForeignClient`: that
    * claimant is known not to be a client of this library, and will hand over to nobody. `holds`: what the key holds instead,
    * where the node could tell. `permits`: holders go by another number of permits than this claim does.
    */
   | {
       readonly kind: 'refused';
       readonly remainingMs: number | undefined;
-      readonly isForeign: boolean;
-      readonly isStranger: boolean;
+      readonly isWrongType: boolean;
+      readonly isForeignClient: boolean;
       readonly holds?: string;
       readonly permits?: { readonly theirs: number; readonly ours: number };
     }
@@ -44,7 +44,7 @@ export interface Counts {
   /** Refused by another claimant's vote. */
   held: number;
   /** Refused since the key holds something that is no lock. */
-  foreign: number;
+  wrongType: number;
   /** Quarantined: they may have forgotten votes. */
   quarantined: number;
   misconfigured: number;
@@ -59,7 +59,7 @@ export function countOutcomes(outcomes: readonly (Outcome | undefined)[], nodes:
   const counts: Counts = {
     granted: 0,
     held: 0,
-    foreign: 0,
+    wrongType: 0,
     quarantined: 0,
     misconfigured: 0,
     unknown: 0,
@@ -74,7 +74,7 @@ export function classOf(outcome: Outcome | undefined): keyof Counts {
   if (outcome === undefined) return 'pending';
   switch (outcome.kind) {
     case 'refused':
-      return outcome.isForeign ? 'foreign' : 'held';
+      return outcome.isWrongType ? 'wrongType' : 'held';
     case 'unknown':
       return outcome.isMisconfigured ? 'misconfigured' : 'unknown';
     default:
@@ -83,7 +83,7 @@ export function classOf(outcome: Outcome | undefined): keyof Counts {
 }
 
 /** A decided round; `open` while an answer that is still to come can change it. */
-export type Decision = 'granted' | 'held' | 'foreign' | 'quarantined' | 'misconfigured' | 'unknown';
+export type Decision = 'granted' | 'held' | 'wrongType' | 'quarantined' | 'misconfigured' | 'unknown';
 
 /** ⌊N/2⌋ + 1: any two quorums of N nodes share a node. */
 export function quorumOf(nodes: number): number {
@@ -91,8 +91,8 @@ export function quorumOf(nodes: number): number {
 }
 
 export function countNodes(counts: Counts): number {
-  const { granted, held, foreign, quarantined, misconfigured, unknown, pending } = counts;
-  return granted + held + foreign + quarantined + misconfigured + unknown + pending;
+  const { granted, held, wrongType, quarantined, misconfigured, unknown, pending } = counts;
+  return granted + held + wrongType + quarantined + misconfigured + unknown + pending;
 }
 
 /** What a round says with the answers that it has, as if no more came. */
@@ -104,8 +104,8 @@ export function verdict(counts: Counts): Decision {
   // Each class is charged with the failure only when those before it do not explain it alone.
   let failed = counts.held;
   if (failed > spare) return 'held';
-  failed += counts.foreign;
-  if (failed > spare) return 'foreign';
+  failed += counts.wrongType;
+  if (failed > spare) return 'wrongType';
   failed += counts.quarantined;
   if (failed > spare) return 'quarantined';
   failed += counts.misconfigured;
@@ -129,10 +129,10 @@ export function decideClaim(counts: Counts): Decision | undefined {
   if (pending === 0) return verdict(counts);
   // Impossible by now; is it settled why? A pending answer can only move the verdict to an earlier class.
   if (held + pending > spare) return undefined;
-  const withForeign = held + counts.foreign;
-  if (withForeign > spare) return 'foreign';
-  if (withForeign + pending > spare) return undefined;
-  const withQuarantined = withForeign + counts.quarantined;
+  const withWrongType = held + counts.wrongType;
+  if (withWrongType > spare) return 'wrongType';
+  if (withWrongType + pending > spare) return undefined;
+  const withQuarantined = withWrongType + counts.quarantined;
   if (withQuarantined > spare) return 'quarantined';
   if (withQuarantined + pending > spare) return undefined;
   const withMisconfigured = withQuarantined + counts.misconfigured;

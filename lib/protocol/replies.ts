@@ -12,10 +12,10 @@ export type Guarded = Pick<Scope, 'marker' | 'guardMs'>;
 const REFUSED_UNSEEN: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
-  isForeign: false,
-  isStranger: false,
+  isWrongType: false,
+  isForeignClient: false,
 });
-const REFUSED_FOREIGN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isForeign: true });
+const REFUSED_WRONG_TYPE: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isWrongType: true });
 /** What an outcome `holds` where the lock's key is not what is in the way. */
 export const SPENT_COUNTER = 'a counter that no fence can follow';
 /** By what stands beside code 2. */
@@ -25,7 +25,7 @@ const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
     [HOLDS.readWrite, 'a read-write lock'] as const,
     [HOLDS.semaphore, 'a semaphore'] as const,
     [HOLDS.counter, SPENT_COUNTER] as const,
-  ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isForeign: true, holds })]),
+  ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isWrongType: true, holds })]),
 );
 
 /** In a batch a script claims, and says more. */
@@ -62,7 +62,7 @@ function grantedWith(fence: number, clockUs: number): Outcome {
   return latest;
 }
 
-/** A claim that was refused says beside the time left whether a stranger is in the way. */
+/** A claim that was refused says beside the time left whether a foreign client is in the way. */
 function readClaimed(
   code: number | undefined,
   amount: number | undefined,
@@ -80,7 +80,7 @@ export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined 
 }
 
 /** How one stands in the queue of a master. */
-export interface Place {
+export interface QueueReply {
   /** The vote is mine, reserved. */
   readonly isMine: boolean;
   /** Names the grant of a vote that is mine; else 0. */
@@ -92,7 +92,7 @@ export interface Place {
 }
 
 /** The same reply, as far as it is about the place; undefined where the master said nothing about it. */
-export function readPlace(reply: unknown): Place | undefined {
+export function readQueueReply(reply: unknown): QueueReply | undefined {
   const [code, amount, clockUs] = integers(reply, 3);
   if (amount === undefined || clockUs === undefined) return undefined;
   if (code === 1) return { isMine: true, serial: amount, clockUs, rank: undefined };
@@ -106,7 +106,7 @@ export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>
   const [code, amount, more] = integers(reply, 3);
   if (code === 5 && more !== undefined && scope.kind.name === 'semaphore') {
     const permits = { theirs: more, ours: scope.kind.permits };
-    return { kind: 'refused', remainingMs: amount, isForeign: false, isStranger: false, permits };
+    return { kind: 'refused', remainingMs: amount, isWrongType: false, isForeignClient: false, permits };
   }
   if (code !== 1) return readNo(code, amount, scope);
   const slots = Array.isArray(reply) ? reply.slice(3).map(toInteger) : [];
@@ -138,7 +138,7 @@ export function readNo(
     case 0:
       return refusedFor(amount);
     case 2:
-      return REFUSED_OTHERS.get(amount) ?? REFUSED_FOREIGN;
+      return REFUSED_OTHERS.get(amount) ?? REFUSED_WRONG_TYPE;
     case -1:
       return { kind: 'quarantined', remainingMs: amount ?? 0 };
     case -2:
@@ -161,7 +161,7 @@ function guardError(periodMs: number | undefined, { marker, guardMs }: Guarded):
 export function readUndo(reply: unknown): Outcome | undefined {
   const [deleted, ms, foreign] = integers(reply, 3);
   if (deleted === undefined || ms === undefined) return undefined;
-  if (foreign === 1 || foreign === 3) return REFUSED_FOREIGN;
+  if (foreign === 1 || foreign === 3) return REFUSED_WRONG_TYPE;
   return ms === -2 ? GRANTED : refusedFor(ms);
 }
 
@@ -180,9 +180,9 @@ export function readCount(reply: unknown): Outcome | undefined {
 }
 
 /** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
-function refusedFor(ms: number | undefined, isStranger = false): Outcome {
+function refusedFor(ms: number | undefined, isForeignClient = false): Outcome {
   const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
-  return { kind: 'refused', remainingMs, isForeign: false, isStranger };
+  return { kind: 'refused', remainingMs, isWrongType: false, isForeignClient };
 }
 
 /** The reply as that many integers; none where it is anything else. */

@@ -3,16 +3,16 @@
  */
 import { gateKey, queueKey } from './keys.js';
 import {
-  CLAIMING_MEMBERS,
+  CLAIMING_SHARED,
   claimingOf,
   extendingOf,
-  RELEASING_MEMBER,
+  RELEASING_SHARED,
   RW_ACCEPTING,
   SEM_CLAIMING,
-  SEM_SETTLING,
-  UNDOING_MEMBER,
+  SEM_ALIGNING,
+  UNDOING_SHARED,
 } from './shared-operations.js';
-import { SURVEY_MEMBERS } from './lua/shared-scripts.js';
+import { SURVEY_SHARED } from './lua/shared-scripts.js';
 import { allKeys, type Asked, command, namedKeys, type Operation, type Watch } from './operation.js';
 import {
   ACCEPTING,
@@ -144,7 +144,7 @@ const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
   [CLAIM, ['0', '0', '0', '0', '-1']],
   [EXTEND, ['0', '0', '0', '0', '0', '-1']],
   [QUEUE, []],
-  ...CLAIMING_MEMBERS.map((script) => [script, NONE] as const),
+  ...CLAIMING_SHARED.map((script) => [script, NONE] as const),
 ]);
 
 /** The plain claim of one key: `SET key token NX PX ttl`, as every Redlock sends it. */
@@ -185,13 +185,13 @@ export function acceptance(scope: Scope, token: string, ttlMs: number, fence: nu
  * @param seen  the highest fence that the attempt met: counters that lag behind are lifted to it
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
-  const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_MEMBER;
+  const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED;
   return new Request(operation, scope, token, withdrawing(scope, seen));
 }
 
 /** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
 export function release(scope: Scope, token: string, seen: number): Request {
-  const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_MEMBER;
+  const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED;
   return new Request(operation, scope, token, withdrawing(scope, seen));
 }
 
@@ -216,14 +216,14 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
 }
 
 /** Has a holder of permits hold exactly these at a master that gave others. Leaves no vote. @param slots  as `0,3` */
-export function settling(scope: Scope, token: string, slots: string): Request {
-  return new Request(SEM_SETTLING, scope, token, NO_TERMS, { slots });
+export function aligning(scope: Scope, token: string, slots: string): Request {
+  return new Request(SEM_ALIGNING, scope, token, NO_TERMS, { slots });
 }
 
 /** Looks at a lock that several may hold, and at the queue of its gate. */
-export function memberInspection(key: string): Request {
+export function sharedInspection(key: string): Request {
   const gate = gateKey(key);
-  return lone(SURVEY_MEMBERS, barely([key, gate, queueKey(gate)]), '', []);
+  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate)]), '', []);
 }
 
 export function inspection(key: string): Request {

@@ -10,7 +10,7 @@ import {
   RW_EXTEND,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_SETTLE,
+  SEM_ALIGN,
 } from './lua/shared-scripts.js';
 import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
@@ -110,7 +110,7 @@ export const SEM_CLAIMING = operation(
   CLAIM,
 );
 
-export const SEM_SETTLING = operation(SEM_SETTLE, readPermits, (asked) => [
+export const SEM_ALIGNING = operation(SEM_ALIGN, readPermits, (asked) => [
   asked.slots,
   String(permitsOf(asked).permits),
   guardOf(asked),
@@ -136,8 +136,8 @@ function leaving(isUndo: boolean): Operation {
   return operation(LEAVE, readUndo, () => NONE, { isUndo, alone });
 }
 
-export const UNDOING_MEMBER = leaving(true);
-export const RELEASING_MEMBER = leaving(false);
+export const UNDOING_SHARED = leaving(true);
+export const RELEASING_SHARED = leaving(false);
 
 export function claimingOf({ name }: Kind): Operation {
   return name === 'semaphore' ? SEM_CLAIMING : RW_CLAIMING;
@@ -148,4 +148,4 @@ export function extendingOf({ name }: Kind): Operation {
 }
 
 /** Scripts that may leave a vote; on no keys they do nothing. */
-export const CLAIMING_MEMBERS: readonly Script[] = [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND];
+export const CLAIMING_SHARED: readonly Script[] = [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND];

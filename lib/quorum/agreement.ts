@@ -1,11 +1,11 @@
 /** What a quorum has to be of one mind about, beside its yes: the fencing token, or which permits. */
-import { Acceptance } from './fence-agreement.js';
+import { FenceAgreement } from './fence-agreement.js';
 import type { Node } from '../node/node.js';
 import type { Round } from './round.js';
-import { Settlement } from './permit-agreement.js';
+import { PermitAgreement } from './permit-agreement.js';
 
 export class Agreement {
-  #steps: Acceptance | Settlement | undefined;
+  #steps: FenceAgreement | PermitAgreement | undefined;
 
   /** Brings the masters of that round together, where they say yes to different things; undefined where there is no need. */
   static for(round: Round, nodes: readonly Node[], ttlMs: number): Agreement | undefined {
@@ -13,7 +13,9 @@ export class Agreement {
     if (!isFenced && !takesPermits) return undefined;
     const agreement = new Agreement();
     round.onSplit = () => {
-      agreement.#steps ??= takesPermits ? new Settlement(nodes, round) : new Acceptance(nodes, round, ttlMs);
+      agreement.#steps ??= takesPermits
+        ? new PermitAgreement(nodes, round)
+        : new FenceAgreement(nodes, round, ttlMs);
       agreement.#steps.proceed();
     };
     return agreement;

@@ -13,14 +13,14 @@ export interface Patience {
   readonly maxDelayMs: number;
 }
 
-export interface RetryGround {
+export interface BackoffEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
 }
 
-export class Retry {
-  readonly #ground: RetryGround;
+export class Backoff {
+  readonly #environment: BackoffEnvironment;
   readonly #patience: Patience;
   readonly #cancellation: Cancellation;
   /** Before anything was sent. */
@@ -30,21 +30,21 @@ export class Retry {
   /** No attempt follows the one that is under way. */
   isLast: boolean;
 
-  constructor(ground: RetryGround, patience: Patience, cancellation: Cancellation) {
-    this.#ground = ground;
+  constructor(environment: BackoffEnvironment, patience: Patience, cancellation: Cancellation) {
+    this.#environment = environment;
     this.#patience = patience;
     this.#cancellation = cancellation;
-    this.startedAtMs = ground.clock.recent(); // a suspension before the call must not be charged to it
+    this.startedAtMs = environment.clock.recent(); // a suspension before the call must not be charged to it
     this.isLast = patience.waitMs === 0;
   }
 
   /** What is left of the wait; 0 when it is over. */
   get leftMs(): number {
-    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#ground.clock.now());
+    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#environment.clock.now());
   }
 
   get elapsedMs(): number {
-    return Math.round(this.#ground.clock.now() - this.startedAtMs);
+    return Math.round(this.#environment.clock.now() - this.startedAtMs);
   }
 
   /** How it went so far, as errors tell it. */
@@ -65,7 +65,7 @@ export class Retry {
    * @param freeInMs  what is in the way will be gone by then: no use in waiting longer
    */
   async next(freeInMs = Infinity): Promise<boolean> {
-    const { random, timers } = this.#ground;
+    const { random, timers } = this.#environment;
     const { minDelayMs, maxDelayMs } = this.#patience;
     const { leftMs } = this;
     if (this.isLast || leftMs <= 0) return false;
@@ -75,19 +75,7 @@ export class Retry {
     const delayMs = Math.min(drawnMs, freeMs, leftMs);
     this.isLast = delayMs === leftMs;
     this.attempts++;
-    await this.#sleep(timers, delayMs);
+    await this.#cancellation.sleep(timers, delayMs);
     return true;
-  }
-
-  async #sleep(timers: Timers, delayMs: number): Promise<void> {
-    if (this.#cancellation.cancelled !== undefined) return;
-    await new Promise<void>((resolve) => {
-      const timer = timers.wait(delayMs, resolve);
-      this.#cancellation.onCancel = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-    this.#cancellation.onCancel = undefined;
   }
 }

@@ -19,7 +19,7 @@ interface Claimed {
   readonly outcomes: readonly (Outcome | undefined)[];
 }
 
-export class Floor {
+export class CounterFloor {
   /** By the master's index: its clock on a claim's arrival, less the instant at which the claim was sent; µs. */
   readonly #aheadUs: (number | undefined)[] = [];
   /** The same for a floor that as many masters as possible accept. */

@@ -20,7 +20,7 @@ export type RoundFailure = Exclude<Decision, 'granted'> | 'late';
 
 const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   held: 'LOCK_TAKEN',
-  foreign: 'WRONG_KIND',
+  wrongType: 'WRONG_KIND',
   quarantined: 'QUARANTINED',
   misconfigured: 'MISCONFIGURED',
   unknown: 'NO_QUORUM',
@@ -76,7 +76,7 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
 
 /** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
-  if (failure === 'foreign') return true;
+  if (failure === 'wrongType') return true;
   if (failure !== 'misconfigured') return false;
   const causes = outcomes.flatMap((outcome) =>
     outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
@@ -96,7 +96,8 @@ export function outcomeAtTheEnd(
   silence: Error,
 ): Outcome {
   if (looked?.kind === 'refused') return looked;
-  if (looked !== undefined) return { kind: 'refused', remainingMs: 0, isForeign: false, isStranger: false }; // on its way to another
+  if (looked !== undefined)
+    return { kind: 'refused', remainingMs: 0, isWrongType: false, isForeignClient: false }; // on its way to another
   if (before !== undefined && before.kind !== 'granted' && before.kind !== 'refused') return before;
   return { kind: 'unknown', cause: silence, isMisconfigured: false };
 }
@@ -118,6 +119,12 @@ export function cancelledError(
   }
   const text = `the caller's signal ended the wait for ${names}`;
   return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
+}
+
+/** What a call on a lease that was given back or away is told. */
+export function releasedError(resources: readonly string[]): RedlockError {
+  const text = `the lease on ${nameResources(resources)} was released or given away`;
+  return new RedlockError('NOT_HELD', text, { resources });
 }
 
 /** The reason for holders to stop as their instance closes. */
@@ -142,7 +149,7 @@ export function extensionError(
 ): RedlockError {
   const failure = isLate ? 'late' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
-  if (failure !== 'held' && failure !== 'foreign') return error;
+  if (failure !== 'held' && failure !== 'wrongType') return error;
   return lossError('masters refuse to extend it', context.resources, error);
 }
 
@@ -171,7 +178,7 @@ function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
         node,
         outcome: 'refused',
         ...time,
-        ...(outcome.isForeign || outcome.permits !== undefined ? { wrongKind: true as const } : {}),
+        ...(outcome.isWrongType || outcome.permits !== undefined ? { wrongKind: true as const } : {}),
         ...(outcome.holds === undefined ? {} : { holds: outcome.holds }),
       };
     }
@@ -194,7 +201,7 @@ function opening(
   switch (failure) {
     case 'held':
       return `${names} is taken`;
-    case 'foreign':
+    case 'wrongType':
       return `${names} ${holding(outcomes)}`;
     case 'quarantined':
       return `masters that may have forgotten votes give none for ${names}`;

@@ -18,7 +18,7 @@ import type { Round } from './round.js';
 const MAX_RAISES = 4;
 
 /** Brings the masters of a round that granted to one fence. Its deadline is the round's. */
-export class Acceptance implements Sink {
+export class FenceAgreement implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   readonly #ttlMs: number;
@@ -110,7 +110,7 @@ export class Acceptance implements Sink {
 function lost(outcome: Outcome | undefined): Outcome {
   if (outcome !== undefined && (outcome.kind !== 'refused' || outcome.remainingMs !== undefined))
     return outcome;
-  if (outcome?.kind === 'refused' && outcome.isForeign) return outcome;
+  if (outcome?.kind === 'refused' && outcome.isWrongType) return outcome;
   const cause = new Error('its vote was gone before the fencing token was agreed on');
   return { kind: 'unknown', cause, isMisconfigured: false };
 }

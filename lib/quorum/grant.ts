@@ -14,16 +14,11 @@ export class Grant extends SettledScope implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
   readonly fence: number;
-  /** The highest count met, where masters were seen to count differently: the release lifts the others to it. Else 0. */
-  seen = 0;
-  /** The masters that were sent something for it, and therefore may hold its votes. */
-  sentTo: readonly Node[];
-  /** The holder may believe in it up to this instant, by the local clock. */
-  validUntilMs = 0;
-  /** No vote of it is left on any master that is up after this instant. */
-  expiredByMs = 0;
-  /** Its counters were set to live on at this instant. */
-  countedAtMs = 0;
+  #seen = 0;
+  #sentTo: readonly Node[];
+  #validUntilMs = 0;
+  #expiredByMs = 0;
+  #countedAtMs = 0;
   #state: GrantState = 'kept';
   /** What of it some master has not answered; nothing for a lease on healthy masters. */
   #open: Withdrawn[] | undefined;
@@ -32,7 +27,60 @@ export class Grant extends SettledScope implements Outgrowth {
     super(scope.keys, settingOf(scope));
     this.token = token;
     this.fence = fence;
-    this.sentTo = sentTo;
+    this.#sentTo = sentTo;
+  }
+
+  /** The holder may believe in it up to this instant, by the local clock. */
+  get validUntilMs(): number {
+    return this.#validUntilMs;
+  }
+
+  /** No vote of it is left on any master that is up after this instant. */
+  get expiredByMs(): number {
+    return this.#expiredByMs;
+  }
+
+  /** Its counters were set to live on at this instant. */
+  get countedAtMs(): number {
+    return this.#countedAtMs;
+  }
+
+  /** The masters that were sent something for it, and therefore may hold its votes. */
+  get sentTo(): readonly Node[] {
+    return this.#sentTo;
+  }
+
+  /** The highest count met, where masters were seen to count differently: the release lifts the others to it. Else 0. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  /** A quorum lets the holder believe in it up to this instant; it is never shortened. */
+  prolong(validUntilMs: number): void {
+    this.#validUntilMs = Math.max(this.#validUntilMs, validUntilMs);
+  }
+
+  /** A master may keep a vote of it up to this instant. */
+  keptUntil(expiredByMs: number): void {
+    this.#expiredByMs = Math.max(this.#expiredByMs, expiredByMs);
+  }
+
+  /** These masters may hold votes of it, too. @param all  the instance's, in their order */
+  wasSentTo(nodes: readonly Node[], all: readonly Node[]): void {
+    const before = this.#sentTo;
+    if (before === all) return;
+    const now = all.filter((node) => nodes.includes(node) || before.includes(node));
+    this.#sentTo = now.length === all.length ? all : now;
+  }
+
+  /** Its counters live on from this instant. */
+  countersTouched(atMs: number): void {
+    this.#countedAtMs = Math.floor(atMs);
+  }
+
+  /** How the masters count is not known: the release lifts those that stand lower. */
+  countsUnknown(): void {
+    this.#seen = this.fence;
   }
 
   /** Given back or lost: a vote that comes in from now on is undone. */
@@ -69,7 +117,7 @@ export class Grant extends SettledScope implements Outgrowth {
   }
 
   counted(count: number): void {
-    if (count !== this.fence) this.seen = Math.max(this.seen, this.fence, count);
+    if (count !== this.fence) this.#seen = Math.max(this.#seen, this.fence, count);
   }
 
   opened(round: Withdrawn): void {

@@ -10,14 +10,14 @@
  */
 import type { Ask, Node, Sink } from '../node/node.js';
 import { type Outcome, quorumOf } from '../protocol/quorum.js';
-import { settling } from '../protocol/request.js';
+import { aligning } from '../protocol/request.js';
 import type { Round } from './round.js';
 import type { Scope } from '../protocol/scope.js';
 import { isMisconfigured } from '../redis/server-errors.js';
-import { UNANSWERED } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** Brings the masters of a round that granted to the same permits. Its deadline is the round's. */
-export class Settlement implements Sink {
+export class PermitAgreement implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   #ask: Ask | undefined;
@@ -43,10 +43,10 @@ export class Settlement implements Sink {
       const slots = mostGiven(sets);
       if (this.#mayAgree(sets.filter((set) => set === slots).length)) return;
       this.#slots = slots;
-      this.#round.settleOn(slots);
+      this.#round.alignOn(slots);
     }
     const { scope, token } = this.#round.request;
-    this.#ask ??= { request: settling(scope, token, this.#slots), sink: this };
+    this.#ask ??= { request: aligning(scope, token, this.#slots), sink: this };
     for (const node of granting) {
       if (!this.isWanted) return;
       if (this.#round.slotsAt(node) === this.#slots || this.#put[node.index] === true) continue;
@@ -72,7 +72,7 @@ export class Settlement implements Sink {
 
   onReply(node: Node, reply: unknown): void {
     const outcome = this.#ask?.request.read(reply);
-    if (outcome?.kind === 'granted') this.#round.settled(node, outcome.slots ?? '');
+    if (outcome?.kind === 'granted') this.#round.aligned(node, outcome.slots ?? '');
     else this.#round.retract(node, gone(outcome));
   }
 
@@ -82,12 +82,12 @@ export class Settlement implements Sink {
 }
 
 /** Has masters that gave other permits than the ones that are held give them up: they are of use to others only. */
-export function settleRest(nodes: readonly Node[], round: Round, scope: Scope): void {
+export function alignRest(nodes: readonly Node[], round: Round, scope: Scope): void {
   const { slots } = round;
   if (slots === undefined) return;
   const others = nodes.filter((node) => (round.slotsAt(node) ?? slots) !== slots);
   if (others.length === 0) return;
-  const ask = { request: settling(scope, round.request.token, slots), sink: UNANSWERED };
+  const ask = { request: aligning(scope, round.request.token, slots), sink: IGNORED_ANSWER };
   for (const node of others) node.send(ask); // the next extension says the same
 }
 

@@ -24,8 +24,13 @@ export type ExtensionEnd =
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
+interface Terms {
+  readonly nodeTimeoutMs: number;
+  readonly onEnd: (end: ExtensionEnd) => void;
+}
+
 /** What becomes of the leases, one by one. */
-export interface RenewalGround {
+export interface RenewalEnvironment {
   readonly nodes: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
@@ -51,10 +56,10 @@ export class Renewing implements Withdrawn {
   /** So many masters extended it, and not all of the others. */
   granted = 0;
   /** The call that it is in; none while it goes alone. */
-  renewal: Renewal | undefined;
+  renewal: RenewalBatch | undefined;
   followedAt: Node[] | undefined;
 
-  constructor(grant: Grant, request: Request, nodeTimeoutMs: number, onEnd: (end: ExtensionEnd) => void) {
+  constructor(grant: Grant, request: Request, { nodeTimeoutMs, onEnd }: Terms) {
     this.grant = grant;
     this.request = request;
     this.nodeTimeoutMs = nodeTimeoutMs;
@@ -83,16 +88,20 @@ export class Renewing implements Withdrawn {
  * @param onAnswered  called as soon as the last of the calls has what it needs: masters answer in order, so the others have
  *   it as well. Not called where some have to be renewed by themselves.
  */
-export function renewTogether(ground: RenewalGround, due: readonly Renewing[], onAnswered: () => void): void {
+export function renewTogether(
+  environment: RenewalEnvironment,
+  due: readonly Renewing[],
+  onAnswered: () => void,
+): void {
   let batch = new Batch();
   let members: Renewing[] = [];
   const send = (onSure?: () => void): void => {
-    if (members.length < MANY) members.forEach(ground.onUnsure);
-    else new Renewal(ground, batch, members, onSure).send();
+    if (members.length < MANY) members.forEach(environment.onUnsure);
+    else new RenewalBatch(environment, batch, members, onSure).send();
   };
   for (const one of due) {
     if (!one.grant.isHeld) {
-      ground.onUnsure(one); // it was given back by what another's loss made somebody do
+      environment.onUnsure(one); // it was given back by what another's loss made somebody do
       continue;
     }
     if (!batch.add(one.request)) {
@@ -107,9 +116,9 @@ export function renewTogether(ground: RenewalGround, due: readonly Renewing[], o
 }
 
 /** As many as go in one call. */
-class Renewal implements Sink {
+class RenewalBatch implements Sink {
   readonly isWanted = true;
-  readonly #ground: RenewalGround;
+  readonly #environment: RenewalEnvironment;
   readonly #batch: Batch;
   readonly #members: readonly Renewing[];
   /** Masters that may still carry it out. */
@@ -125,19 +134,19 @@ class Renewal implements Sink {
 
   /** @param onSure  called when a quorum has extended all of them */
   constructor(
-    ground: RenewalGround,
+    environment: RenewalEnvironment,
     batch: Batch,
     members: readonly Renewing[],
     onSure: (() => void) | undefined,
   ) {
-    this.#ground = ground;
+    this.#environment = environment;
     this.#batch = batch;
     this.#members = members;
     this.#onSure = onSure;
   }
 
   send(): void {
-    const { clock, nodes, timers } = this.#ground;
+    const { clock, nodes, timers } = this.#environment;
     const count = this.#members.length;
     const targets = nodes.filter((node) => node.takesMany);
     if (targets.length < quorumOf(nodes.length)) return this.#conclude();
@@ -149,8 +158,7 @@ class Renewal implements Sink {
       timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);
       member.renewal = this;
       grant.opened(member);
-      if (grant.sentTo !== nodes)
-        grant.sentTo = nodes.filter((node) => targets.includes(node) || grant.sentTo.includes(node));
+      grant.wasSentTo(targets, nodes);
     }
     this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout());
     for (const node of targets) node.sendTogether(command, count, this);
@@ -161,7 +169,7 @@ class Renewal implements Sink {
   }
 
   dropped(member: Renewing): void {
-    this.#ground.onDropped(member);
+    this.#environment.onDropped(member);
   }
 
   onSent(node: Node): void {
@@ -192,7 +200,7 @@ class Renewal implements Sink {
 
   /** Where a lease has ended before the answer came, and nothing that takes it back followed on the same connection. */
   #undoLate({ grant, followedAt }: Renewing, node: Node): void {
-    if (grant.isEnded && followedAt?.includes(node) !== true) this.#ground.owe(node, grant);
+    if (grant.isEnded && followedAt?.includes(node) !== true) this.#environment.owe(node, grant);
   }
 
   #noteAnswer(node: Node): void {
@@ -209,7 +217,7 @@ class Renewal implements Sink {
   }
 
   #isSure({ granted }: Renewing): boolean {
-    return this.#granted + granted >= quorumOf(this.#ground.nodes.length);
+    return this.#granted + granted >= quorumOf(this.#environment.nodes.length);
   }
 
   #onTimeout(): void {
@@ -221,7 +229,7 @@ class Renewal implements Sink {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#close();
-    const { clock, onExtended, onUnsure } = this.#ground;
+    const { clock, onExtended, onUnsure } = this.#environment;
     const nowMs = clock.inTurn();
     for (const member of this.#members) {
       if (this.#isSure(member) && member.grant.isHeld) onExtended(member, this.#sentAtMs, nowMs);

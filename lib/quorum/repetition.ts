@@ -2,7 +2,7 @@
 import type { Node, Sink } from '../node/node.js';
 import { isToRepeat } from '../protocol/replies.js';
 import type { Request } from '../protocol/request.js';
-import { UNANSWERED } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /**
  * Sends a release or an undo again for as long as its reply says that those who are gone are still in line: each call
@@ -11,6 +11,6 @@ import { UNANSWERED } from '../node/unanswered.js';
  */
 export function repeatIfUnfinished(node: Node, request: Request, reply: unknown): void {
   if (!isToRepeat(reply)) return;
-  const sink: Sink = { ...UNANSWERED, onReply: (_node, next) => repeatIfUnfinished(node, request, next) };
+  const sink: Sink = { ...IGNORED_ANSWER, onReply: (_node, next) => repeatIfUnfinished(node, request, next) };
   node.send({ request, sink });
 }

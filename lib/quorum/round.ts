@@ -47,7 +47,7 @@ export class Round implements Sink, Counts {
   readonly outcomes: (Outcome | undefined)[];
   granted = 0;
   held = 0;
-  foreign = 0;
+  wrongType = 0;
   quarantined = 0;
   misconfigured = 0;
   unknown = 0;
@@ -61,8 +61,8 @@ export class Round implements Sink, Counts {
   /** Every request went out in the turn in which it was asked: none had to wait for a connection or for room. */
   isPrompt = true;
   /** What came of it, once it is over. */
-  grant: Outgrowth | undefined;
-  hasFailed = false;
+  #grant: Outgrowth | undefined;
+  #hasFailed = false;
   readonly #nodes: readonly Node[];
   readonly #late: LateVotes;
   /** How each master stands, by its index. */
@@ -71,7 +71,7 @@ export class Round implements Sink, Counts {
   readonly #fences: number[];
   /** Which permits each master gave, by its index; empty where none were asked for. */
   readonly #slots: (string | undefined)[] = [];
-  #settledOn: string | undefined;
+  #alignedOn: string | undefined;
   #met = 0;
   #unanswered = 0;
   #asked = 0;
@@ -102,7 +102,22 @@ export class Round implements Sink, Counts {
 
   /** While the lease is held, a slow master's vote is of use; what takes it back will follow it. */
   get mayResend(): boolean {
-    return !this.#isOver || this.grant?.isHeld === true;
+    return !this.#isOver || this.#grant?.isHeld === true;
+  }
+
+  /** This came of it: it is told of answers that come in from now on. */
+  became(grant: Outgrowth): void {
+    this.#grant = grant;
+  }
+
+  /** Nothing came of it: what it got is taken back. */
+  fail(): void {
+    this.#hasFailed = true;
+  }
+
+  /** Nobody has a use any more for a vote that comes in. */
+  get isGone(): boolean {
+    return this.#hasFailed || this.#grant?.isEnded === true;
   }
 
   /** What the round says; only once it is over. */
@@ -199,12 +214,12 @@ export class Round implements Sink, Counts {
    * From here on no other permits can be agreed on: they are put to masters that gave others, and whoever had counted on
    * those would be wrong.
    */
-  settleOn(slots: string): void {
-    this.#settledOn = slots;
+  alignOn(slots: string): void {
+    this.#alignedOn = slots;
   }
 
   /** The master gives these permits instead of those that it gave. */
-  settled(node: Node, slots: string): void {
+  aligned(node: Node, slots: string): void {
     if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
     this.#noteSlots(node, slots);
     this.#proceed();
@@ -250,7 +265,7 @@ export class Round implements Sink, Counts {
     const outcome = this.request.read(reply);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
-      if (this.request.isFenced) this.grant?.counted(outcome.fence);
+      if (this.request.isFenced) this.#grant?.counted(outcome.fence);
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
       if (!isFollowed) this.#late.onLateVote(node, this);
       return;
@@ -281,7 +296,7 @@ export class Round implements Sink, Counts {
     const delivery = this.#deliveries[node.index];
     if (delivery !== Delivery.unanswered && delivery !== Delivery.followed) return;
     this.#deliveries[node.index] = Delivery.answered;
-    if (--this.#unanswered === 0 && this.#isOver) this.grant?.closed(this);
+    if (--this.#unanswered === 0 && this.#isOver) this.#grant?.closed(this);
   }
 
   #add(node: Node, outcome: Outcome): void {
@@ -308,7 +323,7 @@ export class Round implements Sink, Counts {
 
   #noteSlots(node: Node, slots: string): void {
     this.#slots[node.index] = slots;
-    if ((this.#settledOn ?? slots) !== slots) return;
+    if ((this.#alignedOn ?? slots) !== slots) return;
     const agreed = this.#slots.filter((other) => other === slots).length;
     if (agreed >= quorumOf(this.#nodes.length)) this.slots = slots;
   }
@@ -322,7 +337,7 @@ export class Round implements Sink, Counts {
   /** Time is up, and no quorum is of one mind: votes for other than the highest fence, or the first permits, do not count. */
   #dropUnagreed(silence: Error): void {
     const highest = this.highestFence;
-    const first = this.#settledOn ?? this.#slots.find((slots) => slots !== undefined);
+    const first = this.#alignedOn ?? this.#slots.find((slots) => slots !== undefined);
     const cause = new Error(`its vote is for something else than that of others, and ${silence.message}`);
     for (const node of this.#nodes) {
       if (this.fenceAt(node) === highest && this.slotsAt(node) === first) continue;

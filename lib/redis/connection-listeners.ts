@@ -4,7 +4,7 @@
 import { notConnected } from './server-errors.js';
 import type { Transport } from './transport.js';
 
-export class Watchers {
+export class ConnectionListeners {
   readonly #transport: Transport;
   readonly #listeners = new Set<() => void>();
   #unwatch: (() => void) | undefined;

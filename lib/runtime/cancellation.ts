@@ -4,6 +4,8 @@
  * However many waits share one signal, it gets one listener: Node warns at the eleventh, and each costs memory.
  */
 
+import type { Timers } from './clock.js';
+
 /** Why a wait was ended. */
 export type Cancelled = { readonly code: 'ABORTED'; readonly cause: unknown } | { readonly code: 'CLOSED' };
 
@@ -21,12 +23,12 @@ function listen(this: AbortSignal): void {
 export class Cancellation {
   /** Set once the wait was ended from outside. */
   cancelled: Cancelled | undefined;
-  /** Called once, at that moment, by whoever ended it. */
-  onCancel: (() => void) | undefined;
   /** Links of the instance's list of calls under way. */
   previous: Cancellation | undefined;
   next: Cancellation | undefined;
   readonly #signal: AbortSignal | undefined;
+  /** Called once, when the wait is ended from outside. */
+  #onCancel: (() => void) | undefined;
 
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
@@ -47,11 +49,38 @@ export class Cancellation {
   cancel(why: Cancelled): void {
     if (this.cancelled !== undefined) return;
     this.cancelled = why;
-    this.onCancel?.();
+    this.#onCancel?.();
+  }
+
+  /** Calls back once, when the wait is ended from outside; at once if it was. Never after `dispose`. */
+  listen(onCancel: () => void): void {
+    this.#onCancel = onCancel;
+    if (this.cancelled !== undefined) onCancel();
+  }
+
+  /** The same while `step` is under way, in place of whoever listens to the whole wait. Settles as `step` does. */
+  async during<T>(onCancel: () => void, step: Promise<T>): Promise<T> {
+    const before = this.#onCancel;
+    this.listen(onCancel);
+    try {
+      return await step;
+    } finally {
+      if (this.#onCancel === onCancel) this.#onCancel = before;
+    }
+  }
+
+  /** Resolves after that time, or as soon as the wait is ended from outside. */
+  async sleep(timers: Timers, delayMs: number): Promise<void> {
+    if (this.cancelled !== undefined) return;
+    let wake = (): void => undefined;
+    const slept = new Promise<void>((resolve) => (wake = resolve));
+    const timer = timers.wait(delayMs, wake);
+    await this.during(wake, slept);
+    timer.cancel();
   }
 
   dispose(): void {
-    this.onCancel = undefined;
+    this.#onCancel = undefined;
     const signal = this.#signal;
     if (signal === undefined) return;
     const waits = waitsBySignal.get(signal);

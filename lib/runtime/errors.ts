@@ -169,6 +169,16 @@ function causeJson(given: unknown, left = CAUSES_TOLD): CauseJson | string {
   };
 }
 
+/** What `tryAcquire` gives: null where others hold the lock, and the same otherwise. */
+export async function nullIfTaken<T>(acquired: Promise<T>): Promise<T | null> {
+  try {
+    return await acquired;
+  } catch (error) {
+    if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
+    throw error;
+  }
+}
+
 /** Wrong input: names the option and what was given. @param hint  what to do about it, where that can be told */
 export function invalidArgument(option: string, given: unknown, wanted: string, hint?: string): RedlockError {
   const text = `${option} must be ${wanted}; got ${show(given)}`;

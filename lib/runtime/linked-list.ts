@@ -8,7 +8,7 @@ export interface Linked<T> {
   next: T | undefined;
 }
 
-export class Roll<T extends Linked<T>> {
+export class LinkedList<T extends Linked<T>> {
   #first: T | undefined;
   #turn: T | undefined;
   #size = 0;

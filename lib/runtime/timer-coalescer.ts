@@ -7,7 +7,7 @@ import type { Clock, Timer, Timers } from './clock.js';
 
 /** With fewer timers than this, each fires at its own instant. */
 const FEW = 8;
-/** More than so many in one slot would be too long about it: the next ones fire earlier. */
+/** More than so many in one bucket would be too long about it: the next ones fire earlier. */
 const FULL = 2_048;
 /**
  * More than so many in one turn would hold the event loop up. Where there is the time, the next ones follow as soon as what
@@ -15,37 +15,33 @@ const FULL = 2_048;
  */
 const CHUNK = 256;
 const PACE_MS = 8;
-/** A slot that is as wide as this has the time: its last chunk is late by half of it at most. */
+/** A bucket that is as wide as this has the time: its last chunk is late by half of it at most. */
 const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
 
-/** Runs `fire`, and has what several ask for meanwhile done together; calls back when that is done, if it can tell. */
-export type Together = (fire: () => void, onDone: () => void) => void;
+/** Sees to those whose time has come; calls back when that is done, if it can tell. */
+export type OnDue<Subject> = (due: readonly Subject[], onDone: () => void) => void;
 
-/** What is in the wheel at most once at a time. */
-export class Due {
+/** A timer for that subject; it waits at most once at a time. */
+export class Due<Subject> {
+  readonly subject: Subject;
   /** @internal */
-  slot: Slot | undefined;
+  bucket: Bucket<Subject> | undefined;
   /** @internal */
-  previous: Due | undefined;
+  previous: Due<Subject> | undefined;
   /** @internal */
-  next: Due | undefined;
-  readonly #callback: () => void;
+  next: Due<Subject> | undefined;
 
-  constructor(callback: () => void) {
-    this.#callback = callback;
-  }
-
-  run(): void {
-    this.#callback();
+  constructor(subject: Subject) {
+    this.subject = subject;
   }
 }
 
 /** Those that fire at one instant; where they are paced, a chunk of them, and the others soon after. */
-class Slot {
+class Bucket<Subject> {
   readonly atMs: number;
   readonly isPaced: boolean;
   timer: Timer | undefined;
-  first: Due | undefined;
+  first: Due<Subject> | undefined;
   count = 0;
   /** In so many turns some of them have fired. */
   turns = 0;
@@ -55,38 +51,38 @@ class Slot {
     this.isPaced = isPaced;
   }
 
-  add(due: Due): void {
-    due.slot = this;
+  add(due: Due<Subject>): void {
+    due.bucket = this;
     due.next = this.first;
     if (this.first !== undefined) this.first.previous = due;
     this.first = due;
     this.count++;
   }
 
-  remove(due: Due): void {
+  remove(due: Due<Subject>): void {
     if (due.previous === undefined) this.first = due.next;
     else due.previous.next = due.next;
     if (due.next !== undefined) due.next.previous = due.previous;
-    due.slot = undefined;
+    due.bucket = undefined;
     due.previous = undefined;
     due.next = undefined;
     this.count--;
   }
 }
 
-export class Wheel {
+export class TimerCoalescer<Subject> {
   readonly #clock: Clock;
   readonly #timers: Timers;
   /** By their instants; those that are paced, and the others. */
-  readonly #paced = new Map<number, Slot>();
-  readonly #prompt = new Map<number, Slot>();
-  readonly #together: Together;
+  readonly #paced = new Map<number, Bucket<Subject>>();
+  readonly #prompt = new Map<number, Bucket<Subject>>();
+  readonly #onDue: OnDue<Subject>;
   #size = 0;
 
-  constructor(clock: Clock, timers: Timers, together: Together = (fire) => fire()) {
+  constructor(clock: Clock, timers: Timers, onDue: OnDue<Subject>) {
     this.#clock = clock;
     this.#timers = timers;
-    this.#together = together;
+    this.#onDue = onDue;
   }
 
   /** How many are in it. */
@@ -98,82 +94,83 @@ export class Wheel {
    * Fires at that instant, or up to `slackMs` earlier where there are many; earlier still only where too many fall
    * together. Where the slack is wide, the last of many may be late by a few milliseconds.
    */
-  add(due: Due, atMs: number, slackMs: number): void {
+  add(due: Due<Subject>, atMs: number, slackMs: number): void {
     this.remove(due);
     const nowMs = this.#clock.earliest();
     const width = this.#size < FEW ? 0 : widthWithin(Math.min(slackMs, (atMs - nowMs) / 2));
-    const slot = this.#slotFor(nowMs, Math.max(atMs, nowMs), width);
-    slot.add(due);
+    const bucket = this.#bucketFor(nowMs, Math.max(atMs, nowMs), width);
+    bucket.add(due);
     this.#size++;
-    slot.timer ??= this.#timers.background(Math.ceil(slot.atMs - nowMs), () => this.#fire(slot));
+    bucket.timer ??= this.#timers.background(Math.ceil(bucket.atMs - nowMs), () => this.#fire(bucket));
   }
 
   /** Nothing happens to one that is not in it. */
-  remove(due: Due): void {
-    const { slot } = due;
-    if (slot === undefined) return;
-    slot.remove(due);
+  remove(due: Due<Subject>): void {
+    const { bucket } = due;
+    if (bucket === undefined) return;
+    bucket.remove(due);
     this.#size--;
-    if (slot.count > 0) return;
-    slot.timer?.cancel();
-    slot.timer = undefined;
-    this.#forget(slot);
+    if (bucket.count > 0) return;
+    bucket.timer?.cancel();
+    bucket.timer = undefined;
+    this.#forget(bucket);
   }
 
   /** Nothing is added to it any more. */
-  #forget(slot: Slot): void {
-    const slots = slot.isPaced ? this.#paced : this.#prompt;
-    if (slots.get(slot.atMs) === slot) slots.delete(slot.atMs);
+  #forget(bucket: Bucket<Subject>): void {
+    const buckets = bucket.isPaced ? this.#paced : this.#prompt;
+    if (buckets.get(bucket.atMs) === bucket) buckets.delete(bucket.atMs);
   }
 
-  #slotFor(nowMs: number, atMs: number, width: number): Slot {
+  #bucketFor(nowMs: number, atMs: number, width: number): Bucket<Subject> {
     const isPaced = width >= WIDE_MS;
-    if (width === 0) return this.#slotAt(atMs, isPaced);
-    const slots = isPaced ? this.#paced : this.#prompt;
+    if (width === 0) return this.#bucketAt(atMs, isPaced);
+    const buckets = isPaced ? this.#paced : this.#prompt;
     const wantedMs = Math.floor(atMs / width) * width;
     const earliestMs = (nowMs + atMs) / 2;
-    for (let slotMs = wantedMs; slotMs > earliestMs; slotMs -= width) {
-      if ((slots.get(slotMs)?.count ?? 0) < FULL) return this.#slotAt(slotMs, isPaced);
+    for (let bucketMs = wantedMs; bucketMs > earliestMs; bucketMs -= width) {
+      if ((buckets.get(bucketMs)?.count ?? 0) < FULL) return this.#bucketAt(bucketMs, isPaced);
     }
-    return this.#slotAt(wantedMs, isPaced);
+    return this.#bucketAt(wantedMs, isPaced);
   }
 
-  #slotAt(atMs: number, isPaced: boolean): Slot {
-    const slots = isPaced ? this.#paced : this.#prompt;
-    let slot = slots.get(atMs);
-    if (slot === undefined) {
-      slot = new Slot(atMs, isPaced);
-      slots.set(atMs, slot);
+  #bucketAt(atMs: number, isPaced: boolean): Bucket<Subject> {
+    const buckets = isPaced ? this.#paced : this.#prompt;
+    let bucket = buckets.get(atMs);
+    if (bucket === undefined) {
+      bucket = new Bucket<Subject>(atMs, isPaced);
+      buckets.set(atMs, bucket);
     }
-    return slot;
+    return bucket;
   }
 
-  #fire(slot: Slot): void {
-    this.#forget(slot);
-    slot.timer = undefined;
-    const turn = ++slot.turns;
-    const count = slot.isPaced ? Math.min(slot.count, CHUNK) : slot.count;
+  #fire(bucket: Bucket<Subject>): void {
+    this.#forget(bucket);
+    bucket.timer = undefined;
+    const turn = ++bucket.turns;
+    const count = bucket.isPaced ? Math.min(bucket.count, CHUNK) : bucket.count;
     const goOn = (): void => {
-      if (slot.turns !== turn || slot.timer === undefined) return; // it has gone on, is about to, or nothing is left
-      slot.timer.cancel();
-      this.#fire(slot);
+      if (bucket.turns !== turn || bucket.timer === undefined) return; // it has gone on, is about to, or nothing is left
+      bucket.timer.cancel();
+      this.#fire(bucket);
     };
-    if (count === 1) this.#run(slot, count);
-    else this.#together(() => this.#run(slot, count), goOn);
-    if (slot.count > 0) slot.timer = this.#timers.background(PACE_MS, () => this.#fire(slot));
+    this.#onDue(this.#take(bucket, count), goOn);
+    if (bucket.count > 0) bucket.timer = this.#timers.background(PACE_MS, () => this.#fire(bucket));
   }
 
-  #run(slot: Slot, count: number): void {
-    for (let left = count; left > 0 && slot.first !== undefined; left--) {
-      const due = slot.first;
-      slot.remove(due);
+  #take(bucket: Bucket<Subject>, count: number): readonly Subject[] {
+    const taken: Subject[] = [];
+    for (let left = count; left > 0 && bucket.first !== undefined; left--) {
+      const due = bucket.first;
+      bucket.remove(due);
       this.#size--;
-      due.run();
+      taken.push(due.subject);
     }
+    return taken;
   }
 }
 
-/** Slots are as wide as a power of two, so that they coincide whoever asks; 0 where there is no slack to speak of. */
+/** Buckets are as wide as a power of two, so that they coincide whoever asks; 0 where there is no slack to speak of. */
 function widthWithin(slackMs: number): number {
   return slackMs < 1 ? 0 : 2 ** Math.floor(Math.log2(slackMs));
 }

@@ -14,7 +14,7 @@ import { Redlock } from '../redlock.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
 import { Lane } from './lane.js';
-import { MemoryLine } from './memory-line.js';
+import { MemoryPushConnection } from './memory-push-connection.js';
 import { MemoryServer } from './master/server.js';
 
 /** What masters in memory are given beside their number. */
@@ -122,8 +122,8 @@ export class MemoryMasters {
       this.#instances.delete(redlock);
       if (this.#instances.size === 0) this.#letProcessGo();
     };
-    const ground = { transports, clock: this.#clock, timers: this.#timers, random: new SystemRandom() };
-    const redlock = new Redlock({ ...ground, disconnect }, options);
+    const environment = { transports, clock: this.#clock, timers: this.#timers, random: new SystemRandom() };
+    const redlock = new Redlock({ ...environment, disconnect }, options);
     for (const link of transports) link.open();
     this.#instances.add(redlock);
     this.#letGo ??= holdProcess();
@@ -240,7 +240,7 @@ class MemoryLink implements Transport {
   readonly #listeners = new Set<() => void>();
   readonly #timers: Timers;
   /** Its connections for pushes. */
-  readonly #lines = new Set<MemoryLine>();
+  readonly #lines = new Set<MemoryPushConnection>();
   #isClosed = false;
 
   constructor(master: Master, timers: Timers) {
@@ -276,7 +276,7 @@ class MemoryLink implements Transport {
   }
 
   subscribe(channel: string, listener: PushListener): Subscription {
-    const line = new MemoryLine(this.#master, this.#timers, channel, listener, () =>
+    const line = new MemoryPushConnection(this.#master, this.#timers, channel, listener, () =>
       this.#lines.delete(line),
     );
     this.#lines.add(line);

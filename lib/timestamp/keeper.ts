@@ -6,7 +6,7 @@
  * it was granted, the key blocks others until its instant, as after a crash. One whose answer comes late is given
  * back.
  */
-import type { Cancellation } from '../runtime/cancellation.js';
+import { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers, WallClock } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { type RoundFailure, roundError } from '../quorum/failure.js';
@@ -28,7 +28,7 @@ import { TimestampServer, Wanted } from './server.js';
 import type { Transport } from '../redis/transport.js';
 
 /** What a timestamp lock stands on; specs and simulations bring their own. */
-export interface TimestampGround {
+export interface TimestampEnvironment {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -58,13 +58,13 @@ const TRIES_AT_ONCE = 3;
 
 export class TimestampKeeper {
   readonly server: TimestampServer;
-  readonly #ground: TimestampGround;
+  readonly #environment: TimestampEnvironment;
   readonly #options: ResolvedTimestampOptions;
   readonly #method: Method;
 
-  constructor(ground: TimestampGround, options: ResolvedTimestampOptions) {
-    this.server = new TimestampServer(ground.transport);
-    this.#ground = ground;
+  constructor(environment: TimestampEnvironment, options: ResolvedTimestampOptions) {
+    this.server = new TimestampServer(environment.transport);
+    this.#environment = environment;
     this.#options = options;
     this.#method = METHODS[options.method];
   }
@@ -72,7 +72,7 @@ export class TimestampKeeper {
   /** Claims once, or a few times at once where the answer says that the next claim may well succeed. */
   async attempt(key: string, renew: boolean, cancellation: Cancellation): Promise<TimestampAttempt> {
     for (let tries = 1; ; tries++) {
-      const sentAtMs = this.#ground.clock.now();
+      const sentAtMs = this.#environment.clock.now();
       const claimed = await this.#claim(key, cancellation);
       if (claimed.kind === 'held') {
         const lease = this.#toLease(key, claimed.instant, sentAtMs, renew);
@@ -89,7 +89,7 @@ export class TimestampKeeper {
   /** How long until the lock may be taken over, in ms, or what the key holds instead of an instant. Never rejects. */
   async look(key: string): Promise<number | 'vanished' | 'foreign' | Error> {
     try {
-      const seen = await this.#withDeadline(undefined, async (wanted) => {
+      const seen = await this.#withDeadline(new Cancellation(), async (wanted) => {
         await this.server.open(wanted);
         return look(this.server, key, this.#options.unit);
       });
@@ -102,7 +102,7 @@ export class TimestampKeeper {
   /** One claim, until its answer, the node timeout or the caller's signal; a grant that comes later is given back. */
   async #claim(key: string, cancellation: Cancellation): Promise<Claimed> {
     const { clockMarginMs, ttlMs, unit } = this.#options;
-    const { wallMs } = this.#ground;
+    const { wallMs } = this.#environment;
     let answer: Promise<ClaimEnd> | undefined;
     try {
       return await this.#withDeadline(cancellation, (wanted) => {
@@ -130,12 +130,12 @@ export class TimestampKeeper {
     if (end.kind !== 'held') return;
     const { instant } = end;
     const { clockMarginMs, unit } = this.#options;
-    const isLive = (): boolean => liveForMs(instant, this.#ground.wallMs(), clockMarginMs, unit) > 0;
+    const isLive = (): boolean => liveForMs(instant, this.#environment.wallMs(), clockMarginMs, unit) > 0;
     void this.#release(key, { from: instant, to: instant }, isLive);
   }
 
   #toLease(key: string, instant: number, sentAtMs: number, renew: boolean): TimestampLease {
-    const { clock, timers, wallMs } = this.#ground;
+    const { clock, timers, wallMs } = this.#environment;
     const { clockMarginMs, ttlMs, unit } = this.#options;
     return new TimestampLease(
       {
@@ -161,16 +161,16 @@ export class TimestampKeeper {
       case 'outrun':
         return refusal('held', undefined);
       case 'foreign':
-        return refusal('foreign', undefined);
+        return refusal('wrongType', undefined);
       case 'unknown':
         return unknown(claimed.cause);
     }
   }
 
   async #extend(key: string, own: OwnInstants, step: ExtensionStep): Promise<TimestampExtension> {
-    const startedAtMs = this.#ground.clock.now();
+    const startedAtMs = this.#environment.clock.now();
     try {
-      const isOwn = await this.#withDeadline(undefined, () =>
+      const isOwn = await this.#withDeadline(new Cancellation(), () =>
         this.#method.extend(this.server, key, { ...fleetTermsOf(this.#options), own, ...step }),
       );
       return { kind: isOwn ? 'extended' : 'refused' };
@@ -181,14 +181,14 @@ export class TimestampKeeper {
 
   #extensionError(key: string, cause: Error, startedAtMs: number): RedlockError {
     const { failure, outcome } = unknown(cause);
-    const elapsedMs = Math.round(this.#ground.clock.now() - startedAtMs);
+    const elapsedMs = Math.round(this.#environment.clock.now() - startedAtMs);
     const context = { resources: [key], attempts: 1, elapsedMs };
     return roundError(failure, { outcomes: [outcome] }, [this.server], context);
   }
 
   /** Never rejects: what cannot be given back stays until its instant. */
   async #release(key: string, own: OwnInstants, isLive: () => boolean): Promise<void> {
-    const done = this.#withDeadline(undefined, () =>
+    const done = this.#withDeadline(new Cancellation(), () =>
       this.#method.release(this.server, key, { ...fleetTermsOf(this.#options), own, isLive }),
     );
     await done.catch(() => undefined);
@@ -196,38 +196,30 @@ export class TimestampKeeper {
 
   #heldForMs(instant: number): number {
     const { clockMarginMs, unit } = this.#options;
-    return heldForMs(instant, this.#ground.wallMs(), clockMarginMs, unit);
+    return heldForMs(instant, this.#environment.wallMs(), clockMarginMs, unit);
   }
 
   /** Rejects when the node timeout is over, or when the caller's wait was ended from outside. */
-  #withDeadline<T>(cancellation: Cancellation | undefined, step: (wanted: Wanted) => Promise<T>): Promise<T> {
+  async #withDeadline<T>(cancellation: Cancellation, step: (wanted: Wanted) => Promise<T>): Promise<T> {
     const { nodeTimeoutMs } = this.#options;
     const wanted = new Wanted();
-    return new Promise<T>((resolve, reject) => {
-      const end = (): void => {
-        timer.cancel();
-        if (cancellation !== undefined) cancellation.onCancel = undefined;
-      };
-      const giveUp = (why: Error): void => {
-        end();
+    let giveUp = (_why: Error): void => undefined;
+    const givenUp = new Promise<never>((_resolve, reject) => {
+      giveUp = (why) => {
         reject(why);
         wanted.end();
       };
-      const timer = this.#ground.timers.deadline(nodeTimeoutMs, () =>
-        giveUp(this.server.unansweredFor(new Silence(nodeTimeoutMs))),
-      );
-      if (cancellation !== undefined) cancellation.onCancel = () => giveUp(NOT_AWAITED);
-      step(wanted).then(
-        (value) => {
-          if (wanted.isWanted) end();
-          resolve(value);
-        },
-        (error: unknown) => {
-          if (wanted.isWanted) end();
-          reject(toError(error));
-        },
-      );
     });
+    const timer = this.#environment.timers.deadline(nodeTimeoutMs, () =>
+      giveUp(this.server.unansweredFor(new Silence(nodeTimeoutMs))),
+    );
+    try {
+      return await cancellation.during(() => giveUp(NOT_AWAITED), Promise.race([step(wanted), givenUp]));
+    } catch (error) {
+      throw toError(error);
+    } finally {
+      timer.cancel();
+    }
   }
 }
 
@@ -235,12 +227,12 @@ function fleetTermsOf({ unit, ttlMs, clockMarginMs }: ResolvedTimestampOptions):
   return { unit, ttlMs, clockMarginMs };
 }
 
-function refusal(failure: 'held' | 'foreign', remainingMs: number | undefined): TimestampFailure {
+function refusal(failure: 'held' | 'wrongType', remainingMs: number | undefined): TimestampFailure {
   const outcome = {
     kind: 'refused',
     remainingMs,
-    isForeign: failure === 'foreign',
-    isStranger: true,
+    isWrongType: failure === 'wrongType',
+    isForeignClient: true,
   } as const;
   return { kind: 'failed', failure, outcome, freeInMs: remainingMs ?? Infinity };
 }

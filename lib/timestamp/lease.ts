@@ -31,7 +31,7 @@ export interface ExtensionStep {
 }
 
 /** What a lease needs of its lock. */
-export interface TimestampLeaseGround {
+export interface TimestampLeaseEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly wallMs: WallClock;
@@ -76,7 +76,7 @@ export class TimestampLease {
   readonly resources: readonly string[];
   /** How long it lives without renewal, in ms, from each extension on. */
   readonly ttlMs: number;
-  readonly #ground: TimestampLeaseGround;
+  readonly #environment: TimestampLeaseEnvironment;
   #own: OwnInstants;
   /** The end of validity by the monotonic clock. */
   #untilMs: number;
@@ -90,12 +90,15 @@ export class TimestampLease {
   #failure: RedlockError | undefined;
 
   /** @internal Leases come from `acquire`, `tryAcquire` and `using`. */
-  constructor(ground: TimestampLeaseGround, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
-    this.#ground = ground;
+  constructor(
+    environment: TimestampLeaseEnvironment,
+    { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant,
+  ) {
+    this.#environment = environment;
     this.resources = [resource];
     this.ttlMs = ttlMs;
     this.#own = { from: instant, to: instant };
-    this.#untilMs = sentAtMs + ttlMs - ground.clockMarginMs;
+    this.#untilMs = sentAtMs + ttlMs - environment.clockMarginMs;
     this.#renewAtMs = renew ? sentAtMs + ttlMs * RENEW_AT : undefined;
     if (renew) this.#arm();
   }
@@ -144,7 +147,7 @@ export class TimestampLease {
    *   the key is not its own any more, or it ended meanwhile · `NOT_HELD`: it was released · `INVALID_ARGUMENT`
    */
   async extend(ttlMs = this.ttlMs): Promise<void> {
-    checkTimestampTtl(ttlMs, this.#ground.unit);
+    checkTimestampTtl(ttlMs, this.#environment.unit);
     while (this.#extending !== undefined) await this.#extending; // one at a time
     this.assertHeld();
     const error = await this.#extend(ttlMs);
@@ -178,7 +181,7 @@ export class TimestampLease {
   }
 
   #leftMs(): number {
-    const { clock, clockMarginMs, unit, wallMs } = this.#ground;
+    const { clock, clockMarginMs, unit, wallMs } = this.#environment;
     const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
   }
@@ -186,14 +189,14 @@ export class TimestampLease {
   /** Behind an extension that is under way: that one decides what is this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
-    await this.#ground.release(this.#own, () => this.#leftMs() > 0);
+    await this.#environment.release(this.#own, () => this.#leftMs() > 0);
   }
 
   async #extend(forMs: number): Promise<RedlockError | undefined> {
-    const { clock, clockMarginMs, unit, wallMs } = this.#ground;
+    const { clock, clockMarginMs, unit, wallMs } = this.#environment;
     const untilMs = clock.now() + forMs - clockMarginMs;
     const instant = expiryInstant(wallMs(), forMs, unit);
-    const order = this.#ground.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
+    const order = this.#environment.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;
@@ -207,7 +210,7 @@ export class TimestampLease {
       this.#lose(lossError('the key is not its own any more', this.resources));
     }
     if (this.#state.kind === 'lost' && end.kind === 'extended') {
-      void this.#ground.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
+      void this.#environment.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
     }
     if (this.#state !== HELD) return this.#endError();
     this.#failure = end.kind === 'failed' ? end.error : undefined;
@@ -224,7 +227,7 @@ export class TimestampLease {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#state !== HELD || (this.#controller === undefined && this.#renewAtMs === undefined)) return;
-    const { clock, timers } = this.#ground;
+    const { clock, timers } = this.#environment;
     const dueInMs = (this.#renewAtMs ?? Infinity) - clock.now();
     const endInMs = Math.max(0, Math.floor(this.#leftMs() - LOSS_MARGIN_MS / 2)); // not too late
     this.#timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
@@ -233,7 +236,7 @@ export class TimestampLease {
   #wake(): void {
     this.#timer = undefined;
     if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#expire();
-    if (this.#renewAtMs !== undefined && this.#ground.clock.now() >= this.#renewAtMs) {
+    if (this.#renewAtMs !== undefined && this.#environment.clock.now() >= this.#renewAtMs) {
       this.#renewAtMs = Infinity;
       void this.#renew();
     }
@@ -247,7 +250,7 @@ export class TimestampLease {
     const error = await this.#extend(this.ttlMs);
     if (error === undefined || this.#state !== HELD) return;
     const delayMs = renewAgainInMs(this.#leftMs());
-    this.#renewAtMs = this.#ground.clock.now() + delayMs;
+    this.#renewAtMs = this.#environment.clock.now() + delayMs;
     this.#arm();
   }
 

@@ -8,13 +8,13 @@
  */
 import { Cancellation } from '../runtime/cancellation.js';
 import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js';
-import { invalidArgument, RedlockError } from '../runtime/errors.js';
+import { invalidArgument, nullIfTaken } from '../runtime/errors.js';
 import { cancelledError, isHopeless, roundError } from '../quorum/failure.js';
 import { RESERVED } from '../protocol/keys.js';
 import { isName, NO_OPTIONS } from '../input/options.js';
 import { SystemRandom } from '../runtime/random.js';
-import { Retry } from '../quorum/backoff.js';
-import { type TimestampFailure, type TimestampGround, TimestampKeeper } from './keeper.js';
+import { Backoff } from '../quorum/backoff.js';
+import { type TimestampFailure, type TimestampEnvironment, TimestampKeeper } from './keeper.js';
 import type { TimestampLease } from './lease.js';
 import {
   type ResolvedTimestampOptions,
@@ -29,7 +29,7 @@ import {
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-export type { TimestampGround } from './keeper.js';
+export type { TimestampEnvironment } from './keeper.js';
 
 export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;
 
@@ -57,7 +57,7 @@ export type TimestampInspection =
 export class TimestampLock {
   /** The options in force, defaults filled in. */
   readonly options: ResolvedTimestampOptions;
-  readonly #ground: TimestampGround;
+  readonly #environment: TimestampEnvironment;
   readonly #keeper: TimestampKeeper;
 
   /**
@@ -66,11 +66,11 @@ export class TimestampLock {
    */
   constructor(client: RedisClient, options?: TimestampLockOptions);
   /** @internal */
-  constructor(ground: TimestampGround, options?: TimestampLockOptions);
-  constructor(over: RedisClient | TimestampGround, options?: TimestampLockOptions) {
+  constructor(environment: TimestampEnvironment, options?: TimestampLockOptions);
+  constructor(over: RedisClient | TimestampEnvironment, options?: TimestampLockOptions) {
     this.options = resolveTimestampOptions(options);
-    this.#ground = isGround(over) ? over : groundOver(over);
-    this.#keeper = new TimestampKeeper(this.#ground, this.options);
+    this.#environment = isEnvironment(over) ? over : groundOver(over);
+    this.#keeper = new TimestampKeeper(this.#environment, this.options);
   }
 
   /**
@@ -95,12 +95,7 @@ export class TimestampLock {
   ): Promise<TimestampLease | null> {
     const key = checkResource(resource);
     const { renew } = resolveTimestampCall(options, TIMESTAMP_CALL_NAMES.tryAcquire, this.options);
-    try {
-      return await this.#acquire(key, { waitMs: 0, renew }, options.signal);
-    } catch (error) {
-      if (RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
-      throw error;
-    }
+    return nullIfTaken(this.#acquire(key, { waitMs: 0, renew }, options.signal));
   }
 
   /**
@@ -147,7 +142,7 @@ export class TimestampLock {
     const cancellation = new Cancellation(signal);
     const { pollMs } = this.options;
     const patience = { waitMs: call.waitMs, minDelayMs: pollMs / 2, maxDelayMs: pollMs * 1.5 };
-    const retry = new Retry(this.#ground, patience, cancellation);
+    const backoff = new Backoff(this.#environment, patience, cancellation);
     let last: TimestampFailure | undefined;
     try {
       for (;;) {
@@ -158,12 +153,12 @@ export class TimestampLock {
         }
         const nodes = [this.#keeper.server];
         const answers = { outcomes: [last?.outcome] };
-        const context = { resources: [key], attempts: retry.attempts, elapsedMs: retry.elapsedMs };
+        const context = { resources: [key], attempts: backoff.attempts, elapsedMs: backoff.elapsedMs };
         if (cancellation.cancelled !== undefined) {
           throw cancelledError(cancellation.cancelled, context, last && answers, nodes);
         }
         if (last === undefined) continue;
-        if (isHopeless(last.failure, answers) || !(await retry.next(last.freeInMs))) {
+        if (isHopeless(last.failure, answers) || !(await backoff.next(last.freeInMs))) {
           throw roundError(last.failure, answers, nodes, context);
         }
       }
@@ -173,11 +168,11 @@ export class TimestampLock {
   }
 }
 
-function isGround(over: RedisClient | TimestampGround): over is TimestampGround {
+function isEnvironment(over: RedisClient | TimestampEnvironment): over is TimestampEnvironment {
   return typeof over === 'object' && over !== null && 'transport' in over;
 }
 
-function groundOver(client: RedisClient): TimestampGround {
+function groundOver(client: RedisClient): TimestampEnvironment {
   checkClient(client, 'client', 'make a client of it, new Redis(url)');
   return {
     transport: new RedisTransport(client),

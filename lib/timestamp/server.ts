@@ -7,7 +7,7 @@
 import type { Script } from '../protocol/lua/scripts.js';
 import { inPlainWords, notConnected, toError, unsentFor } from '../redis/server-errors.js';
 import { type Command, type PlainCommand, scriptDigest, type Transport } from '../redis/transport.js';
-import { Watchers } from '../redis/connection-listeners.js';
+import { ConnectionListeners } from '../redis/connection-listeners.js';
 
 /** Whether anybody waits for what is under way. */
 export class Wanted {
@@ -27,12 +27,12 @@ export class TimestampServer {
   /** For tallies: it is the only one. */
   readonly index = 0;
   readonly #transport: Transport;
-  readonly #watchers: Watchers;
+  readonly #listeners: ConnectionListeners;
 
   constructor(transport: Transport) {
     this.name = transport.name;
     this.#transport = transport;
-    this.#watchers = new Watchers(transport);
+    this.#listeners = new ConnectionListeners(transport);
   }
 
   /** Waits for a client that is on its way. Rejects where nobody waits any more. */
@@ -43,7 +43,7 @@ export class TimestampServer {
           unwatch();
           resolve();
         };
-        const unwatch = this.#watchers.add(goOn);
+        const unwatch = this.#listeners.add(goOn);
         wanted.onEnd = goOn;
       });
     }

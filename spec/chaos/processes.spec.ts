@@ -1,7 +1,7 @@
-import { familySuite } from './family-suite.js';
+import { sharedSuite } from './shared-suite.js';
 import { lineSuite } from './line-suite.js';
 import { chaosSuite } from './suite.js';
 
 chaosSuite('process');
 lineSuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5]);
-familySuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
+sharedSuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);

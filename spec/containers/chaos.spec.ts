@@ -1,4 +1,4 @@
-import { familySuite } from '../chaos/family-suite.js';
+import { sharedSuite } from '../chaos/shared-suite.js';
 import { lineSuite } from '../chaos/line-suite.js';
 import { chaosSuite } from '../chaos/suite.js';
 import { needs } from '../support/parts.js';
@@ -9,5 +9,5 @@ describe('containers', () => {
   });
   chaosSuite('container');
   lineSuite('container', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
-  if (process.env['QUORATE_CHAOS'] === 'all') familySuite('container', [3]);
+  if (process.env['QUORATE_CHAOS'] === 'all') sharedSuite('container', [3]);
 });

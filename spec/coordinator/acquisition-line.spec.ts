@@ -8,7 +8,7 @@ import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { type CommandKind, holdBack, kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, THIRD } from '../support/line-ground.js';
+import { hold, THIRD } from '../support/line-bench.js';
 import { rejection } from '../support/rejection.js';
 
 const SIZES = [1, 3, 5];
@@ -321,13 +321,13 @@ describe('an acquisition that waits in line', () => {
     expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
   });
 
-  it('N=3: a stranger holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
+  it('N=3: a foreign client holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
     const line = fakeCluster(
       3,
       { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
       { hasPushes: true },
     );
-    for (const master of line.masters) master.set('r', 'a stranger', 60_000);
+    for (const master of line.masters) master.set('r', 'a foreign client', 60_000);
     const wait = line.redlock.acquire('r');
     await line.time.advance(5_000);
     for (const master of line.masters) master.forget();

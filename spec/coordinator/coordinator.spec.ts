@@ -3,7 +3,7 @@ import { Cancellation } from '../../lib/runtime/cancellation.js';
 import { Coordinator } from '../../lib/coordinator/coordinator.js';
 import type { ExtensionEnd } from '../../lib/quorum/renewal-batch.js';
 import type { Grant } from '../../lib/quorum/grant.js';
-import type { Wish } from '../../lib/coordinator/acquisition-terms.js';
+import type { AcquisitionTerms } from '../../lib/coordinator/acquisition-terms.js';
 import { FakeRandom } from '../support/fake-cluster.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
@@ -11,7 +11,7 @@ import { FakeTime, settle } from '../support/fake-time.js';
 
 const SIZES = [1, 2, 3, 4, 5];
 const VALID_MS = 988; // of a ttl of 1000
-const WISH: Wish = {
+const WISH: AcquisitionTerms = {
   resources: ['r'],
   scope: plainScope('r'),
   ttlMs: 1_000,
@@ -31,18 +31,18 @@ interface Bench {
 function bench(nodes: number): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
-  const ground = {
+  const environment = {
     transports: masters,
     clock: time,
     timers: time,
     random: new FakeRandom(),
     driftFactor: 0.01,
   };
-  return { time, masters, coordinator: new Coordinator(ground) };
+  return { time, masters, coordinator: new Coordinator(environment) };
 }
 
 function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {
-  return new Promise((resolve) => coordinator.extend(grant, { ttlMs, isRenewal: false }, 50, resolve));
+  return new Promise((resolve) => coordinator.extend(grant, { ttlMs, nodeTimeoutMs: 50, onEnd: resolve }));
 }
 
 describe('Coordinator', () => {

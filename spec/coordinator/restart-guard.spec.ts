@@ -634,17 +634,17 @@ describe('restart guard: set-ups that it cannot work with', () => {
     const time = new FakeTime();
     const transports = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
     for (const one of transports.slice(2)) one.isCluster = true;
-    const ground = {
+    const environment = {
       transports,
       clock: time,
       timers: time,
       random: new FakeRandom(),
       disconnect: () => undefined,
     };
-    const error = thrown(() => new Redlock(ground, GUARDED));
+    const error = thrown(() => new Redlock(environment, GUARDED));
     expect(error.code).to.equal('INVALID_ARGUMENT');
     expect(error.message).to.match(/restartGuardMs .*Cluster.* got 5000/);
-    expect(new Redlock(ground, { ttlMs: 1_000 }).options.restartGuardMs).to.equal(0);
+    expect(new Redlock(environment, { ttlMs: 1_000 }).options.restartGuardMs).to.equal(0);
   });
 
   const markers: readonly [string, (master: FakeMaster) => void][] = [

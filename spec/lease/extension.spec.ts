@@ -40,8 +40,8 @@ function client(
   name: string,
   options?: RedlockOptions,
 ): Redlock {
-  const ground = { transports: masters, clock: time, timers: time, disconnect: () => undefined };
-  return new Redlock({ ...ground, random: new FakeRandom(name) }, options);
+  const environment = { transports: masters, clock: time, timers: time, disconnect: () => undefined };
+  return new Redlock({ ...environment, random: new FakeRandom(name) }, options);
 }
 
 function values(masters: readonly FakeMaster[]): (string | undefined)[] {
@@ -92,10 +92,15 @@ describe('T-E3: the machine of the holder is suspended', () => {
       () => Math.floor(bench.time.now() / 10) * 10,
       () => bench.time.now() - suspendedMs,
     );
-    const ground = { transports: bench.masters, clock, timers: bench.time, random: new FakeRandom('laptop') };
+    const environment = {
+      transports: bench.masters,
+      clock,
+      timers: bench.time,
+      random: new FakeRandom('laptop'),
+    };
     return {
       ...bench,
-      holder: new Redlock({ ...ground, disconnect: () => undefined }, TTL),
+      holder: new Redlock({ ...environment, disconnect: () => undefined }, TTL),
       suspend(ms) {
         suspendedMs += ms;
         bench.time.stall(ms);

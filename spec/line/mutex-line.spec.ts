@@ -1,37 +1,37 @@
 /** Waiting in the queues of several resources, one after another, each held while the next is waited for. */
 import { expect } from 'chai';
-import { FairWait } from '../../lib/line/mutex-line.js';
+import { MutexLine } from '../../lib/line/mutex-line.js';
 import { queueKey } from '../../lib/protocol/keys.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
-import type { StayEnd } from '../../lib/line/queue-wait.js';
+import type { QueueWaitEnd } from '../../lib/line/queue-wait.js';
 import { holdReplies, keysOf, kindOf, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, letGo, type LineGround, lineGround, MINE, THIRD } from '../support/line-ground.js';
+import { hold, letGo, type LineBench, lineEnvironment, MINE, THIRD } from '../support/line-bench.js';
 
 const TTL_MS = 3_000;
 const SIZES = [1, 2, 3, 5];
 
-interface Bench extends LineGround {
-  readonly wait: FairWait;
-  readonly ends: StayEnd[];
+interface Bench extends LineBench {
+  readonly wait: MutexLine;
+  readonly ends: QueueWaitEnd[];
   readonly late: string[];
   readonly m1: FakeMaster;
 }
 
 function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMaster) => void): Bench {
-  const ground = lineGround(nodes);
-  ground.masters.forEach(prepare);
-  const [m1] = ground.masters;
+  const environment = lineEnvironment(nodes);
+  environment.masters.forEach(prepare);
+  const [m1] = environment.masters;
   if (m1 === undefined) throw new Error('there is one');
   const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
-  const terms = { token: MINE, ticket: () => 1_000, untilMs: ground.clock.now() + 600_000 };
-  const [ends, late]: [StayEnd[], string[]] = [[], []];
-  const wait = new FairWait(ground, { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100 }, terms, (node) =>
+  const terms = { token: MINE, ticket: () => 1_000, untilMs: environment.clock.now() + 600_000 };
+  const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
+  const wait = new MutexLine(environment, { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100 }, terms, (node) =>
     late.push(node.name),
   );
-  return { ...ground, wait, ends, late, m1 };
+  return { ...environment, wait, ends, late, m1 };
 }
 
 async function started(nodes: number, keys: readonly string[], ...held: readonly string[]): Promise<Bench> {
@@ -111,12 +111,12 @@ describe('waiting for several resources', () => {
 });
 
 describe('waiting for several resources: it ends', () => {
-  it('by a stranger that holds the second', async () => {
+  it('by a foreign client that holds the second', async () => {
     const { ends, wait } = await started(3, ['a', 'b'], 'a');
     expect(ends).to.deep.equal([]);
     wait.end('ended');
-    const other = bench(3, ['a', 'b'], (master) => master.set('b', 'a stranger'));
-    expect(await other.wait.run()).to.equal('stranger');
+    const other = bench(3, ['a', 'b'], (master) => master.set('b', 'a foreign client'));
+    expect(await other.wait.run()).to.equal('foreign-client');
     expect([other.m1.value('a'), other.wait.sentTo]).to.deep.equal([MINE, other.nodes]);
     other.wait.stop();
   });
@@ -159,7 +159,7 @@ describe('waiting for several resources: it ends', () => {
   it('by whoever waits: while it is queued, and nothing is extended any more', async () => {
     const { ends, m1, time, wait } = await started(3, ['a', 'b'], 'b');
     wait.end('ended');
-    wait.end('stranger');
+    wait.end('foreign-client');
     await settle();
     expect(ends).to.deep.equal(['ended']);
     await time.advance(10_000);
@@ -239,7 +239,7 @@ describe('waiting for several resources: how the masters stood', () => {
       one.kind === 'refused' ? one.remainingMs : one.kind === 'unknown' ? one.cause.message : one.kind,
     );
   const free: Outcome = { kind: 'granted', fence: 0, clockUs: 0 };
-  const taken: Outcome = { kind: 'refused', remainingMs: 70, isForeign: false, isStranger: false };
+  const taken: Outcome = { kind: 'refused', remainingMs: 70, isWrongType: false, isForeignClient: false };
 
   /** m1 refused, m2 gave its vote, m3 was lost. */
   async function stood(): Promise<Bench> {

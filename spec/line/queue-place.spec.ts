@@ -10,8 +10,8 @@ import {
   hold,
   kindsOf,
   letGo,
-  type LineGround,
-  lineGround,
+  type LineBench,
+  lineEnvironment,
   MINE,
   OTHER,
   queueAs,
@@ -19,11 +19,11 @@ import {
   type Waiter,
   waitIn,
   type WaiterTerms,
-} from '../support/line-ground.js';
+} from '../support/line-bench.js';
 
 const QUEUE = queueKey('r');
 
-interface Started extends LineGround, Waiter {
+interface Started extends LineBench, Waiter {
   readonly m1: FakeMaster;
   readonly m2: FakeMaster;
   readonly m3: FakeMaster;
@@ -31,21 +31,21 @@ interface Started extends LineGround, Waiter {
 
 /** Three masters that another holds, and lines that are open; it has not queued yet. */
 async function ready(): Promise<Omit<Started, keyof Waiter> & { begin(terms?: WaiterTerms): Waiter }> {
-  const ground = lineGround(3);
-  const [m1, m2, m3] = ground.masters as [FakeMaster, FakeMaster, FakeMaster];
-  for (const master of ground.masters) hold(master);
-  ground.subscriptions.enter(`${MINE}0`, IDLE);
+  const environment = lineEnvironment(3);
+  const [m1, m2, m3] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
+  for (const master of environment.masters) hold(master);
+  environment.subscriptions.enter(`${MINE}0`, IDLE);
   await settle();
-  return { ...ground, m1, m2, m3, begin: (terms) => waitIn(ground, terms) };
+  return { ...environment, m1, m2, m3, begin: (terms) => waitIn(environment, terms) };
 }
 
 const IDLE = { onPush: () => undefined, onOpen: () => undefined, onClosed: () => undefined };
 
 async function inLine(terms?: WaiterTerms): Promise<Started> {
-  const { begin, ...ground } = await ready();
+  const { begin, ...environment } = await ready();
   const waiter = begin(terms);
   await settle();
-  return { ...ground, ...waiter };
+  return { ...environment, ...waiter };
 }
 
 const kinds = ({ stay }: Pick<Waiter, 'stay'>): (string | undefined)[] =>
@@ -104,15 +104,15 @@ describe('a place in line: lines and connections', () => {
 
   it('masters whose lines do not open within the node timeout take no part: it is hopeless if they are too many', async () => {
     for (const closed of [1, 2]) {
-      const ground = lineGround(3);
-      for (const [i, master] of ground.masters.entries()) {
+      const environment = lineEnvironment(3);
+      for (const [i, master] of environment.masters.entries()) {
         hold(master);
         master.opensLines = i >= closed;
       }
-      const { ends, stay } = waitIn(ground);
-      await ground.time.advance(99);
+      const { ends, stay } = waitIn(environment);
+      await environment.time.advance(99);
       expect(ends).to.deep.equal([]);
-      await ground.time.advance(1);
+      await environment.time.advance(1);
       expect([ends, kinds({ stay })[0]]).to.deep.equal([closed === 1 ? [] : ['hopeless'], 'unknown']);
       stay.end();
     }
@@ -281,9 +281,9 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('a stranger is looked at every 250 ms, by whoever is in line', async () => {
+  it('a foreign client is looked at every 250 ms, by whoever is in line', async () => {
     const { begin, m1, time } = await ready();
-    m1.set('r', 'a stranger', 300_000);
+    m1.set('r', 'a foreign client', 300_000);
     const instants = askedAt(m1, time);
     const { stay } = begin();
     await time.advance(500);

@@ -9,20 +9,20 @@ import {
   hold,
   kindsOf,
   letGo,
-  type LineGround,
-  lineGround,
+  type LineBench,
+  lineEnvironment,
   MINE,
   OTHER,
   queueAs,
   THIRD,
   type Waiter,
   waitIn,
-} from '../support/line-ground.js';
+} from '../support/line-bench.js';
 
 const SIZES = [1, 2, 3, 4, 5];
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 
-interface Started extends LineGround, Waiter {
+interface Started extends LineBench, Waiter {
   readonly m1: FakeMaster;
 }
 
@@ -31,13 +31,13 @@ async function inLine(
   nodes = 3,
   prepare: (masters: readonly FakeMaster[]) => unknown = held,
 ): Promise<Started> {
-  const ground = lineGround(nodes);
-  const [m1] = ground.masters;
+  const environment = lineEnvironment(nodes);
+  const [m1] = environment.masters;
   if (m1 === undefined) throw new Error('there is one');
-  await prepare(ground.masters);
-  const waiter = waitIn(ground);
+  await prepare(environment.masters);
+  const waiter = waitIn(environment);
   await settle();
-  return { ...ground, ...waiter, m1 };
+  return { ...environment, ...waiter, m1 };
 }
 
 function held(masters: readonly FakeMaster[]): void {
@@ -73,21 +73,21 @@ function loseYields(master: FakeMaster): () => void {
 describe('a stay in line', () => {
   for (const nodes of SIZES) {
     it(`N=${nodes}: asks for a place once a quorum of lines is open, and the others as theirs open`, async () => {
-      const ground = lineGround(nodes);
-      for (const master of ground.masters) {
+      const environment = lineEnvironment(nodes);
+      for (const master of environment.masters) {
         hold(master);
         master.opensLines = false;
       }
-      const { stay } = waitIn(ground);
-      for (const [i, { line }] of ground.masters.entries()) {
+      const { stay } = waitIn(environment);
+      for (const [i, { line }] of environment.masters.entries()) {
         expect(stay.sentTo.length).to.equal(i < quorumOf(nodes) ? 0 : i);
         line.open();
         await settle();
       }
-      expect(ground.masters.map((master) => kindsOf(master))).to.deep.equal(
-        ground.masters.map(() => ['queue']),
+      expect(environment.masters.map((master) => kindsOf(master))).to.deep.equal(
+        environment.masters.map(() => ['queue']),
       );
-      expect(stay.sentTo).to.deep.equal(ground.nodes);
+      expect(stay.sentTo).to.deep.equal(environment.nodes);
       stay.end();
     });
 
@@ -107,14 +107,14 @@ describe('a stay in line', () => {
       expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], false]);
     });
 
-    it(`N=${nodes}: strangers on too many masters end it as such`, async () => {
+    it(`N=${nodes}: foreignClients on too many masters end it as such`, async () => {
       const spare = nodes - quorumOf(nodes);
-      for (const strangers of [spare, spare + 1]) {
+      for (const foreignClients of [spare, spare + 1]) {
         const { ends, stay } = await inLine(nodes, (masters) => {
           held(masters);
-          for (const master of masters.slice(0, strangers)) master.set('r', 'a stranger', 300_000);
+          for (const master of masters.slice(0, foreignClients)) master.set('r', 'a foreign client', 300_000);
         });
-        expect(ends).to.deep.equal(strangers > spare ? ['stranger'] : []);
+        expect(ends).to.deep.equal(foreignClients > spare ? ['foreign-client'] : []);
         stay.end();
       }
     });
@@ -132,22 +132,22 @@ describe('a stay in line', () => {
     });
   }
 
-  it('N=3: a stranger among those that take no part makes it one that hands over to nobody', async () => {
+  it('N=3: a foreign client among those that take no part makes it one that hands over to nobody', async () => {
     const { ends } = await inLine(3, ([m1, m2]) => {
-      m1?.set('r', 'a stranger');
+      m1?.set('r', 'a foreign client');
       m2?.setForeign('r');
     });
-    expect(ends).to.deep.equal(['stranger']);
+    expect(ends).to.deep.equal(['foreign-client']);
   });
 
   it('N=3: a master that is asked late has the same ticket', async () => {
-    const ground = lineGround(3);
-    held(ground.masters);
-    const [, , m3] = ground.masters;
+    const environment = lineEnvironment(3);
+    held(environment.masters);
+    const [, , m3] = environment.masters;
     if (m3 === undefined) throw new Error('there is one');
     m3.opensLines = false;
-    const { stay } = waitIn(ground, { ticket: 77 });
-    await ground.time.advance(30_000);
+    const { stay } = waitIn(environment, { ticket: 77 });
+    await environment.time.advance(30_000);
     m3.line.open();
     await settle();
     expect(argsOf(m3, 'queue').map(([ticket]) => ticket)).to.deep.equal(['77']);
@@ -157,7 +157,7 @@ describe('a stay in line', () => {
   it('N=3: the end gives up what is unsent, its timer and its name, and tells once', async () => {
     const { ends, masters, stay, time } = await inLine();
     stay.end();
-    stay.end('stranger');
+    stay.end('foreign-client');
     expect(time.pending).to.equal(1); // the one that closes the lines
     await settle();
     expect([ends, stay.isWanted]).to.deep.equal([['ended'], false]);
@@ -173,12 +173,12 @@ describe('a stay in line', () => {
 
 describe('a stay in line: what is reserved', () => {
   it('a refusal that a push overtook is ignored', async () => {
-    const ground = lineGround(3);
-    held(ground.masters);
-    const [m1] = ground.masters as [FakeMaster];
+    const environment = lineEnvironment(3);
+    held(environment.masters);
+    const [m1] = environment.masters as [FakeMaster];
     const arrive = holdReplies(m1, 'queue');
-    const waiter = waitIn(ground);
-    await ground.time.advance(1);
+    const waiter = waitIn(environment);
+    await environment.time.advance(1);
     await letGo(m1);
     arrive();
     await settle();
@@ -262,12 +262,12 @@ describe('a stay in line: yielding', () => {
   });
 
   it('an inquiry that comes before the reply that tells of the reservation is heeded when that comes', async () => {
-    const ground = lineGround(3);
-    const [m1, ...others] = ground.masters as [FakeMaster, FakeMaster, FakeMaster];
+    const environment = lineEnvironment(3);
+    const [m1, ...others] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
     held(others);
     const arrive = holdReplies(m1, 'queue');
-    const { stay } = waitIn(ground);
-    await ground.time.advance(1);
+    const { stay } = waitIn(environment);
+    await environment.time.advance(1);
     void queueAs(m1, THIRD, 5);
     await settle();
     expect(kindsOf(m1)).to.deep.equal(['queue']);
@@ -378,14 +378,16 @@ describe('a stay in line: yielding', () => {
   });
 
   it('N=3, three waiters that came first at one master each: two yield, and no timer is needed', async () => {
-    const first = lineGround(3);
-    const grounds = [first, lineGround(3, first), lineGround(3, first)];
+    const first = lineEnvironment(3);
+    const grounds = [first, lineEnvironment(3, first), lineEnvironment(3, first)];
     const idle = { onPush: () => undefined, onOpen: () => undefined, onClosed: () => undefined };
     const tokens = [MINE, OTHER, THIRD];
     for (const [i, { subscriptions }] of grounds.entries()) subscriptions.enter(`${tokens[i]}0`, idle);
     await settle(); // all lines are open
     const gates = first.masters.map((master) => gate(master));
-    const waiters = grounds.map((ground, i) => waitIn(ground, { token: tokens[i] ?? '', ticket: i + 1 }));
+    const waiters = grounds.map((environment, i) =>
+      waitIn(environment, { token: tokens[i] ?? '', ticket: i + 1 }),
+    );
     for (const [i, onTheirWay] of gates.entries()) {
       const at = onTheirWay.findIndex(({ token }) => token === tokens[i]);
       for (const one of onTheirWay.splice(at, 1)) one.run();

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { Contention } from '../../lib/line/recent-contention.js';
+import { RecentContention } from '../../lib/line/recent-contention.js';
 import { FakeTime } from '../support/fake-time.js';
 
-function ground(): { time: FakeTime; contention: Contention } {
+function environment(): { time: FakeTime; contention: RecentContention } {
   const time = new FakeTime();
-  return { time, contention: new Contention(time) };
+  return { time, contention: new RecentContention(time) };
 }
 
 describe('contention', () => {
   it('is recent for a second, for that lock only', async () => {
-    const { contention, time } = ground();
+    const { contention, time } = environment();
     contention.note('a');
     expect([contention.isRecent('a'), contention.isRecent('b')]).to.deep.equal([true, false]);
     await time.advance(999);
@@ -19,7 +19,7 @@ describe('contention', () => {
   });
 
   it('counts from when it was noted last', async () => {
-    const { contention, time } = ground();
+    const { contention, time } = environment();
     contention.note('a');
     await time.advance(600);
     contention.note('a');
@@ -30,7 +30,7 @@ describe('contention', () => {
   });
 
   it('is remembered of 1,000 locks: of those that were noted last', () => {
-    const { contention } = ground();
+    const { contention } = environment();
     for (let i = 0; i < 1_000; i++) contention.note(`r${i}`);
     contention.note('r0'); // not the oldest any more
     expect(contention.isRecent('r1')).to.equal(true);
@@ -48,7 +48,7 @@ describe('contention', () => {
     const time = new FakeTime();
     let reads = 0;
     time.earliest = () => ++reads;
-    new Contention(time).isRecent('a');
+    new RecentContention(time).isRecent('a');
     expect(reads).to.equal(0);
   });
 });

@@ -8,7 +8,7 @@ import { tokenFrom } from '../simulation/world/seeded.js';
 import { holdReplies, kindsSentTo } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
-import { type LineGround, lineGround, MINE } from '../support/line-ground.js';
+import { type LineBench, lineEnvironment, MINE } from '../support/line-bench.js';
 
 const SERIAL = 1_790_000_000_000_001;
 
@@ -28,7 +28,7 @@ class Listener implements Recipient {
   }
 }
 
-interface One extends LineGround {
+interface One extends LineBench {
   readonly master: FakeMaster;
   readonly node: Node;
   readonly listener: Listener;
@@ -37,8 +37,8 @@ interface One extends LineGround {
 }
 
 /** One master whose line the spec opens, and somebody who waits. */
-async function ground(prepare: (master: FakeMaster) => unknown = () => undefined): Promise<One> {
-  const all = lineGround(1);
+async function environment(prepare: (master: FakeMaster) => unknown = () => undefined): Promise<One> {
+  const all = lineEnvironment(1);
   const [[master], [node]] = [all.masters, all.nodes];
   if (master === undefined || node === undefined) throw new Error('there is one');
   prepare(master);
@@ -59,7 +59,7 @@ const byHand = (master: FakeMaster): unknown => (master.opensLines = false);
 
 describe('subscriptions: an open line', () => {
   it('is one on which our own message came in, on the channel of our tokens', async () => {
-    const { isOpen, listener, master, subscriptions, hellos } = await ground(byHand);
+    const { isOpen, listener, master, subscriptions, hellos } = await environment(byHand);
     expect([isOpen(), hellos(), master.line.channel]).to.deep.equal([false, 0, pushChannel(MINE)]);
     master.line.open();
     expect([isOpen(), hellos()]).to.deep.equal([false, 1]);
@@ -74,7 +74,7 @@ describe('subscriptions: an open line', () => {
 
   it('is not open before the reply tells the clock', async () => {
     let arrive = (): void => undefined;
-    const { isOpen, listener } = await ground((master) => (arrive = holdReplies(master, 'hello')));
+    const { isOpen, listener } = await environment((master) => (arrive = holdReplies(master, 'hello')));
     expect([isOpen(), listener.events]).to.deep.equal([false, []]);
     arrive();
     await settle();
@@ -82,14 +82,14 @@ describe('subscriptions: an open line', () => {
   });
 
   it('is not open while only the reply came', async () => {
-    const { isOpen, master } = await ground((one) => (one.deliversPushes = false));
+    const { isOpen, master } = await environment((one) => (one.deliversPushes = false));
     expect(isOpen()).to.equal(false);
     master.line.tell('');
     expect(isOpen()).to.equal(true);
   });
 
   it('is shared by all who wait, and tells each of what is its own', async () => {
-    const { listener, master, subscriptions } = await ground();
+    const { listener, master, subscriptions } = await environment();
     const other = new Listener();
     const token = tokenFrom('mine', '2');
     subscriptions.enter(token, other);
@@ -105,7 +105,7 @@ describe('subscriptions: an open line', () => {
   });
 
   it('is proved anew after each loss', async () => {
-    const { hellos, isOpen, master, node, subscriptions } = await ground();
+    const { hellos, isOpen, master, node, subscriptions } = await environment();
     master.opensLines = false;
     master.line.lose('gone');
     expect([isOpen(), subscriptions.cause(node).message]).to.deep.equal([false, 'gone']);
@@ -119,7 +119,7 @@ describe('subscriptions: an open line', () => {
 describe('subscriptions: refused, lost, led astray', () => {
   it('a user who may not publish: no line for 5 s, then it is tried again by the next who waits', async () => {
     const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('NOPERM no channels'));
-    const { isOpen, listener, master, node, subscriptions, time } = await ground(refuse);
+    const { isOpen, listener, master, node, subscriptions, time } = await environment(refuse);
     const stands = (): unknown[] => [subscriptions.canReach(1), master.lines.length, isOpen()];
     expect([stands(), master.line.isClosed]).to.deep.equal([[false, 1, false], true]);
     expect(listener.events).to.deep.equal(['m1 closed: NOPERM no channels']);
@@ -135,7 +135,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('a user who may not subscribe: the same', async () => {
-    const { master, subscriptions, time } = await ground(byHand);
+    const { master, subscriptions, time } = await environment(byHand);
     master.line.lose('NOPERM no channels', true);
     expect([subscriptions.canReach(1), master.line.isClosed]).to.deep.equal([false, true]);
     await time.advance(5_001);
@@ -143,7 +143,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('masters without pushes are not reached', () => {
-    const { masters, subscriptions } = lineGround(3);
+    const { masters, subscriptions } = lineEnvironment(3);
     expect([subscriptions.canReach(3), subscriptions.canReach(4)]).to.deep.equal([true, false]);
     for (const master of masters.slice(0, 2)) master.hasPushes = false;
     expect([subscriptions.canReach(1), subscriptions.canReach(2)]).to.deep.equal([true, false]);
@@ -152,7 +152,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('a message to ourselves that is not back after a second: the line is made anew', async () => {
-    const { isOpen, master, time } = await ground((one) => (one.deliversPushes = false));
+    const { isOpen, master, time } = await environment((one) => (one.deliversPushes = false));
     await time.advance(999);
     expect(master.line.renewals).to.equal(0);
     await time.advance(1);
@@ -163,7 +163,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('also one that is not even answered; and nothing of it is left unsent', async () => {
-    const { master, node, time } = await ground((one) => (one.state = 'opening'));
+    const { master, node, time } = await environment((one) => (one.state = 'opening'));
     expect(node.waiting).to.equal(1);
     master.opensLines = false;
     await time.advance(1_000);
@@ -171,7 +171,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('a line that breaks again and again while its master takes nothing: one message waits at most', async () => {
-    const { master, node, subscriptions } = await ground((one) => (one.state = 'opening'));
+    const { master, node, subscriptions } = await environment((one) => (one.state = 'opening'));
     for (let turn = 0; turn < 20; turn++) {
       master.line.lose();
       await settle();
@@ -182,7 +182,7 @@ describe('subscriptions: refused, lost, led astray', () => {
   });
 
   it('a message that reached nobody: the line leads to another server, and is made anew at once', async () => {
-    const { isOpen, master } = await ground(byHand);
+    const { isOpen, master } = await environment(byHand);
     master.replies.push([0, SERIAL]);
     master.line.open();
     await settle();
@@ -191,14 +191,14 @@ describe('subscriptions: refused, lost, led astray', () => {
 
   it('another failure of the message is no reason to give up: a second later the line is made anew', async () => {
     const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('LOADING its data'));
-    const { isOpen, master, subscriptions, time } = await ground(refuse);
+    const { isOpen, master, subscriptions, time } = await environment(refuse);
     expect([isOpen(), subscriptions.canReach(1)]).to.deep.equal([false, true]);
     await time.advance(1_000);
     expect([isOpen(), master.line.renewals]).to.deep.equal([true, 1]);
   });
 
   it('verify: one message more on an open line, none on others', async () => {
-    const { hellos, isOpen, master, node, subscriptions, time } = await ground(byHand);
+    const { hellos, isOpen, master, node, subscriptions, time } = await environment(byHand);
     subscriptions.verify(node);
     expect(hellos()).to.equal(0);
     master.line.open();
@@ -215,7 +215,7 @@ describe('subscriptions: refused, lost, led astray', () => {
 
 describe('subscriptions: the end', () => {
   it('lines are closed when nobody has waited for 5 s, and opened for the next one', async () => {
-    const { isOpen, listener, master, subscriptions, time } = await ground();
+    const { isOpen, listener, master, subscriptions, time } = await environment();
     subscriptions.leave(MINE);
     await time.advance(4_999);
     expect([isOpen(), master.line.isClosed]).to.deep.equal([true, false]);
@@ -231,7 +231,7 @@ describe('subscriptions: the end', () => {
   });
 
   it('one of two who wait leaves: lines stay', async () => {
-    const { isOpen, listener, subscriptions, time } = await ground();
+    const { isOpen, listener, subscriptions, time } = await environment();
     subscriptions.enter(tokenFrom('mine', '2'), listener);
     subscriptions.leave(MINE);
     await time.advance(60_000);
@@ -239,7 +239,7 @@ describe('subscriptions: the end', () => {
   });
 
   it('close: at once, for good, and without a timer', async () => {
-    const { listener, master, subscriptions, time } = await ground();
+    const { listener, master, subscriptions, time } = await environment();
     subscriptions.close();
     expect([master.line.isClosed, time.pending]).to.deep.equal([true, 0]);
     subscriptions.enter(MINE, listener);
@@ -255,8 +255,8 @@ describe('subscriptions: the end', () => {
 
 describe('subscriptions: tickets', () => {
   /** The masters' clocks against ours, in s, as told by replies that took no time; undefined: not told. */
-  function clocks(...aheadS: readonly (number | undefined)[]): LineGround {
-    const all = lineGround(aheadS.length);
+  function clocks(...aheadS: readonly (number | undefined)[]): LineBench {
+    const all = lineEnvironment(aheadS.length);
     for (const [i, node] of all.nodes.entries()) {
       const ahead = aheadS[i];
       const nowMs = all.clock.earliest();
@@ -265,7 +265,7 @@ describe('subscriptions: tickets', () => {
     return all;
   }
 
-  const seconds = ({ clock, subscriptions }: LineGround): number =>
+  const seconds = ({ clock, subscriptions }: LineBench): number =>
     (subscriptions.ticket() / 1_000 - clock.earliest()) / 1_000;
 
   it('are the median of what the masters show, the lower one of two', () => {
@@ -302,7 +302,7 @@ describe('subscriptions: tickets', () => {
   });
 
   it('a reading is taken as of the middle of its round trip', async () => {
-    const all = lineGround(1);
+    const all = lineEnvironment(1);
     const [node] = all.nodes;
     await all.time.advance(100);
     if (node !== undefined) all.subscriptions.learn(node, 8_000_000, 1_000);
@@ -340,7 +340,7 @@ describe('subscriptions: pushes for one that has left', () => {
     master.sent.filter((_, i) => kindsSentTo(master)[i] === 'yield').map(({ args }) => args.slice(2));
 
   async function left(prepare?: (master: FakeMaster) => unknown): Promise<One> {
-    const one = await ground(prepare);
+    const one = await environment(prepare);
     one.subscriptions.enter(tokenFrom('mine', '2'), new Listener());
     one.subscriptions.leave(MINE);
     return one;
@@ -368,7 +368,7 @@ describe('subscriptions: pushes for one that has left', () => {
   });
 
   it('a token that was never here is declined', async () => {
-    const { master } = await ground();
+    const { master } = await environment();
     master.line.tell(`g ${SERIAL} ${tokenFrom('mine', '7')} r`);
     expect(yields(master).length).to.equal(1);
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/lease.js';
 import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
-import { FOREIGN } from '../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import { keysOf, kindOf } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -42,7 +42,7 @@ async function door(prepare: (master: FakeMaster, i: number) => void = () => und
 /** Whom this master watches for. */
 function watcherAt(master: FakeMaster): string {
   const fields = master.fields('r');
-  return fields === FOREIGN ? '' : ((fields.get('watch') ?? '').split('|')[0] ?? '');
+  return fields === WRONG_TYPE ? '' : ((fields.get('watch') ?? '').split('|')[0] ?? '');
 }
 
 describe('turnstile: the head of the line', () => {

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { RedlockError } from '../../lib/runtime/errors.js';
 import { Lease } from '../../lib/lease/lease.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
-import { SEM_CLAIM, SEM_SETTLE } from '../../lib/protocol/lua/shared-scripts.js';
-import { FOREIGN } from '../../lib/testing/master/keyspace.js';
+import { SEM_CLAIM, SEM_ALIGN } from '../../lib/protocol/lua/shared-scripts.js';
+import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import { WriteLease } from '../../lib/lease/write-lease.js';
@@ -19,7 +19,7 @@ const FAR_MS = 3_000_000;
 function heldAt(masters: readonly FakeMaster[], token: string, key = 'r'): string[] {
   return masters.map((master) => {
     const fields = master.fields(key);
-    return fields === FOREIGN ? 'foreign' : ((fields.get(token) ?? '').split('|')[0] ?? '');
+    return fields === WRONG_TYPE ? 'foreign' : ((fields.get(token) ?? '').split('|')[0] ?? '');
   });
 }
 
@@ -36,7 +36,7 @@ function holdBackSettling(master: FakeMaster): () => void {
   const late: (() => void)[] = [];
   const send = master.call.bind(master);
   master.call = (command) =>
-    scriptOf(command) === SEM_SETTLE
+    scriptOf(command) === SEM_ALIGN
       ? new Promise((resolve) => late.push(() => resolve(send(command))))
       : send(command);
   return () => {
@@ -311,7 +311,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     expect(m1.listeners).to.equal(0);
     m1.become('ready');
     await time.advance(1_000);
-    expect(scriptsSentTo(m1)).to.not.include(SEM_SETTLE.name);
+    expect(scriptsSentTo(m1)).to.not.include(SEM_ALIGN.name);
     expect(m1.size).to.equal(0);
   });
 
@@ -322,7 +322,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     expect(heldAt(masters, lease.token).filter((slots) => slots === '0')).to.have.length(4);
     expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('sem-settle');
     // the first is told to give up what is of no use
-    expect(scriptsSentTo(masters[0])).to.deep.equal([SEM_CLAIM.name, SEM_SETTLE.name]);
+    expect(scriptsSentTo(masters[0])).to.deep.equal([SEM_CLAIM.name, SEM_ALIGN.name]);
   });
 
   it('a late vote for others is given up as well', async () => {

@@ -1,7 +1,7 @@
 /** Entering a mutex again while holding it, by the flow of calls or by an owner, over masters in memory. */
 import { expect } from 'chai';
 import { HeldLeases } from '../../lib/lease/held-leases.js';
-import { Entry } from '../../lib/locks/entry.js';
+import { ReentrantLease } from '../../lib/locks/reentrant-lease.js';
 import { type Owner, Reentrance, reentrantOf } from '../../lib/locks/reentrance.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { fakeCluster } from '../support/fake-cluster.js';
@@ -33,7 +33,7 @@ for (const nodes of [1, 3]) {
         const [token] = owners();
         expect(outer.token).to.equal(token);
         const told = await mutex.using(async (inner) => {
-          expect(inner).to.be.instanceOf(Entry).that.does.not.equal(outer);
+          expect(inner).to.be.instanceOf(ReentrantLease).that.does.not.equal(outer);
           expect([inner.fence, inner.token]).to.deep.equal([outer.fence, outer.token]);
           return mutex.using((innermost) => innermost.status);
         });

@@ -45,22 +45,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acquisition: what is left of a lease that stood in line is undone for a ttl only',
     file: 'lib/coordinator/acquisition.ts',
-    find: 'grant.expiredByMs = expiredByMs(nowMs, this.#longestLifeMs, driftFactor);',
-    replace: 'grant.expiredByMs = expiredByMs(nowMs, this.#wish.ttlMs, driftFactor);',
+    find: 'grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));',
+    replace: 'grant.keptUntil(expiredByMs(nowMs, this.#terms.ttlMs, driftFactor));',
     specs: IN_LINE,
   },
   {
     name: 'acquisition: what is left of a wait is undone for a ttl only',
     file: 'lib/coordinator/acquisition.ts',
     find: 'const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);',
-    replace: 'const untilMs = expiredByMs(clock.earliest(), this.#wish.ttlMs, driftFactor);',
+    replace: 'const untilMs = expiredByMs(clock.earliest(), this.#terms.ttlMs, driftFactor);',
     specs: IN_LINE,
   },
   {
     name: 'fair wait: what is held in line is given back only where a place was asked for',
     file: 'lib/line/mutex-line.ts',
-    find: 'return this.#hasHeld ? this.#ground.nodes : (this.#stays[0]?.sentTo ?? []);',
-    replace: 'return this.#stays[0]?.sentTo ?? [];',
+    find: 'return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);',
+    replace: 'return this.#waits[0]?.sentTo ?? [];',
     specs: ['spec/line/mutex-line.spec.ts'],
   },
   {
@@ -87,15 +87,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'round: grants that come late are not counted',
     file: 'lib/quorum/round.ts',
-    find: 'if (this.request.isFenced) this.grant?.counted(outcome.fence);',
+    find: 'if (this.request.isFenced) this.#grant?.counted(outcome.fence);',
     replace: '',
     specs: ['spec/quorum/fence-agreement.spec.ts'],
   },
   {
     name: 'round: closed when those that were asked have answered, while it goes on',
     file: 'lib/quorum/round.ts',
-    find: 'if (--this.#unanswered === 0 && this.#isOver) this.grant?.closed(this);',
-    replace: 'if (--this.#unanswered === 0) this.grant?.closed(this);',
+    find: 'if (--this.#unanswered === 0 && this.#isOver) this.#grant?.closed(this);',
+    replace: 'if (--this.#unanswered === 0) this.#grant?.closed(this);',
     specs: ['spec/lease/lease.spec.ts'],
   },
   {
@@ -171,14 +171,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'settlement: other permits can be agreed on while some are put to masters',
     file: 'lib/quorum/permit-agreement.ts',
-    find: 'this.#round.settleOn(slots);',
+    find: 'this.#round.alignOn(slots);',
     replace: '',
     specs: ['spec/locks/lockable.spec.ts'],
   },
   {
     name: 'settlement: when time is up, others than the permits that are put to masters count',
     file: 'lib/quorum/round.ts',
-    find: 'const first = this.#settledOn ?? this.#slots.find',
+    find: 'const first = this.#alignedOn ?? this.#slots.find',
     replace: 'const first = this.#slots.find',
     specs: ['spec/locks/lockable.spec.ts'],
   },
@@ -213,8 +213,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'turnstile: who leaves the gate does not follow its request for a place',
     file: 'lib/line/turnstile.ts',
-    find: 'this.#stay.sentTo, [this.#stay], {',
-    replace: 'this.#stay.sentTo, [], {',
+    find: 'this.#queueWait.sentTo, [this.#queueWait], {',
+    replace: 'this.#queueWait.sentTo, [], {',
     specs: ['spec/line/turnstile.spec.ts'],
   },
   {
@@ -262,8 +262,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'entrance: masters watch for one that tries once',
     file: 'lib/line/shared-line.ts',
-    find: 'if (!isGreedy(this.#wish.scope.kind) || isOnce()) return undefined;',
-    replace: 'if (!isGreedy(this.#wish.scope.kind)) return undefined;',
+    find: 'if (!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;',
+    replace: 'if (!isGreedy(this.#terms.scope.kind)) return undefined;',
     specs: ['spec/line/shared-line.spec.ts'],
   },
   {

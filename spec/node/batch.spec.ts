@@ -1,6 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Batch, Turn, entryReply, MAX_ENTRIES, MAX_EXTENSIONS, MAX_LENGTH } from '../../lib/node/batch.js';
+import {
+  Batch,
+  LoopTurn,
+  entryReply,
+  MAX_ENTRIES,
+  MAX_EXTENSIONS,
+  MAX_LENGTH,
+} from '../../lib/node/batch.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import {
   acceptance,
@@ -134,14 +141,14 @@ describe('batch: one encoding', () => {
   const claims = Array.from({ length: 3 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
 
   it('masters that get the same get the same command', () => {
-    const turn = new Turn();
+    const turn = new LoopTurn();
     const first = turn.commandFor(batchOf(...claims));
     expect(turn.commandFor(batchOf(...claims))).to.equal(first);
     expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
   });
 
   it('keeps nothing beyond the turn', async () => {
-    const turn = new Turn();
+    const turn = new LoopTurn();
     const first = turn.commandFor(batchOf(...claims));
     await new Promise(setImmediate);
     expect(turn.commandFor(batchOf(...claims)) === first).to.equal(false);

@@ -23,7 +23,7 @@ class Claim implements Sink {
   }
 }
 
-function ground(state: TransportState = 'ready') {
+function environment(state: TransportState = 'ready') {
   const time = new FakeTime();
   const master = new FakeMaster('m1', time);
   master.state = state;
@@ -40,13 +40,13 @@ function ground(state: TransportState = 'ready') {
 
 describe('node: its connection (rule 10)', () => {
   it('lost: fails at once, and sends nothing', () => {
-    const { master, claim } = ground('lost');
+    const { master, claim } = environment('lost');
     expect(claim().end).to.equal('failed');
     expect(master.sent).to.deep.equal([]);
   });
 
   it('opening: waits, and goes out in order when it is ready', async () => {
-    const { master, claims } = ground('opening');
+    const { master, claims } = environment('opening');
     const waiting = claims(3);
     expect(master.sent).to.deep.equal([]);
     master.become('ready');
@@ -56,7 +56,7 @@ describe('node: its connection (rule 10)', () => {
   });
 
   it('opening, then lost: all that waited fails at that moment', () => {
-    const { master, claims } = ground('opening');
+    const { master, claims } = environment('opening');
     const waiting = claims(3);
     master.become('lost');
     expect(waiting.map(({ end }) => end)).to.deep.equal(['failed', 'failed', 'failed']);
@@ -66,7 +66,7 @@ describe('node: its connection (rule 10)', () => {
 
   for (const next of ['ready', 'lost'] as const) {
     it(`opening, then ${next}: one listener meanwhile, none after`, () => {
-      const { master, claims } = ground('opening');
+      const { master, claims } = environment('opening');
       claims(100);
       expect(master.listeners).to.equal(1);
       master.become(next);
@@ -75,7 +75,7 @@ describe('node: its connection (rule 10)', () => {
   }
 
   it('opening, and all attempts gave up: no listener is left', () => {
-    const { master, node, claims } = ground('opening');
+    const { master, node, claims } = environment('opening');
     for (const one of claims(10)) node.forget(one);
     expect([master.listeners, node.waiting]).to.deep.equal([0, 0]);
   });
@@ -85,7 +85,7 @@ describe('node: its connection (rule 10)', () => {
     ['keeps it, to send it again', (master: FakeMaster) => master.become('lost')],
   ] as const) {
     it(`lost while requests wait for room, and the client ${client}: what waits fails at once`, async () => {
-      const { master, node, claims } = ground();
+      const { master, node, claims } = environment();
       master.manner = 'freeze';
       claims(SILENT_WINDOW);
       node.markSilent();
@@ -97,7 +97,7 @@ describe('node: its connection (rule 10)', () => {
   }
 
   it('back after a loss: what waited for room before does not keep it shut', async () => {
-    const { master, node, claim, claims } = ground();
+    const { master, node, claim, claims } = environment();
     master.manner = 'freeze';
     claims(SILENT_WINDOW);
     node.markSilent();
@@ -115,7 +115,7 @@ describe('node: its connection (rule 10)', () => {
 describe('node: a client with a commandTimeout', () => {
   /** All of the window was sent, and the client gave all of it up by itself. */
   async function silent() {
-    const bench = ground();
+    const bench = environment();
     bench.master.manner = 'freeze';
     const sent = bench.claims(SILENT_WINDOW);
     await settle();
@@ -127,9 +127,9 @@ describe('node: a client with a commandTimeout', () => {
   it('what it timed out is unknown, and goes on counting as unanswered', async () => {
     const { node, sent, claims } = await silent();
     expect(new Set(sent.map(({ end }) => end))).to.deep.equal(new Set(['failed']));
-    expect(node.unanswered).to.equal(SILENT_WINDOW);
+    expect(node.inFlight).to.equal(SILENT_WINDOW);
     claims(1_000);
-    expect(node.unanswered).to.be.at.most(SILENT_WINDOW + 1);
+    expect(node.inFlight).to.be.at.most(SILENT_WINDOW + 1);
   });
 
   it('is asked again every few seconds, and back with the first answer', async () => {
@@ -141,7 +141,7 @@ describe('node: a client with a commandTimeout', () => {
     const probe = claim();
     await settle();
     expect(probe.end).to.equal('answered');
-    expect(node.unanswered).to.equal(0);
+    expect(node.inFlight).to.equal(0);
   });
 
   it('is asked again every few seconds also while requests wait for room', async () => {

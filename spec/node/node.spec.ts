@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Turn } from '../../lib/node/batch.js';
+import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import {
@@ -57,7 +57,7 @@ interface Ground {
   claims(count: number): Notes[];
 }
 
-function ground(turn?: Turn): Ground {
+function environment(turn?: LoopTurn): Ground {
   const time = new FakeTime();
   const master = new FakeMaster('m1', time);
   const node = new Node(master, 0, time, turn);
@@ -78,20 +78,20 @@ const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => na
 
 describe('node: one master', () => {
   it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     const [first, second, third, fourth] = claims(4);
     expect(names(master)).to.deep.equal(['set', 'set']);
-    expect([node.unanswered, node.waiting]).to.deep.equal([2, 2]);
+    expect([node.inFlight, node.waiting]).to.deep.equal([2, 2]);
     await settle();
     expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3', 'k4']);
     expect(master.calls).to.equal(3);
-    expect(node.unanswered).to.equal(0);
+    expect(node.inFlight).to.equal(0);
     expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
     expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
   });
 
   it('what many ask for as they are answered together goes in one call, the first of them included', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     const others: Notes[] = [];
     class Asking extends Notes {
       override onReply(of: Node, reply: unknown): void {
@@ -112,8 +112,8 @@ describe('node: one master', () => {
 
   it('the only master gets a crowd of 32 in two calls, one of several in one', async () => {
     const callsOf = async (masters: number, requests: number): Promise<number> => {
-      const turn = new Turn(masters);
-      const { master, claims } = ground(turn);
+      const turn = new LoopTurn(masters);
+      const { master, claims } = environment(turn);
       turn.crowd();
       claims(requests);
       await settle();
@@ -124,43 +124,43 @@ describe('node: one master', () => {
   });
 
   it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(WINDOW + 20);
     await settle();
-    expect(node.unanswered).to.equal(WINDOW);
+    expect(node.inFlight).to.equal(WINDOW);
     expect(node.waiting).to.equal(20);
     master.thaw();
     await settle();
-    expect([node.unanswered, node.waiting]).to.deep.equal([0, 0]);
+    expect([node.inFlight, node.waiting]).to.deep.equal([0, 0]);
     expect(master.run.length).to.equal(WINDOW + 20);
   });
 
   it(`has at most ${SILENT_WINDOW} unanswered once somebody waited for it in vain`, async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(1);
     node.markSilent();
     claims(100);
     await settle();
-    expect(node.unanswered).to.equal(SILENT_WINDOW);
+    expect(node.inFlight).to.equal(SILENT_WINDOW);
     expect(node.isHealthy).to.equal(false);
   });
 
   it('finds silence out by itself when all attempts got their quorum elsewhere', async () => {
-    const { master, node, time, claims } = ground();
+    const { master, node, time, claims } = environment();
     master.manner = 'freeze';
     claims(SILENT_WINDOW + 1);
     await settle();
     time.stall(201);
     claims(1_000);
     await settle();
-    expect(node.unanswered).to.equal(SILENT_WINDOW + 1);
+    expect(node.inFlight).to.equal(SILENT_WINDOW + 1);
     expect(node.isHealthy).to.equal(false);
   });
 
   it('is healthy again, with all of its room, after one answer', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(1);
     node.markSilent();
@@ -170,11 +170,11 @@ describe('node: one master', () => {
     master.manner = 'freeze';
     claims(100);
     await settle();
-    expect(node.unanswered).to.equal(100);
+    expect(node.inFlight).to.equal(100);
   });
 
   it('drops what its attempt no longer wants, unsent', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(SILENT_WINDOW);
     await settle();
@@ -189,7 +189,7 @@ describe('node: one master', () => {
   });
 
   it('drops what waits for room when nobody wants it by the time there is some', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(SILENT_WINDOW);
     await settle();
@@ -203,7 +203,7 @@ describe('node: one master', () => {
   });
 
   it('sends the undo of an unanswered claim past the window, behind the claim (rule 5)', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     const sent = claims(SILENT_WINDOW);
     await settle();
@@ -219,7 +219,7 @@ describe('node: one master', () => {
   });
 
   it('sends one undo past the window for each claim, not more', async () => {
-    const { master, node, claims } = ground();
+    const { master, node, claims } = environment();
     master.manner = 'freeze';
     const sent = claims(SILENT_WINDOW).slice(0, 1);
     await settle();
@@ -227,7 +227,7 @@ describe('node: one master', () => {
     node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
     node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
     await settle();
-    expect([node.unanswered, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
+    expect([node.inFlight, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
   });
 });
 
@@ -239,7 +239,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   ];
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
-      const { master, send } = ground();
+      const { master, send } = environment();
       master.knowsScripts = false;
       const notes = send(request);
       await settle();
@@ -249,7 +249,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   }
 
   it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {
-    const { master, node, send } = ground();
+    const { master, node, send } = environment();
     master.knowsScripts = false;
     master.manner = 'freeze';
     const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
@@ -262,7 +262,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   });
 
   it('a release is sent again even when its caller went on: the vote must go', async () => {
-    const { master, send } = ground();
+    const { master, send } = environment();
     master.set('a', 'token', 30_000);
     master.knowsScripts = false;
     master.manner = 'freeze';
@@ -274,7 +274,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
   });
 
   it('a master that never learns it is asked twice, not for ever', async () => {
-    const { master, send } = ground();
+    const { master, send } = environment();
     master.replies.push(serverError('NOSCRIPT No matching script.'), serverError('ERR no scripts here'));
     const notes = send(scriptedClaim(plainScope('a'), 'token', 30_000, 0));
     await settle();
@@ -285,7 +285,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
 
 describe('node: texts of errors', () => {
   it('never hold the token, wherever the server or the client put it', async () => {
-    const { master, send } = ground();
+    const { master, send } = environment();
     const error = Object.assign(
       serverError("ERR unknown command, with args beginning with: 'k' 'c:secret' "),
       {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { plainClaim } from '../../lib/protocol/request.js';
-import { type Entry, Waiting } from '../../lib/node/send-queue.js';
+import { type SendEntry, SendQueue } from '../../lib/node/send-queue.js';
 import { plainScope } from '../support/commands.js';
 
 interface Waiter {
@@ -8,22 +8,22 @@ interface Waiter {
   isWanted: boolean;
 }
 
-function ground(names: string): { waiting: Waiting<Waiter>; waiters: Waiter[]; all(): string } {
-  const waiting = new Waiting<Waiter>();
+function environment(names: string): { waiting: SendQueue<Waiter>; waiters: Waiter[]; all(): string } {
+  const waiting = new SendQueue<Waiter>();
   const waiters = names.split('').map((name) => ({ name, isWanted: true }));
   for (const waiter of waiters)
     waiting.add({ request: plainClaim(plainScope(waiter.name), waiter.name, 30_000), sink: waiter });
   return { waiting, waiters, all: () => namesOf(waiting.removeAll()) };
 }
 
-function namesOf(entries: readonly Entry<Waiter>[]): string {
+function namesOf(entries: readonly SendEntry<Waiter>[]): string {
   return entries.map(({ sink }) => sink.name).join('');
 }
 
 describe('waiting: requests that were not sent yet', () => {
   it('are taken in their order, as far as there is room, behind those that are ready', () => {
-    const { waiting, all } = ground('abcde');
-    const ready: Entry<Waiter>[] = [];
+    const { waiting, all } = environment('abcde');
+    const ready: SendEntry<Waiter>[] = [];
     waiting.moveTo(ready, 2);
     expect([namesOf(ready), waiting.size]).to.deep.equal(['ab', 3]);
     waiting.moveTo(ready, 3);
@@ -31,15 +31,15 @@ describe('waiting: requests that were not sent yet', () => {
   });
 
   it('that nobody wants any more are dropped, and take no room', () => {
-    const { waiting, waiters, all } = ground('abcd');
+    const { waiting, waiters, all } = environment('abcd');
     for (const waiter of waiters.slice(0, 2)) waiter.isWanted = false;
-    const ready: Entry<Waiter>[] = [];
+    const ready: SendEntry<Waiter>[] = [];
     waiting.moveTo(ready, 1);
     expect([namesOf(ready), all()]).to.deep.equal(['c', 'd']);
   });
 
   it('are taken out by their sink, wherever they stand', () => {
-    const { waiting, waiters, all } = ground('abcd');
+    const { waiting, waiters, all } = environment('abcd');
     const [a, , c, d] = waiters as [Waiter, Waiter, Waiter, Waiter];
     expect([waiting.remove(c), waiting.remove(c), waiting.remove(a), waiting.remove(d)]).to.deep.equal([
       true,

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { namedKeys } from '../../lib/protocol/operation.js';
-import { readPlace } from '../../lib/protocol/replies.js';
+import { readQueueReply } from '../../lib/protocol/replies.js';
 import { queueing, yielding } from '../../lib/protocol/queue-request.js';
 import {
   claimInLine,
@@ -30,8 +30,8 @@ const place = queueing(guarded, ANN, TICKET, 30_000);
 const refused = (remainingMs: number | undefined, more: object = {}): object => ({
   kind: 'refused',
   remainingMs,
-  isForeign: false,
-  isStranger: false,
+  isWrongType: false,
+  isForeignClient: false,
   ...more,
 });
 
@@ -116,10 +116,10 @@ describe('requests for a place in the queue', () => {
     [[0, -1, TICKET, 0], refused(Infinity), { isMine: false, serial: 0, clockUs: TICKET, rank: 0 }],
     [
       [4, 250, TICKET],
-      refused(250, { isStranger: true }),
+      refused(250, { isForeignClient: true }),
       { isMine: false, serial: 0, clockUs: TICKET, rank: undefined },
     ],
-    [[2, 0, 0], refused(undefined, { isForeign: true }), undefined],
+    [[2, 0, 0], refused(undefined, { isWrongType: true }), undefined],
     [[-1, 250, 0], { kind: 'quarantined', remainingMs: 250 }, undefined],
     [[3, 0, 0], undefined, undefined],
     [[0, 250], undefined, undefined],
@@ -129,7 +129,7 @@ describe('requests for a place in the queue', () => {
   for (const [reply, outcome, of] of cases) {
     it(`the reply ${JSON.stringify(reply)}, as an outcome and as a place`, () => {
       expect(place.read(reply)).to.deep.equal(outcome);
-      expect(readPlace(reply)).to.deep.equal(of);
+      expect(readQueueReply(reply)).to.deep.equal(of);
     });
   }
 
@@ -137,15 +137,15 @@ describe('requests for a place in the queue', () => {
     expect(place.read([-2, 9_000, 0])).to.include({ kind: 'unknown', isMisconfigured: true });
   });
 
-  it('a refused claim says whether a stranger is in its way', () => {
+  it('a refused claim says whether a foreign client is in its way', () => {
     for (const claim of [
       plainClaim(plainScope('r'), ANN, 500),
       scriptedClaim(plainScope('r'), ANN, 500, 0),
       scriptedClaim(guarded, ANN, 500, 0),
     ]) {
-      expect(claim.read([0, 250, 1])).to.deep.equal(refused(250, { isStranger: true }));
+      expect(claim.read([0, 250, 1])).to.deep.equal(refused(250, { isForeignClient: true }));
       expect(claim.read([0, 250, 0])).to.deep.equal(refused(250));
-      expect(claim.read([2, 0, 0])).to.deep.equal(refused(undefined, { isForeign: true }));
+      expect(claim.read([2, 0, 0])).to.deep.equal(refused(undefined, { isWrongType: true }));
     }
     expect(undo(plainScope('r'), ANN).read([0, 250, 0])).to.deep.equal(refused(250));
   });

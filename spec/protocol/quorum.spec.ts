@@ -10,7 +10,7 @@ import {
 } from '../../lib/protocol/quorum.js';
 
 const SIZES = [1, 2, 3, 4, 5];
-const CLASSES = ['granted', 'held', 'foreign', 'quarantined', 'misconfigured', 'unknown'] as const;
+const CLASSES = ['granted', 'held', 'wrongType', 'quarantined', 'misconfigured', 'unknown'] as const;
 const THREE = ['granted', 'held', 'unknown'] as const;
 type Answer = (typeof CLASSES)[number];
 
@@ -35,7 +35,7 @@ function countsOf(answers: readonly Answer[], nodes: number): Counts {
   const counts = {
     granted: 0,
     held: 0,
-    foreign: 0,
+    wrongType: 0,
     quarantined: 0,
     misconfigured: 0,
     unknown: 0,
@@ -52,9 +52,9 @@ function naive(answers: readonly Answer[]): Decision {
     answers.filter((one) => !causes.includes(one)).length;
   if (isMajority(answers.filter((one) => one === 'granted').length)) return 'granted';
   if (!isMajority(without('held'))) return 'held';
-  if (!isMajority(without('held', 'foreign'))) return 'foreign';
-  if (!isMajority(without('held', 'foreign', 'quarantined'))) return 'quarantined';
-  if (!isMajority(without('held', 'foreign', 'quarantined', 'misconfigured'))) return 'misconfigured';
+  if (!isMajority(without('held', 'wrongType'))) return 'wrongType';
+  if (!isMajority(without('held', 'wrongType', 'quarantined'))) return 'quarantined';
+  if (!isMajority(without('held', 'wrongType', 'quarantined', 'misconfigured'))) return 'misconfigured';
   return 'unknown';
 }
 
@@ -78,7 +78,7 @@ describe('quorum', () => {
       countNodes({
         granted: 1,
         held: 2,
-        foreign: 3,
+        wrongType: 3,
         quarantined: 4,
         misconfigured: 5,
         unknown: 6,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Floor } from '../../lib/quorum/counter-floor.js';
+import { CounterFloor } from '../../lib/quorum/counter-floor.js';
 import { FLOOR_LEAD_US } from '../../lib/protocol/lua/mutex.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 
@@ -9,15 +9,15 @@ const START_US = 1_790_000_000_000_000;
 const clockOf = (aheadUs: number, sentAtMs: number): number => START_US + aheadUs + sentAtMs * 1_000;
 
 /** A floor that has heard these clocks, told by claims that were sent at 0. */
-function taught(aheadsUs: readonly number[]): Floor {
-  const floor = new Floor();
+function taught(aheadsUs: readonly number[]): CounterFloor {
+  const floor = new CounterFloor();
   aheadsUs.forEach((ahead, i) => floor.learn(i, clockOf(ahead, 0), 0));
   return floor;
 }
 
 describe('floor: where new counters begin', () => {
   it('is 0, which lifts nothing, while no clock is known', () => {
-    expect(new Floor().at(5_000)).to.equal(0);
+    expect(new CounterFloor().at(5_000)).to.equal(0);
   });
 
   it('goes on by the local clock, half of the lead beyond the clock of the master', () => {

@@ -4,7 +4,7 @@ import { Grant } from '../../lib/quorum/grant.js';
 import type { Lease } from '../../lib/lease/lease.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
-import { type RenewalGround, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { extension } from '../../lib/protocol/request.js';
 import { EXTEND } from '../../lib/protocol/lua/scripts.js';
 import { isBatch } from '../../lib/testing/master/entries.js';
@@ -397,9 +397,9 @@ describe('renewals: one call', () => {
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map((grant, i) => {
       const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
-      return new Renewing(grant, request, timeoutsMs[i] ?? NaN, () => undefined);
+      return new Renewing(grant, request, { nodeTimeoutMs: timeoutsMs[i] ?? NaN, onEnd: () => undefined });
     });
-    const ground: RenewalGround = {
+    const environment: RenewalEnvironment = {
       nodes,
       clock: time,
       timers: time,
@@ -416,7 +416,7 @@ describe('renewals: one call', () => {
       grants,
       owed,
       ends,
-      send: () => renewTogether(ground, due, () => void answered++),
+      send: () => renewTogether(environment, due, () => void answered++),
       answered: () => answered,
     };
   }

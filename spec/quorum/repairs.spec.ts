@@ -5,7 +5,7 @@ import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
-function ground() {
+function environment() {
   const time = new FakeTime();
   const master = new FakeMaster('m1', time);
   const node = new Node(master, 0, time);
@@ -21,7 +21,7 @@ function ground() {
 
 describe('repairs: undos that did not get through at first', () => {
   it('tries at once where there is a connection, and is done with the confirmation', async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     master.set('k1', owe(), 30_000);
     await settle();
     expect([master.value('k1'), repairs.size]).to.deep.equal([undefined, 0]);
@@ -30,7 +30,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('waits for a master that is lost, without a command, and undoes when it is back', async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     master.state = 'lost';
     master.set('k1', owe(), 30_000);
     await time.advance(5_000);
@@ -41,7 +41,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('asks a master that answers with errors again, less and less often, until the vote has run out', async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     for (let i = 0; i < 100; i++)
       master.replies.push(new Error('LOADING Redis is loading the dataset in memory'));
     owe(10_000);
@@ -51,7 +51,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('an odd reply is no confirmation', async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     master.replies.push('OK', null, [1], 7);
     owe();
     await settle();
@@ -62,7 +62,7 @@ describe('repairs: undos that did not get through at first', () => {
 
   it('forgets a vote that has run out, also of a master that stays lost or silent', async () => {
     for (const trouble of ['lost', 'freeze'] as const) {
-      const { master, repairs, time, owe } = ground();
+      const { master, repairs, time, owe } = environment();
       if (trouble === 'lost') master.state = 'lost';
       else master.manner = 'freeze';
       owe(3_000);
@@ -74,7 +74,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('has one timer for all, and none when nothing is owed', async () => {
-    const { master, time, owe } = ground();
+    const { master, time, owe } = environment();
     master.state = 'lost';
     expect(time.pending).to.equal(0);
     for (let i = 0; i < 1_000; i++) owe();
@@ -85,11 +85,11 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('sends a few at a time to a master that is frozen', async () => {
-    const { master, node, repairs, time, owe } = ground();
+    const { master, node, repairs, time, owe } = environment();
     master.manner = 'freeze';
     for (let i = 0; i < 1_000; i++) owe();
     await time.advance(10_000);
-    expect(node.unanswered + node.waiting).to.be.at.most(16);
+    expect(node.inFlight + node.waiting).to.be.at.most(16);
     expect(repairs.size).to.equal(1_000);
     master.thaw();
     await time.advance(10_000);
@@ -97,7 +97,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it(`keeps at most ${MAX_ENTRIES_PER_NODE} of one master: the newest`, async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     master.state = 'lost';
     for (let i = 0; i < MAX_ENTRIES_PER_NODE + 5; i++) owe();
     expect(repairs.size).to.equal(MAX_ENTRIES_PER_NODE);
@@ -112,7 +112,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('keeps a token once, for as long as its later vote lives', async () => {
-    const { master, node, repairs, time } = ground();
+    const { master, node, repairs, time } = environment();
     master.state = 'lost';
     for (const untilMs of [2_000, 9_000]) {
       repairs.add(node, { scope: plainScope('k'), token: 'token', untilMs: time.now() + untilMs });
@@ -123,7 +123,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('a vote that comes in while its undo is on the wire is undone again', async () => {
-    const { master, node, repairs, time } = ground();
+    const { master, node, repairs, time } = environment();
     const orphan = { scope: plainScope('k'), token: 'token', untilMs: time.now() + 30_000 };
     master.latencyMs = 10;
     repairs.add(node, orphan);
@@ -136,7 +136,7 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('schedules nothing after close, whatever is still owed', async () => {
-    const { master, repairs, time, owe } = ground();
+    const { master, repairs, time, owe } = environment();
     master.state = 'lost';
     owe();
     repairs.close();

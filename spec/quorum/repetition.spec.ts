@@ -10,7 +10,7 @@ import { fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
-import { hold, kindsOf, lineGround, MINE, OTHER, waitIn } from '../support/line-ground.js';
+import { hold, kindsOf, lineEnvironment, MINE, OTHER, waitIn } from '../support/line-bench.js';
 
 const CALLS = 4;
 const DEAD = CALLS * MAX_DROPPED;
@@ -93,17 +93,17 @@ describe('those in line who are gone: more than one call may drop', () => {
   });
 
   it('whoever waits looks again at once, until it is handed the lock: it needs nobody else', async () => {
-    const ground = lineGround(3);
-    for (const master of ground.masters) {
+    const environment = lineEnvironment(3);
+    for (const master of environment.masters) {
       hold(master, OTHER);
       lineUpDead(master);
     }
-    const { ends, stay } = waitIn(ground, { ticket: DEAD });
+    const { ends, stay } = waitIn(environment, { ticket: DEAD });
     await settle();
-    for (const master of ground.masters) master.delete('r'); // it runs out, and nobody hands over
-    await ground.time.advance(13_125 + 5 * CALLS);
+    for (const master of environment.masters) master.delete('r'); // it runs out, and nobody hands over
+    await environment.time.advance(13_125 + 5 * CALLS);
     expect(ends).to.deep.equal(['reserved']);
-    for (const master of ground.masters) {
+    for (const master of environment.masters) {
       expect(kindsOf(master)).to.deep.equal(new Array(CALLS + 1).fill('queue'));
       expect([master.value('r'), waiting(master)]).to.deep.equal([`${MINE}+`, 0]);
     }

@@ -1,6 +1,6 @@
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { release } from '../../lib/protocol/request.js';
-import { FOREIGN } from '../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { plainScope } from '../support/commands.js';
 import { type Backend, contract, type Hand } from '../support/contract.js';
@@ -26,7 +26,7 @@ function fakeHand(master: FakeMaster): Hand {
       return Promise.resolve(master.setForeign(key));
     },
     // masters in memory know one type beside strings
-    type: (key) => Promise.resolve(master.get(key) === FOREIGN ? (types.get(key) ?? '') : 'string'),
+    type: (key) => Promise.resolve(master.get(key) === WRONG_TYPE ? (types.get(key) ?? '') : 'string'),
   };
 }
 

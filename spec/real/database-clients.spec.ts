@@ -6,7 +6,7 @@ import { gateKey, queueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
-import { DATABASE, DatabaseGround, USER } from './support/database-ground.js';
+import { DATABASE, DatabaseBench, USER } from './support/database-bench.js';
 
 const TIMES = { ttlMs: 60_000, nodeTimeoutMs: 5_000, waitMs: 60_000 } as const;
 const QUEUE = queueKey('r');
@@ -41,15 +41,15 @@ for (const kind of CLIENT_KINDS) {
   for (const nodes of [1, 3]) {
     describe(`database ${DATABASE}, connections astray: ${kind.name}, N=${nodes}`, function () {
       this.timeout(30_000);
-      let ground: DatabaseGround;
+      let environment: DatabaseBench;
       const locks: Redlock[] = [];
       beforeEach(async () => {
-        ground = new DatabaseGround();
-        await ground.open(nodes);
+        environment = new DatabaseBench();
+        await environment.open(nodes);
       });
       afterEach(async () => {
         for (const redlock of locks.splice(0)) await redlock.close();
-        await ground.close();
+        await environment.close();
       });
       const over = (clients: readonly SpecClient[], options: object = {}): Redlock => {
         const redlock = new Redlock(clients, { ...TIMES, ...options });
@@ -63,47 +63,50 @@ for (const kind of CLIENT_KINDS) {
 
       for (const [title, options] of SETTINGS) {
         it(`${title}: all that one does with a lock, alone and in a crowd`, async () => {
-          const redlock = over(await ground.connectAstray(kind, options));
+          const redlock = over(await environment.connectAstray(kind, options));
           await roundTrip(redlock);
           await crowd(redlock);
-          await ground.expectNothingElsewhere();
+          await environment.expectNothingElsewhere();
         });
       }
 
       it('scripts are flushed: they are made known again', async () => {
-        const redlock = over(await ground.connectAstray(kind));
+        const redlock = over(await environment.connectAstray(kind));
         await crowd(redlock);
-        for (const hand of ground.hands) await hand.script('FLUSH');
+        for (const hand of environment.hands) await hand.script('FLUSH');
         await roundTrip(redlock);
         await crowd(redlock);
-        await ground.expectNothingElsewhere();
+        await environment.expectNothingElsewhere();
       });
 
       it('who waits in line is handed the lock, and so is a writer behind a reader', async () => {
-        const [holder, waiter] = [over(await ground.connect(kind)), over(await ground.connectAstray(kind))];
+        const [holder, waiter] = [
+          over(await environment.connect(kind)),
+          over(await environment.connectAstray(kind)),
+        ];
         const lease = await holder.acquire('r');
-        await at(ground.hands, (hand) => hand.exists('r'));
+        await at(environment.hands, (hand) => hand.exists('r'));
         const next = waiter.acquire('r');
-        await at(ground.hands, (hand) => hand.zcard(QUEUE));
+        await at(environment.hands, (hand) => hand.zcard(QUEUE));
         await lease.release();
         await (await next).release();
         const reading = await holder.readWriteLock('rw').read.acquire();
-        await at(ground.hands, (hand) => hand.exists('rw'));
+        await at(environment.hands, (hand) => hand.exists('rw'));
         const writing = waiter.readWriteLock('rw').write.acquire();
-        await at(ground.hands, (hand) => hand.exists(gateKey('rw')));
+        await at(environment.hands, (hand) => hand.exists(gateKey('rw')));
         await reading.release();
         await (await writing).release();
-        await ground.expectNothingElsewhere();
+        await environment.expectNothingElsewhere();
       });
 
       it(`the same name in databases 0 and ${DATABASE}: two locks, and each hands over to its own waiters`, async () => {
         const pair = async (options: object): Promise<readonly [Redlock, Redlock]> => [
-          over(await ground.connect(kind, options)),
-          over(await ground.connect(kind, options)),
+          over(await environment.connect(kind, options)),
+          over(await environment.connect(kind, options)),
         ];
         const [here, there] = [await pair({}), await pair({ db: 0 })];
         const [lease, other] = [await here[0].acquire('r'), await there[0].acquire('r')];
-        const all = [...ground.hands, ...ground.strays];
+        const all = [...environment.hands, ...environment.strays];
         await at(all, (hand) => hand.exists('r'));
         const served: string[] = [];
         const serve = async (redlock: Redlock, name: string): Promise<void> => {
@@ -116,58 +119,58 @@ for (const kind of CLIENT_KINDS) {
         await lease.release();
         await waits[0];
         expect([served, other.status]).to.deep.equal([['here'], 'held']);
-        await at(ground.strays, (hand) => hand.zcard(QUEUE)); // still in line
+        await at(environment.strays, (hand) => hand.zcard(QUEUE)); // still in line
         await other.release();
         await waits[1];
       });
 
       it('guarded: the marker stands there, too', async () => {
-        const redlock = over(await ground.connectAstray(kind), { restartGuardMs: 91_000 });
+        const redlock = over(await environment.connectAstray(kind), { restartGuardMs: 91_000 });
         await redlock.bootstrap();
         await redlock.ready();
-        await ground.expectHeld('quorate:guard');
+        await environment.expectHeld('quorate:guard');
         await roundTrip(redlock);
-        await ground.expectNothingElsewhere();
+        await environment.expectNothingElsewhere();
       });
     });
   }
 
   describe(`which database: ${kind.name}`, function () {
     this.timeout(20_000);
-    let ground: DatabaseGround;
+    let environment: DatabaseBench;
     beforeEach(async () => {
-      ground = new DatabaseGround();
-      await ground.open(1);
+      environment = new DatabaseBench();
+      await environment.open(1);
     });
-    afterEach(() => ground.close());
+    afterEach(() => environment.close());
     const taken = async (clients: readonly SpecClient[]): Promise<unknown> => {
       const lease = await new Redlock(clients, TIMES).acquire('r');
       return lease.status;
     };
 
     it('database 0: nobody selects anything', async () => {
-      await ground.allow('-select');
-      const redlock = new Redlock(await ground.connect(kind, { db: 0 }), TIMES);
+      await environment.allow('-select');
+      const redlock = new Redlock(await environment.connect(kind, { db: 0 }), TIMES);
       await roundTrip(redlock);
       await crowd(redlock);
       await redlock.close();
     });
 
     it('one that the server has not got: MISCONFIGURED, in the words of the server', async () => {
-      const error = await rejection(taken(await ground.connect(kind, { db: 99 })));
+      const error = await rejection(taken(await environment.connect(kind, { db: 99 })));
       expect(error.code).to.equal('MISCONFIGURED');
       expect(error.message).to.contain('database 99').and.contain('out of range');
-      await ground.expectNothingElsewhere();
+      await environment.expectNothingElsewhere();
     });
 
     it('what is no number: MISCONFIGURED, and not database 0', async () => {
-      const error = await rejection(taken(await ground.connect(kind, { db: 'three' })));
+      const error = await rejection(taken(await environment.connect(kind, { db: 'three' })));
       expect(error.code).to.equal('MISCONFIGURED');
-      await ground.expectNothingElsewhere();
+      await environment.expectNothingElsewhere();
     });
 
     it("the client's select() is followed, on later connections as well", async () => {
-      const [client] = await ground.connect(kind, { db: 0 });
+      const [client] = await environment.connect(kind, { db: 0 });
       const ours = client as SpecClient & {
         select(db: number): Promise<unknown>;
         readonly stream: Redis['stream'];
@@ -179,39 +182,39 @@ for (const kind of CLIENT_KINDS) {
       await eventually(() => ours.status !== 'ready');
       await eventually(() => ours.status === 'ready');
       await (await redlock.acquire('s')).extend();
-      await ground.expectHeld('r', 's');
-      await ground.expectNothingElsewhere();
+      await environment.expectHeld('r', 's');
+      await environment.expectNothingElsewhere();
       await ours.select(0);
-      await ground.allow('-select');
+      await environment.allow('-select');
       expect((await rejection(redlock.acquire('t'))).code).to.equal('MISCONFIGURED'); // it left 0, and may not be back
-      await ground.allow('+select');
+      await environment.allow('+select');
       await redlock.acquire('t');
-      expect(await ground.strays[0]?.exists('t')).to.equal(1);
+      expect(await environment.strays[0]?.exists('t')).to.equal(1);
     });
 
     it('RedisFence: in the database of its client, or not at all', async () => {
-      const [client] = (await ground.connectAstray(kind)) as unknown as readonly RedisFenceClient[];
+      const [client] = (await environment.connectAstray(kind)) as unknown as readonly RedisFenceClient[];
       if (client === undefined) throw new Error('it was opened');
       const fence = new RedisFence(client);
       expect([await fence.accepts('r', 7), await fence.accepts('r', 5)]).to.deep.equal([true, false]);
-      await ground.expectHeld('quorate:accepted:r');
-      await ground.allow('-select');
+      await environment.expectHeld('quorate:accepted:r');
+      await environment.allow('-select');
       const error = await fence.accepts('r', 8).then(String, String);
       expect(error).to.contain(`database ${DATABASE}`).and.contain('+select');
-      await ground.expectNothingElsewhere();
+      await environment.expectNothingElsewhere();
     });
   });
 }
 
 describe('which database: Redlock.connect', function () {
   this.timeout(20_000);
-  let ground: DatabaseGround;
+  let environment: DatabaseBench;
   beforeEach(async () => {
-    ground = new DatabaseGround();
-    await ground.open(1);
+    environment = new DatabaseBench();
+    await environment.open(1);
   });
-  afterEach(() => ground.close());
-  const port = (): number => ground.masters.list[0]?.port ?? 0;
+  afterEach(() => environment.close());
+  const port = (): number => environment.masters.list[0]?.port ?? 0;
   const masters = {
     'a path': () => `redis://${USER.username}:${USER.password}@127.0.0.1:${port()}/${DATABASE}`,
     'a query': () => `redis://${USER.username}:${USER.password}@127.0.0.1:${port()}?db=${DATABASE}`,
@@ -222,13 +225,13 @@ describe('which database: Redlock.connect', function () {
     it(`by ${how}: there, or MISCONFIGURED where it may not be selected`, async () => {
       await using redlock = Redlock.connect([master()], TIMES);
       await roundTrip(redlock);
-      await ground.allow('-select');
+      await environment.allow('-select');
       await using other = Redlock.connect([master()], TIMES);
       const error = await rejection(other.acquire('r'));
       expect(error.code).to.equal('MISCONFIGURED');
       expect(error.message).to.contain(`database ${DATABASE}`).and.contain('+select');
-      await ground.expectNothingElsewhere();
-      await ground.allow('+select');
+      await environment.expectNothingElsewhere();
+      await environment.allow('+select');
     });
   }
 });

@@ -8,7 +8,7 @@ import { Redlock } from '../../lib/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { CLIENT_KINDS, type SpecClient } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
-import { DATABASE, DatabaseGround } from './support/database-ground.js';
+import { DATABASE, DatabaseBench } from './support/database-bench.js';
 
 const TIMES = { ttlMs: 60_000, nodeTimeoutMs: 5_000 } as const;
 
@@ -95,62 +95,62 @@ for (const kind of CLIENT_KINDS) {
     for (const nodes of sizes) {
       describe(`database ${DATABASE}: ${kind.name}, ${name}, N=${nodes}`, function () {
         this.timeout(20_000);
-        let ground: DatabaseGround;
+        let environment: DatabaseBench;
         beforeEach(async () => {
-          ground = new DatabaseGround();
-          await ground.open(nodes);
+          environment = new DatabaseBench();
+          await environment.open(nodes);
         });
-        afterEach(() => ground.close());
+        afterEach(() => environment.close());
 
         it('another user may not select it: MISCONFIGURED, which says so, and no second holder in database 0', async () => {
-          const held = await take(await ground.connect(kind));
-          await ground.allow('-select');
-          const error = await rejection(take(await ground.connect(kind)));
+          const held = await take(await environment.connect(kind));
+          await environment.allow('-select');
+          const error = await rejection(take(await environment.connect(kind)));
           expect(error.code).to.equal('MISCONFIGURED');
           expect(error.message).to.contain(`database ${DATABASE}`).and.contain('+select');
-          await ground.expectNothingElsewhere();
-          await ground.allow('+select');
+          await environment.expectNothingElsewhere();
+          await environment.allow('+select');
           await held?.release();
-          await ground.expectReleased('q', 'r');
+          await environment.expectReleased('q', 'r');
         });
 
         it('allowed after it was refused to the connection: all is done in it', async () => {
-          const held = await take(await ground.connectAstray(kind));
-          await ground.expectHeld('r');
-          const other = await take(await ground.connect(kind));
+          const held = await take(await environment.connectAstray(kind));
+          await environment.expectHeld('r');
+          const other = await take(await environment.connect(kind));
           expect(other === null).to.equal(name !== 'to read');
           for (const lease of [held, other]) await lease?.extend();
           for (const lease of [held, other]) await lease?.release();
-          await ground.expectReleased('q', 'r');
-          await ground.expectNothingElsewhere();
+          await environment.expectReleased('q', 'r');
+          await environment.expectNothingElsewhere();
         });
 
         it('a claim is sent again after the right was taken away: MISCONFIGURED, and nothing in database 0', async () => {
-          const clients = await ground.connect(kind);
-          await ground.allow('-select');
+          const clients = await environment.connect(kind);
+          await environment.allow('-select');
           const error = await rejection(sentTwice(clients, take(clients)));
           expect(error.code).to.equal('MISCONFIGURED');
-          await ground.expectNothingElsewhere();
+          await environment.expectNothingElsewhere();
         });
 
         it('an extension is sent again after the right was taken away: it fails, and the lease stands', async () => {
-          const clients = await ground.connect(kind);
+          const clients = await environment.connect(kind);
           const held = await take(clients);
           isThere(held);
-          await ground.allow('-select');
+          await environment.allow('-select');
           const error = await rejection(sentTwice(clients, held.extend()));
           expect([error.code, held.status]).to.deep.equal(['MISCONFIGURED', 'held']);
-          await ground.expectNothingElsewhere();
-          await ground.allow('+select');
+          await environment.expectNothingElsewhere();
+          await environment.allow('+select');
           await held.release();
-          await ground.expectReleased('q', 'r');
+          await environment.expectReleased('q', 'r');
         });
 
         it('what is sent again may still select it: nothing in database 0', async () => {
-          const clients = await ground.connect(kind);
+          const clients = await environment.connect(kind);
           const held = await sentTwice(clients, take(clients)); // some are refused by what they left themselves
           await held?.release();
-          await ground.expectNothingElsewhere();
+          await environment.expectNothingElsewhere();
         });
       });
     }

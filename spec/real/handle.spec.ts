@@ -8,7 +8,7 @@ import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
 import { rejection } from '../support/rejection.js';
-import { RealGround } from './support/ground.js';
+import { RealBench } from './support/real-bench.js';
 
 const PATIENT: RedlockOptions = { ttlMs: 30_000, nodeTimeoutMs: 5_000, waitMs: 0 };
 
@@ -21,9 +21,9 @@ const BACKENDS: readonly Backend[] = [
   {
     name: 'real servers',
     async open(nodes) {
-      const ground = new RealGround(PATIENT);
-      await ground.open(nodes);
-      return { lock: () => ground.lock(), close: () => ground.close() };
+      const environment = new RealBench(PATIENT);
+      await environment.open(nodes);
+      return { lock: () => environment.lock(), close: () => environment.close() };
     },
   },
   {

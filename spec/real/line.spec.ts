@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/lease.js';
 import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
-import { RealGround } from './support/ground.js';
+import { RealBench } from './support/real-bench.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
-class Ground extends RealGround {
+class Ground extends RealBench {
   /** Resolves when so many wait at every master. */
   async inLine(count: number): Promise<void> {
     for (const hand of this.hands) await eventually(async () => (await hand.zcard(QUEUE)) === count);
@@ -18,36 +18,36 @@ class Ground extends RealGround {
 for (const nodes of [1, 3, 5]) {
   describe(`waiting in line on real masters: N=${nodes}`, function () {
     this.timeout(30_000);
-    let ground: Ground;
+    let environment: Ground;
     beforeEach(async () => {
-      ground = new Ground();
-      await ground.open(nodes, { persist: true });
+      environment = new Ground();
+      await environment.open(nodes, { persist: true });
     });
-    afterEach(() => ground.close());
+    afterEach(() => environment.close());
 
     for (const kind of CLIENT_KINDS) {
       it(`${kind.name}: served in the order in which they came, by instances of their own`, async () => {
-        const holder = await (await ground.lock()).acquire('r', WAIT);
+        const holder = await (await environment.lock()).acquire('r', WAIT);
         const served: number[] = [];
         const waits: Promise<void>[] = [];
         for (let i = 0; i < 6; i++) {
-          const lock = await ground.lock({ fencing: i % 2 === 0 }, kind);
+          const lock = await environment.lock({ fencing: i % 2 === 0 }, kind);
           const wait = lock.acquire('r', WAIT).then(async (lease) => {
             served.push(i);
             await lease.release();
           });
           waits.push(wait);
-          await ground.inLine(i + 1);
+          await environment.inLine(i + 1);
         }
         await holder.release();
         await Promise.all(waits);
         expect(served).to.deep.equal([0, 1, 2, 3, 4, 5]);
-        await ground.nothingLeft();
+        await environment.nothingLeft();
       });
     }
 
     it('fences rise, and nobody meets another, however many contend', async () => {
-      const locks = await Promise.all(Array.from({ length: 8 }, () => ground.lock()));
+      const locks = await Promise.all(Array.from({ length: 8 }, () => environment.lock()));
       let last = 0;
       let inside = 0;
       const work = locks.map(async (lock) => {
@@ -62,12 +62,12 @@ for (const nodes of [1, 3, 5]) {
         }
       });
       await Promise.all(work);
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('a contended grant costs three calls a master, whether 4 wait or 16', async () => {
       for (const waiters of [4, 16]) {
-        const locks = await Promise.all(Array.from({ length: waiters }, () => ground.lock()));
+        const locks = await Promise.all(Array.from({ length: waiters }, () => environment.lock()));
         const takeTurns = (turns: number): Promise<unknown> =>
           Promise.all(
             locks.map(async (lock) => {
@@ -75,9 +75,9 @@ for (const nodes of [1, 3, 5]) {
             }),
           );
         await takeTurns(2); // connections are opened, scripts are learned
-        const before = await ground.calls();
+        const before = await environment.calls();
         await takeTurns(5);
-        const perGrant = ((await ground.calls()) - before) / (5 * waiters);
+        const perGrant = ((await environment.calls()) - before) / (5 * waiters);
         expect(perGrant).to.be.at.most(3 * nodes + 1);
       }
     });
@@ -85,24 +85,24 @@ for (const nodes of [1, 3, 5]) {
     if (nodes === 5) return; // the rest does not depend on how many they are
 
     it('twenty waiters of a process that was killed are skipped', async () => {
-      const holder = await (await ground.lock()).acquire('r', WAIT);
-      const dead = ground.program('wait-in-line', '20', 'r');
-      await ground.inLine(20);
-      const wait = (await ground.lock()).acquire('r', WAIT);
-      await ground.inLine(21);
+      const holder = await (await environment.lock()).acquire('r', WAIT);
+      const dead = environment.program('wait-in-line', '20', 'r');
+      await environment.inLine(20);
+      const wait = (await environment.lock()).acquire('r', WAIT);
+      await environment.inLine(21);
       dead.kill();
       await dead.ends();
       await holder.release();
       await (await wait).release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('the first in line stands still when it is told: the next one is served all the same', async () => {
-      const holder = await (await ground.lock()).acquire('r', WAIT);
-      const still = ground.program('wait-in-line', '1', 'r');
-      await ground.inLine(1);
-      const wait = (await ground.lock()).acquire('r', WAIT);
-      await ground.inLine(2);
+      const holder = await (await environment.lock()).acquire('r', WAIT);
+      const still = environment.program('wait-in-line', '1', 'r');
+      await environment.inLine(1);
+      const wait = (await environment.lock()).acquire('r', WAIT);
+      await environment.inLine(2);
       still.process.kill('SIGSTOP');
       await holder.release();
       await (await wait).release();
@@ -111,21 +111,21 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('the holder is killed: the first in line has it when the ttl is over', async () => {
-      const holder = ground.program('hold', 'r', '1000');
+      const holder = environment.program('hold', 'r', '1000');
       await holder.says('held');
-      const wait = (await ground.lock()).acquire('r', WAIT);
-      await ground.inLine(1);
+      const wait = (await environment.lock()).acquire('r', WAIT);
+      await environment.inLine(1);
       holder.kill();
       await (await wait).release();
     });
 
     it('a wait that is over or aborted leaves no place, and no vote', async () => {
-      const holder = await (await ground.lock()).acquire('r', WAIT);
-      const lock = await ground.lock();
+      const holder = await (await environment.lock()).acquire('r', WAIT);
+      const lock = await environment.lock();
       const controller = new AbortController();
       const aborted = lock.acquire('r', { ...WAIT, signal: controller.signal });
       const over = lock.acquire('r', { ...WAIT, waitMs: 300 });
-      await ground.inLine(2);
+      await environment.inLine(2);
       controller.abort();
       for (const [wait, code] of [
         [aborted, 'ABORTED'],
@@ -137,26 +137,26 @@ for (const nodes of [1, 3, 5]) {
         );
         expect(error).to.have.property('code', code);
       }
-      await ground.inLine(0);
+      await environment.inLine(0);
       await holder.release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     // 5 s each: one size is enough
     if (nodes === 3)
       it('waiters of one instance are served one after another, and its connections are closed in the end', async () => {
-        const lock = await ground.lock();
+        const lock = await environment.lock();
         const holder = await lock.acquire('r', WAIT);
         const served: number[] = [];
         const waits: Promise<unknown>[] = [];
         for (let i = 0; i < 5; i++) {
           waits.push(lock.using('r', WAIT, () => served.push(i)));
-          await ground.inLine(i + 1);
+          await environment.inLine(i + 1);
         }
         await holder.release();
         await Promise.all(waits);
         expect(served).to.deep.equal([0, 1, 2, 3, 4]);
-        for (const hand of ground.hands) {
+        for (const hand of environment.hands) {
           await eventually(
             async () => String(await hand.call('CLIENT', 'LIST', 'TYPE', 'pubsub')).trim() === '',
           );
@@ -164,11 +164,11 @@ for (const nodes of [1, 3, 5]) {
       });
 
     it('connections for pushes are killed again and again: everybody is served', async () => {
-      const locks = await Promise.all(Array.from({ length: 5 }, () => ground.lock()));
+      const locks = await Promise.all(Array.from({ length: 5 }, () => environment.lock()));
       let isDone = false;
       const killing = (async () => {
         while (!isDone) {
-          for (const hand of ground.hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+          for (const hand of environment.hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
           await new Promise((resolve) => setTimeout(resolve, 60));
         }
       })();
@@ -183,44 +183,44 @@ for (const nodes of [1, 3, 5]) {
 
     if (nodes === 3)
       it('masters forget their queues: everybody is served', async () => {
-        const holder = await (await ground.lock()).acquire('r', WAIT);
-        const locks = await Promise.all(Array.from({ length: 3 }, () => ground.lock()));
+        const holder = await (await environment.lock()).acquire('r', WAIT);
+        const locks = await Promise.all(Array.from({ length: 3 }, () => environment.lock()));
         const waits = locks.map((lock) => lock.using('r', WAIT, () => undefined));
-        await ground.inLine(3);
-        for (const hand of ground.hands) await hand.del(QUEUE, TURN);
+        await environment.inLine(3);
+        for (const hand of environment.hands) await hand.del(QUEUE, TURN);
         await holder.release();
         await Promise.all(waits);
       });
 
-    it('a stranger holds it, and knows of no queue: the first in line has it after its DEL', async () => {
-      for (const hand of ground.hands) await hand.set('r', 'a stranger', 'PX', 60_000);
-      const lock = await ground.lock();
+    it('a foreign client holds it, and knows of no queue: the first in line has it after its DEL', async () => {
+      for (const hand of environment.hands) await hand.set('r', 'a foreign client', 'PX', 60_000);
+      const lock = await environment.lock();
       const wait = lock.acquire('r', WAIT);
       let isServed = false;
       void wait.then(() => (isServed = true));
-      const before = await ground.calls();
-      await eventually(async () => (await ground.calls()) >= before + 2 * nodes); // it looks again and again
+      const before = await environment.calls();
+      await eventually(async () => (await environment.calls()) >= before + 2 * nodes); // it looks again and again
       expect(isServed).to.equal(false);
-      for (const hand of ground.hands) await hand.del('r');
+      for (const hand of environment.hands) await hand.del('r');
       await (await wait).release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('a holder with fair: false hands over as well, and one without fencing', async () => {
       for (const options of [{ fair: false }, { fencing: false }, { fair: false, fencing: false }]) {
-        const holder = await (await ground.lock(options)).acquire('r', { ...WAIT });
-        const wait = (await ground.lock()).acquire('r', WAIT);
-        await ground.inLine(1);
+        const holder = await (await environment.lock(options)).acquire('r', { ...WAIT });
+        const wait = (await environment.lock()).acquire('r', WAIT);
+        await environment.inLine(1);
         await holder.release();
         await (await wait).release();
-        await ground.nothingLeft();
+        await environment.nothingLeft();
       }
     });
 
     it('overlapping sets of resources: everybody gets all of its own, and nothing is left', async () => {
       const sets = [['a', 'b', 'c'], ['b', 'c', 'd'], ['a', 'd'], ['c', 'd', 'a'], ['b']];
       const busy = new Set<string>();
-      const locks = await Promise.all(sets.map(() => ground.lock({ ttlMs: 5_000, waitMs: 60_000 })));
+      const locks = await Promise.all(sets.map(() => environment.lock({ ttlMs: 5_000, waitMs: 60_000 })));
       const work = locks.map(async (lock, i) => {
         const names = sets[i] ?? [];
         for (let turn = 0; turn < 4; turn++) {
@@ -233,16 +233,16 @@ for (const nodes of [1, 3, 5]) {
         }
       });
       await Promise.all(work);
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('inspect shows who waits', async () => {
-      const lock = await ground.lock();
+      const lock = await environment.lock();
       const holder = await lock.acquire('r', WAIT);
       const waits: Promise<Lease>[] = [];
       for (let i = 0; i < 2; i++) {
-        waits.push((await ground.lock()).acquire('r', WAIT));
-        await ground.inLine(i + 1);
+        waits.push((await environment.lock()).acquire('r', WAIT));
+        await environment.inLine(i + 1);
       }
       const { nodes: said, state, waiting } = await lock.inspect('r');
       expect({ state, waiting }).to.deep.equal({ state: 'held', waiting: 2 });
@@ -257,17 +257,17 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('close ends who waits in line, and gives its place up', async () => {
-      const holder = await (await ground.lock()).acquire('r', WAIT);
-      const lock = await ground.lock();
+      const holder = await (await environment.lock()).acquire('r', WAIT);
+      const lock = await environment.lock();
       const wait = lock.acquire('r', WAIT);
-      await ground.inLine(1);
+      await environment.inLine(1);
       const failed = wait.then(
         () => undefined,
         (reason: unknown) => reason,
       );
       await lock.close({ releaseHeld: true });
       expect(await failed).to.have.property('code', 'CLOSED');
-      await ground.inLine(0);
+      await environment.inLine(0);
       await holder.release();
     });
 
@@ -277,7 +277,7 @@ for (const nodes of [1, 3, 5]) {
       ['the channels', 'resetchannels'],
     ] as const) {
       it(`a user without ${lacks} waits by trying`, async () => {
-        for (const hand of ground.hands) {
+        for (const hand of environment.hands) {
           await hand.call(
             'ACL',
             'SETUSER',
@@ -292,20 +292,20 @@ for (const nodes of [1, 3, 5]) {
           );
         }
         const login = { username: 'u', password: 'any' };
-        const holder = await (await ground.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
-        const wait = (await ground.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
-        const before = await ground.calls();
-        await eventually(async () => (await ground.calls()) >= before + 3 * nodes);
+        const holder = await (await environment.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
+        const wait = (await environment.lock({}, IOREDIS_6, login)).acquire('r', WAIT);
+        const before = await environment.calls();
+        await eventually(async () => (await environment.calls()) >= before + 3 * nodes);
         await holder.release();
         await (await wait).release();
-        await ground.nothingLeft();
+        await environment.nothingLeft();
       });
     }
 
     it('a process that has waited has nothing left to do, and ends', async () => {
-      const holder = await (await ground.lock()).acquire('r', WAIT);
-      const waiter = ground.program('wait-and-end', 'r');
-      await ground.inLine(1);
+      const holder = await (await environment.lock()).acquire('r', WAIT);
+      const waiter = environment.program('wait-and-end', 'r');
+      await environment.inLine(1);
       await holder.release();
       await waiter.says('served');
       expect(await waiter.ends()).to.equal(0);

@@ -125,7 +125,7 @@ class Ground {
   }
 }
 
-type Work = (ground: Ground) => Promise<void>;
+type Work = (environment: Ground) => Promise<void>;
 
 /** One has it, one is let in after that one, another gives up. @param lockOf  the lock, of an instance of its own */
 async function takeTurns(lockOf: () => Promise<Lockable>, isInLine = true): Promise<void> {
@@ -148,36 +148,36 @@ async function takeTurns(lockOf: () => Promise<Lockable>, isInLine = true): Prom
 }
 
 /** Many at a time, several at once, from one process to another, and with counters that differ. */
-async function exclusively(ground: Ground, options: RedlockOptions): Promise<void> {
-  const one = await ground.lock(options);
+async function exclusively(environment: Ground, options: RedlockOptions): Promise<void> {
+  const one = await environment.lock(options);
   const names = Array.from({ length: 40 }, (_, i) => `many${i}`);
   // where masters count differently, releases go without a look at many: these have no counters
   const leases = await Promise.all(names.map((name) => one.acquire(name, { fencing: false })));
   await Promise.all(leases.map((lease) => lease.extend(LONGER_MS)));
   await Promise.all(leases.map((lease) => lease.release()));
   const several = await one.acquire(['a', 'b', 'c']);
-  const next = (await ground.lock(options)).acquire(['b', 'd']);
+  const next = (await environment.lock(options)).acquire(['b', 'd']);
   await several.release();
   const handle = (await next).handle();
   await (await one.adopt(handle)).release();
 }
 
-const exclusive: Work = async (ground) => {
-  await takeTurns(async () => (await ground.lock()).mutex('turns'));
-  await exclusively(ground, {});
-  const redlock = await ground.lock();
-  await ground.count('apart', LAST_FENCE / 2, ground.hands.slice(1));
+const exclusive: Work = async (environment) => {
+  await takeTurns(async () => (await environment.lock()).mutex('turns'));
+  await exclusively(environment, {});
+  const redlock = await environment.lock();
+  await environment.count('apart', LAST_FENCE / 2, environment.hands.slice(1));
   await (await redlock.acquire('apart')).release();
-  await ground.count('spent', LAST_FENCE);
+  await environment.count('spent', LAST_FENCE);
   expect((await rejection(redlock.acquire('spent'))).code).to.equal('WRONG_KIND');
-  const counted = ground.hands.map((hand) => hand.exists(counterKey(`${PREFIX}turns`)));
-  expect(await Promise.all(counted), `in database ${ground.db}`).to.deep.equal([1, 1, 1]);
+  const counted = environment.hands.map((hand) => hand.exists(counterKey(`${PREFIX}turns`)));
+  expect(await Promise.all(counted), `in database ${environment.db}`).to.deep.equal([1, 1, 1]);
 };
 
-const shared: Work = async (ground) => {
-  await takeTurns(async () => (await ground.lock()).readWriteLock('turns').write);
-  await takeTurns(async () => (await ground.lock()).semaphore('permits', 1));
-  const [one, other] = [await ground.lock(), await ground.lock()];
+const shared: Work = async (environment) => {
+  await takeTurns(async () => (await environment.lock()).readWriteLock('turns').write);
+  await takeTurns(async () => (await environment.lock()).semaphore('permits', 1));
+  const [one, other] = [await environment.lock(), await environment.lock()];
   const [mine, theirs] = [one.readWriteLock('rw'), other.readWriteLock('rw')];
   const readers = [await mine.read.acquire(), await theirs.read.acquire()];
   const writing = theirs.write.acquire();
@@ -193,19 +193,19 @@ const shared: Work = async (ground) => {
   await eventually(async () => (await permits.inspect()).waiting > 0);
   await (await one.adopt(two.handle())).release();
   await (await more).release();
-  await ground.count('apart', LAST_FENCE / 2, ground.hands.slice(1));
+  await environment.count('apart', LAST_FENCE / 2, environment.hands.slice(1));
   await (await one.readWriteLock('apart').write.acquire()).release();
 };
 
-const plain: Work = async (ground) => {
+const plain: Work = async (environment) => {
   const options = { fencing: false, fair: false } as const;
-  await takeTurns(async () => (await ground.lock(options)).mutex('turns'), false);
-  await exclusively(ground, options);
+  await takeTurns(async () => (await environment.lock(options)).mutex('turns'), false);
+  await exclusively(environment, options);
 };
 
 function timestamps(method: 'script' | 'commands'): Work {
-  return async (ground) => {
-    const [one, other] = [ground.timestampLock({ method }), ground.timestampLock({ method })];
+  return async (environment) => {
+    const [one, other] = [environment.timestampLock({ method }), environment.timestampLock({ method })];
     const lease = await one.acquire(`${PREFIX}t`);
     await lease.extend();
     expect(await other.tryAcquire(`${PREFIX}t`)).to.equal(null);
@@ -213,7 +213,7 @@ function timestamps(method: 'script' | 'commands'): Work {
     const next = other.acquire(`${PREFIX}t`);
     await lease.release();
     await (await next).release();
-    await ground.hands[0]?.set(`${PREFIX}left`, '1700000000000'); // by a holder that died
+    await environment.hands[0]?.set(`${PREFIX}left`, '1700000000000'); // by a holder that died
     await (await one.acquire(`${PREFIX}left`)).release();
   };
 }
@@ -240,27 +240,27 @@ for (const [title, args] of SERVERS) {
   describe(`the rights that the docs give, where ${title}`, function () {
     this.timeout(30_000);
     let masters: Masters;
-    let ground: Ground;
+    let environment: Ground;
     before(async () => {
       masters = await startMasters(NODES, { backend: 'process', args });
     });
     after(() => masters.stop());
     afterEach(async () => {
-      const { hands } = ground;
+      const { hands } = environment;
       for (const hand of hands) {
         await hand.flushall();
         await hand.call('ACL', 'DELUSER', USER);
       }
-      await ground.close();
+      await environment.close();
     });
 
     for (const [sets, work] of CASES) {
       it(`${sets.join(' + ')}: nothing is refused, and nothing of it is too much`, async () => {
-        ground = new Ground(masters, sets);
-        await ground.allow();
-        await work(ground);
-        expect(await ground.refused(), 'refused').to.deep.equal([]);
-        expect(await ground.unused(), 'unused').to.deep.equal([]);
+        environment = new Ground(masters, sets);
+        await environment.allow();
+        await work(environment);
+        expect(await environment.refused(), 'refused').to.deep.equal([]);
+        expect(await environment.unused(), 'unused').to.deep.equal([]);
       });
     }
   });

@@ -23,7 +23,7 @@ const KINDS = {
 };
 
 /** A transport over a client that is never connected, and what the client was told to send. */
-function ground(open: (options: Options) => Redis | Redis5, options: Options) {
+function environment(open: (options: Options) => Redis | Redis5, options: Options) {
   const sent: Sent[] = [];
   const client = Object.assign(open(options), {
     sendCommand(command: Sent): Promise<unknown> {
@@ -42,7 +42,7 @@ for (const [name, open] of Object.entries(KINDS)) {
   for (const keyPrefix of ['', 'theirs:']) {
     describe(`database: what is sent, ${name}${keyPrefix === '' ? '' : ', with a prefix'}`, () => {
       const of = (command: Command, db: number): readonly unknown[] => {
-        const { sent, transport } = ground(open, { db, keyPrefix });
+        const { sent, transport } = environment(open, { db, keyPrefix });
         void transport.call({ ...command });
         return [sent[0]?.name, ...(sent[0]?.args ?? [])];
       };
@@ -78,7 +78,7 @@ for (const [name, open] of Object.entries(KINDS)) {
   describe(`database: ${name}`, () => {
     it('a command for several masters is made and written out once, for those in the same database', () => {
       const command = byDigest();
-      const grounds = [3, 3, 4, 0].map((db) => ground(open, { db }));
+      const grounds = [3, 3, 4, 0].map((db) => environment(open, { db }));
       for (const { transport } of grounds) void transport.call(command);
       const [first, second, other, bare] = grounds.map(({ sent }) => sent[0]);
       expect(first?.args).to.equal(second?.args);
@@ -88,7 +88,7 @@ for (const [name, open] of Object.entries(KINDS)) {
     });
 
     it("that of the client's options before it is connected, and what it took from select() after that", () => {
-      const { client } = ground(open, { db: 3 });
+      const { client } = environment(open, { db: 3 });
       const database = new Database(client);
       expect(database.number).to.equal(3);
       Object.assign(client, { condition: { select: 5 } });

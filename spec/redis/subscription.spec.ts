@@ -44,7 +44,7 @@ class FakeSubscriber extends EventEmitter {
   }
 }
 
-function ground(): { client: FakeSubscriber; events: string[]; subscription: RedisSubscription } {
+function environment(): { client: FakeSubscriber; events: string[]; subscription: RedisSubscription } {
   const client = new FakeSubscriber();
   const events: string[] = [];
   const subscription = new RedisSubscription(client, 'c', {
@@ -59,7 +59,7 @@ const LOST = 'lost: the connection for pushes was lost';
 
 describe('subscription', () => {
   it('connects by itself, and subscribes each time that it is connected, without keeping the process alive', async () => {
-    const { client, events } = ground();
+    const { client, events } = environment();
     await settle();
     expect([client.calls, events]).to.deep.equal([['connect'], []]);
     for (const turn of [1, 2]) {
@@ -72,7 +72,7 @@ describe('subscription', () => {
   });
 
   it('is not open before the master has confirmed it', async () => {
-    const { client, events } = ground();
+    const { client, events } = environment();
     let confirm: (reply: unknown) => void = () => undefined;
     client.answers.push(new Promise((resolve) => (confirm = resolve)));
     await client.ready();
@@ -83,14 +83,14 @@ describe('subscription', () => {
   });
 
   it('tells what comes in', async () => {
-    const { client, events } = ground();
+    const { client, events } = environment();
     await client.ready();
     client.emit('message', 'c', 'w x r');
     expect(events).to.deep.equal(['open', 'push w x r']);
   });
 
   it('tells why it was lost, as the client does, and forgets that when it is connected again', async () => {
-    const { client, events } = ground();
+    const { client, events } = environment();
     client.emit('error', new Error('connect ECONNREFUSED'));
     client.emit('close');
     await client.ready();
@@ -100,7 +100,7 @@ describe('subscription', () => {
 
   for (const refusal of ['NOPERM no channels', 'ERR unknown command']) {
     it(`${refusal}: refused, and it does not connect anew`, async () => {
-      const { client, events } = ground();
+      const { client, events } = environment();
       client.answers.push(new Error(refusal));
       await client.ready();
       expect(events).to.deep.equal([`refused: ${refusal}`]);
@@ -109,7 +109,7 @@ describe('subscription', () => {
   }
 
   it('another failure to subscribe: lost, and it connects anew', async () => {
-    const { client, events } = ground();
+    const { client, events } = environment();
     client.answers.push(new Error('LOADING its data'));
     await client.ready();
     expect(events).to.deep.equal(['lost: LOADING its data']);
@@ -117,7 +117,7 @@ describe('subscription', () => {
   });
 
   it('renew: connects anew where it is open, and else leaves it to the client', async () => {
-    const { client, subscription } = ground();
+    const { client, subscription } = environment();
     subscription.renew();
     expect(client.calls).to.deep.equal(['connect']);
     await client.ready();
@@ -130,7 +130,7 @@ describe('subscription', () => {
   });
 
   it('close: disconnects, and nothing is told any more', async () => {
-    const { client, events, subscription } = ground();
+    const { client, events, subscription } = environment();
     let confirm: (reply: unknown) => void = () => undefined;
     client.answers.push(new Promise((resolve) => (confirm = resolve)));
     await client.ready();
@@ -146,7 +146,7 @@ describe('subscription', () => {
 
   it('close while it is refused or fails: it does not connect anew', async () => {
     for (const message of ['NOPERM', 'LOADING']) {
-      const { client, events, subscription } = ground();
+      const { client, events, subscription } = environment();
       let refuse: (error: Error) => void = () => undefined;
       client.answers.push(new Promise((_, reject) => (refuse = reject)));
       await client.ready();

@@ -43,7 +43,7 @@ class FakeClient extends EventEmitter implements RedisClient {
   }
 }
 
-function ground(status = 'ready') {
+function environment(status = 'ready') {
   const client = new FakeClient();
   client.status = status;
   return { client, transport: new RedisTransport(client) };
@@ -63,14 +63,14 @@ describe('transport: the state of a client (rule 10)', () => {
   ];
   for (const [status, state] of states) {
     it(`${status}: ${state}`, () => {
-      expect(ground(status).transport.state).to.equal(state);
+      expect(environment(status).transport.state).to.equal(state);
     });
   }
 
   for (const before of ['ready', 'reconnecting', 'close']) {
     for (const now of ['connecting', 'connect']) {
       it(`${now} after ${before}: lost, since it was connected or refused before`, () => {
-        const { client, transport } = ground(before);
+        const { client, transport } = environment(before);
         expect(transport.state).to.not.equal('opening');
         client.become(now);
         expect(transport.state).to.equal('lost');
@@ -79,7 +79,7 @@ describe('transport: the state of a client (rule 10)', () => {
   }
 
   it('a loss between two looks is noted by who watches', () => {
-    const { client, transport } = ground('connecting');
+    const { client, transport } = environment('connecting');
     expect(transport.state).to.equal('opening');
     const unwatch = transport.watch(() => undefined);
     client.become('close', 'close');
@@ -89,7 +89,7 @@ describe('transport: the state of a client (rule 10)', () => {
   });
 
   it('wait (lazyConnect): connects it, once, and a failure is no unhandled rejection', async () => {
-    const { client, transport } = ground('wait');
+    const { client, transport } = environment('wait');
     client.connectFailure = new Error('refused');
     expect([transport.state, transport.state]).to.deep.equal(['opening', 'opening']);
     expect(client.connects).to.equal(1);
@@ -97,13 +97,13 @@ describe('transport: the state of a client (rule 10)', () => {
   });
 
   it('ready, but its socket has ended: lost, or the command would go into the offline queue', () => {
-    const { client, transport } = ground();
+    const { client, transport } = environment();
     client.stream.writable = false;
     expect(transport.state).to.equal('lost');
   });
 
   it('a cluster has no socket of its own to look at', () => {
-    const { client, transport } = ground();
+    const { client, transport } = environment();
     expect(transport.isCluster).to.equal(false);
     client.isCluster = true;
     client.stream.writable = false;
@@ -117,7 +117,7 @@ describe('transport: why there is no connection', () => {
 
   /** What it says after a connection that the client saw so, and that ended so. */
   function reason(socket: DialledSocket, error: Error | undefined): string | undefined {
-    const { client, transport } = ground('connecting');
+    const { client, transport } = environment('connecting');
     client.stream = { writable: true, ...socket };
     void transport.state;
     if (error !== undefined) client.emit('error', error);
@@ -173,7 +173,7 @@ describe('transport: why there is no connection', () => {
   }
 
   it('while TLS shakes hands it says so, and no more once it is ready; listeners are taken off', () => {
-    const { client, transport } = ground('connecting');
+    const { client, transport } = environment('connecting');
     client.stream = { writable: true, connecting: false, secureConnecting: true };
     expect(transport.state).to.equal('opening');
     expect(transport.lossReason?.message).to.match(/TLS handshake/);
@@ -183,7 +183,7 @@ describe('transport: why there is no connection', () => {
   });
 
   it('a connection that ended without a word does not go by what the one before was told', () => {
-    const { client, transport } = ground('connecting');
+    const { client, transport } = environment('connecting');
     client.stream = { writable: true, bytesWritten: 22, bytesRead: 0 };
     void transport.state;
     client.emit('error', coded('ECONNREFUSED'));
@@ -197,7 +197,7 @@ describe('transport: why there is no connection', () => {
 
 describe('transport: commands and listeners', () => {
   it('sends by built-in commands, which go past autopipelining and past what a caller put on the client', async () => {
-    const { client, transport } = ground();
+    const { client, transport } = environment();
     expect(await transport.call({ name: 'set', args: ['k', 'v'] })).to.equal('reply');
     await transport.call({ name: 'evalsha', args: ['sha', '1', 'k'] });
     expect(client.calls).to.deep.equal([
@@ -207,7 +207,7 @@ describe('transport: commands and listeners', () => {
   });
 
   it('takes its listeners off again', () => {
-    const { client, transport } = ground();
+    const { client, transport } = environment();
     let calls = 0;
     const unwatch = [1, 2, 3].map(() => transport.watch(() => calls++));
     for (const event of ['ready', 'close', 'end']) client.emit(event);
@@ -220,7 +220,7 @@ describe('transport: commands and listeners', () => {
     const client = new FakeClient();
     client.options = { keyPrefix: 'app:' };
     expect(new RedisTransport(client).keyPrefix).to.equal('app:');
-    expect(ground().transport.keyPrefix).to.equal('');
+    expect(environment().transport.keyPrefix).to.equal('');
   });
 });
 

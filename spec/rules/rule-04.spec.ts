@@ -145,8 +145,8 @@ function overFastMasters(
     }
   })();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, fast));
-  const ground = { transports: masters, clock: time, timers: time, disconnect: () => undefined };
-  return { time, redlock: new Redlock({ ...ground, random: new FakeRandom() }), masters };
+  const environment = { transports: masters, clock: time, timers: time, disconnect: () => undefined };
+  return { time, redlock: new Redlock({ ...environment, random: new FakeRandom() }), masters };
 }
 
 /** Goes on until the lease has ended; the votes must be there all the while. */

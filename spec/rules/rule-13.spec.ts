@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { RedlockError } from '../../lib/runtime/errors.js';
-import { Redlock, type RedlockGround } from '../../lib/redlock.js';
+import type { Environment } from '../../lib/environment.js';
+import { Redlock } from '../../lib/redlock.js';
 import type { RedisClient } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
@@ -272,7 +273,7 @@ describe('rule 13: what a constructor refuses, it throws', () => {
 
   it('an instance over no transports, or over two of one name', () => {
     const time = new FakeTime();
-    const over = (transports: FakeMaster[]): RedlockGround => {
+    const over = (transports: FakeMaster[]): Environment => {
       const random = { token: () => 'token', fraction: () => 0 };
       return { transports, clock: time, timers: time, random, disconnect: () => undefined };
     };

@@ -78,7 +78,7 @@ describe('rule 15: nothing about safety depends on Date.now()', () => {
   });
 
   it('no file of lib names it but for timestamp locks, whose protocol is made of it; and only the ground names a timer, a clock or randomness', () => {
-    const ground: Record<string, RegExp> = {
+    const environment: Record<string, RegExp> = {
       'clock.ts': /setTimeout|performance/,
       'random.ts': /Math\.random|randomFill/,
     };
@@ -87,7 +87,7 @@ describe('rule 15: nothing about safety depends on Date.now()', () => {
       const others = file === 'clock.ts' ? code.replace(OF_TIMESTAMP_LOCKS, '') : code;
       expect(others, file).to.not.match(/\bDate\b/);
       if (!/^(?:clock|timestamp-\w+)\.ts$/.test(file)) expect(code, file).to.not.match(/\bWallClock\b/i);
-      if (ground[file] !== undefined) continue;
+      if (environment[file] !== undefined) continue;
       expect(code, file).to.not.match(
         /\b(?:setTimeout|setInterval|setImmediate|performance|hrtime|Math\.random)\b/,
       );

@@ -28,7 +28,7 @@ describe('Cancellation', () => {
     const controller = new AbortController();
     let calls = 0;
     const waits = Array.from({ length: 20 }, () => new Cancellation(controller.signal));
-    for (const wait of waits) wait.onCancel = () => calls++;
+    for (const wait of waits) wait.listen(() => void calls++);
     const reason = new Error('enough');
     controller.abort(reason);
     expect(calls).to.equal(20);
@@ -46,7 +46,7 @@ describe('Cancellation', () => {
     const controller = new AbortController();
     const wait = new Cancellation(controller.signal);
     let calls = 0;
-    wait.onCancel = () => calls++;
+    wait.listen(() => void calls++);
     wait.cancel({ code: 'CLOSED' });
     controller.abort();
     expect(wait.cancelled).to.deep.equal({ code: 'CLOSED' });
@@ -57,7 +57,7 @@ describe('Cancellation', () => {
     const controller = new AbortController();
     const [over, other] = [new Cancellation(controller.signal), new Cancellation(controller.signal)];
     let calls = 0;
-    over.onCancel = () => calls++;
+    over.listen(() => void calls++);
     over.dispose();
     controller.abort();
     expect([calls, over.cancelled]).to.deep.equal([0, undefined]);
@@ -67,9 +67,9 @@ describe('Cancellation', () => {
   it('a wait that is disposed of while others are being ended is left alone', () => {
     const controller = new AbortController();
     const [first, second] = [new Cancellation(controller.signal), new Cancellation(controller.signal)];
-    first.onCancel = () => second.dispose();
+    first.listen(() => second.dispose());
     let calls = 0;
-    second.onCancel = () => calls++;
+    second.listen(() => void calls++);
     controller.abort();
     expect(calls).to.equal(0);
   });

@@ -1,34 +1,40 @@
 import { expect } from 'chai';
-import { Due, Wheel } from '../../lib/runtime/timer-coalescer.js';
+import { Due, TimerCoalescer } from '../../lib/runtime/timer-coalescer.js';
 import { FakeTime } from '../support/fake-time.js';
 
-function ground() {
-  const time = new FakeTime();
-  const wheel = new Wheel(time, time);
-  const fired: [number, number][] = [];
-  const startMs = time.now();
-  const dues: Due[] = [];
-  const add = (inMs: number, slackMs: number): Due => {
-    const index = dues.length;
-    const due = new Due(() => fired.push([index, time.now() - startMs]));
-    dues.push(due);
-    wheel.add(due, startMs + inMs, slackMs);
-    return due;
-  };
-  return { time, wheel, fired, add, startMs };
+type Call = () => void;
+
+function callAll(due: readonly Call[]): void {
+  for (const call of due) call();
 }
 
-describe('wheel: timers that may be a little early, together', () => {
+function environment() {
+  const time = new FakeTime();
+  const coalescer = new TimerCoalescer<Call>(time, time, callAll);
+  const fired: [number, number][] = [];
+  const startMs = time.now();
+  const dues: Due<Call>[] = [];
+  const add = (inMs: number, slackMs: number): Due<Call> => {
+    const index = dues.length;
+    const due = new Due(() => void fired.push([index, time.now() - startMs]));
+    dues.push(due);
+    coalescer.add(due, startMs + inMs, slackMs);
+    return due;
+  };
+  return { time, coalescer, fired, add, startMs };
+}
+
+describe('timer coalescer: timers that may be a little early, together', () => {
   it('a few fire at their own instants, each once', async () => {
-    const { time, fired, add, wheel } = ground();
+    const { time, fired, add, coalescer } = environment();
     for (const inMs of [30, 10, 20, 10]) add(inMs, 16);
     await time.advance(100);
     expect(fired.map(([, atMs]) => atMs)).to.deep.equal([10, 10, 20, 30]);
-    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
   });
 
   it('many fire in few turns, none after it is due, none earlier than its slack', async () => {
-    const { time, fired, add } = ground();
+    const { time, fired, add } = environment();
     const dueMs = Array.from({ length: 1_000 }, (_, i) => 500 + (i % 250));
     for (const inMs of dueMs) add(inMs, 40);
     await time.advance(2_000);
@@ -40,7 +46,7 @@ describe('wheel: timers that may be a little early, together', () => {
   });
 
   it('too many for one turn are spread over the time before, and never to the first half of it', async () => {
-    const { time, fired, add } = ground();
+    const { time, fired, add } = environment();
     for (let i = 0; i < 10_000; i++) add(3_000, 64);
     await time.advance(4_000);
     const turns = new Map<number, number>();
@@ -52,25 +58,25 @@ describe('wheel: timers that may be a little early, together', () => {
   });
 
   it('where there is the time, a turn fires some of those that fall together, and the next ones the others', async () => {
-    const { time, fired, add, wheel } = ground();
+    const { time, fired, add, coalescer } = environment();
     for (let i = 0; i < 1_000; i++) add(9_000, 500);
     await time.advance(10_000);
     const turns = new Map<number, number>();
     for (const [, atMs] of fired) turns.set(atMs, (turns.get(atMs) ?? 0) + 1);
-    expect([fired.length, wheel.size, time.pending]).to.deep.equal([1_000, 0, 0]);
+    expect([fired.length, coalescer.size, time.pending]).to.deep.equal([1_000, 0, 0]);
     expect(Math.max(...turns.values())).to.be.at.most(256 + 8); // the first few fire at their own instant
     expect(Math.min(...turns.keys())).to.be.at.least(8_500);
     expect(Math.max(...turns.keys())).to.be.at.most(9_064);
   });
 
   it('what is taken out of those that wait for the next turn does not fire, and the last one takes the timer along', async () => {
-    const { time, fired, wheel, startMs } = ground();
-    const dues = Array.from({ length: 300 }, (_, i) => new Due(() => fired.push([i, time.now()])));
-    for (const due of dues) wheel.add(due, startMs + 9_000, 500);
+    const { time, fired, coalescer, startMs } = environment();
+    const dues = Array.from({ length: 300 }, (_, i) => new Due(() => void fired.push([i, time.now()])));
+    for (const due of dues) coalescer.add(due, startMs + 9_000, 500);
     while (fired.length < 150) await time.advance(1);
     const sofar = fired.length;
-    for (const due of dues) wheel.remove(due);
-    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    for (const due of dues) coalescer.remove(due);
+    expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
     await time.advance(10_000);
     expect(fired.length).to.equal(sofar);
   });
@@ -81,17 +87,17 @@ describe('wheel: timers that may be a little early, together', () => {
       const time = new FakeTime();
       const turns = new Map<number, number>();
       const startMs = time.now();
-      const wheel = new Wheel(time, time, (fire, done) => {
-        fire();
+      const coalescer = new TimerCoalescer<Call>(time, time, (due, done) => {
+        callAll(due);
         onDone(time, done);
       });
-      for (let i = 0; i < 8; i++) wheel.add(new Due(() => undefined), startMs + 90_000, 0); // a few more are many
+      for (let i = 0; i < 8; i++) coalescer.add(new Due(() => undefined), startMs + 90_000, 0); // a few more are many
       for (let i = 0; i < 1_000; i++) {
-        const due = new Due(() => turns.set(time.now(), (turns.get(time.now()) ?? 0) + 1));
-        wheel.add(due, startMs + 9_000, 500);
+        const due = new Due(() => void turns.set(time.now(), (turns.get(time.now()) ?? 0) + 1));
+        coalescer.add(due, startMs + 9_000, 500);
       }
       await time.advance(10_000);
-      expect([wheel.size, time.pending]).to.deep.equal([8, 1]);
+      expect([coalescer.size, time.pending]).to.deep.equal([8, 1]);
       const [firstMs = 0] = turns.keys();
       return [...turns].map(([atMs, count]) => `${atMs - firstMs}: ${count}`);
     }
@@ -117,67 +123,63 @@ describe('wheel: timers that may be a little early, together', () => {
     });
   });
 
-  it('those that fire in one turn fire together; one by itself does not', async () => {
+  it('those that fall due in one turn are handed over together', async () => {
     const time = new FakeTime();
-    const said: string[] = [];
-    const wheel = new Wheel(time, time, (fire) => {
-      said.push('begin');
-      fire();
-      said.push('end');
-    });
+    const said: (readonly string[])[] = [];
+    const coalescer = new TimerCoalescer<string>(time, time, (names) => void said.push(names));
     for (const [name, inMs] of [
       ['a', 10],
       ['b', 20],
       ['c', 20],
     ] as const)
-      wheel.add(new Due(() => said.push(name)), time.now() + inMs, 0);
+      coalescer.add(new Due(name), time.now() + inMs, 0);
     await time.advance(30);
-    expect(said).to.deep.equal(['a', 'begin', 'c', 'b', 'end']);
+    expect(said).to.deep.equal([['a'], ['c', 'b']]);
   });
 
   it('one that is taken out does not fire, and the last one takes its timer along', async () => {
-    const { time, fired, add, wheel } = ground();
+    const { time, fired, add, coalescer } = environment();
     const [first, second] = [add(10, 0), add(10, 0)];
-    wheel.remove(first);
+    coalescer.remove(first);
     expect(time.pending).to.equal(1);
-    wheel.remove(second);
-    wheel.remove(second); // nothing happens
-    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    coalescer.remove(second);
+    coalescer.remove(second); // nothing happens
+    expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
     await time.advance(100);
     expect(fired).to.deep.equal([]);
   });
 
   it('one that is put in again moves; one that puts itself in again as it fires goes round', async () => {
-    const { time, wheel, startMs } = ground();
+    const { time, coalescer, startMs } = environment();
     const fired: number[] = [];
-    const due: Due = new Due(() => {
+    const due: Due<Call> = new Due(() => {
       fired.push(time.now() - startMs);
-      if (fired.length < 3) wheel.add(due, time.now() + 10, 0);
+      if (fired.length < 3) coalescer.add(due, time.now() + 10, 0);
     });
-    wheel.add(due, startMs + 5, 0);
-    wheel.add(due, startMs + 10, 0);
+    coalescer.add(due, startMs + 5, 0);
+    coalescer.add(due, startMs + 10, 0);
     await time.advance(100);
     expect(fired).to.deep.equal([10, 20, 30]);
-    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
   });
 
-  it('one that another takes out in the same turn does not fire', async () => {
-    const { time, wheel, startMs } = ground();
+  it('what is handed over is out: to take it out then changes nothing', async () => {
+    const { time, coalescer, startMs } = environment();
     const fired: string[] = [];
     const one = new Due(() => {
       fired.push('one');
-      wheel.remove(other);
+      coalescer.remove(other);
     });
-    const other = new Due(() => fired.push('other'));
-    wheel.add(other, startMs + 10, 0);
-    wheel.add(one, startMs + 10, 0);
+    const other = new Due(() => void fired.push('other'));
+    coalescer.add(other, startMs + 10, 0);
+    coalescer.add(one, startMs + 10, 0);
     await time.advance(100);
-    expect(fired).to.deep.equal(['one']);
-    expect([wheel.size, time.pending]).to.deep.equal([0, 0]);
+    expect(fired).to.deep.equal(['one', 'other']);
+    expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
   });
 
   it('what was due in the past fires in the next timer phase', async () => {
-    const { time, fired, add } = ground();
+    const { time, fired, add } = environment();
     add(-100, 16);
     await time.advance(0);
     expect(fired).to.deep.equal([[0, 0]]);

@@ -1,7 +1,7 @@
 /** Who takes part in a simulated run, and in what they are at it: all drawn from the seed, or as the options say. */
 import type { ClosingTerms } from './workers/closing-worker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './world/faults.js';
-import type { FamilyTerms } from './workers/shared-worker.js';
+import type { SharedTerms } from './workers/shared-worker.js';
 import type { KeepingTerms } from './workers/keeping-worker.js';
 import type { Seeded } from './world/seeded.js';
 import type { WorkTerms } from './workers/worker.js';
@@ -28,7 +28,7 @@ export interface SimulationOptions {
   /** Whether all take turns in line at the end; drawn by default. */
   readonly turns?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
-  readonly family?: boolean;
+  readonly sharedLocks?: boolean;
   /** Whether clients keep many locks at a time by renewal beside what else they do; drawn by default. */
   readonly keeping?: boolean;
   /** Whether one client's instance is closed again and again while it works; drawn by default. */
@@ -53,7 +53,7 @@ export interface Setting {
   readonly takesTurns: boolean;
   readonly terms: WorkTerms;
   /** Undefined where there are exclusive locks alone. */
-  readonly family: FamilyTerms | undefined;
+  readonly sharedLocks: SharedTerms | undefined;
   /** Undefined where nobody keeps many locks. */
   readonly keeping: KeepingTerms | undefined;
   /** Undefined where instances are closed at the end alone. */
@@ -81,9 +81,9 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
   const inLine = options.fair === false ? 0 : isCrowd ? 1 : IN_LINE;
-  const forFamily = seeded.fork('family');
-  const hasFamily = options.family ?? (!isCrowd && forFamily.chance(0.3));
-  const permits = forFamily.whole(1, 4);
+  const forShared = seeded.fork('family');
+  const hasShared = options.sharedLocks ?? (!isCrowd && forShared.chance(0.3));
+  const permits = forShared.whole(1, 4);
   const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
@@ -96,7 +96,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
-    family: hasFamily ? { calls, maxTtlMs, permits, inLine } : undefined,
+    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine } : undefined,
     plan,
   };
 }

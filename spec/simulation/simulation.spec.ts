@@ -105,7 +105,7 @@ describe('simulation: known mistakes', function () {
       const variant = VARIANTS.find((one) => one.name === name);
       if (variant === undefined) throw new Error('it is in the list');
       const { breaks, patches } = variant;
-      const options = { family: false, keeping: false, ...variant.options };
+      const options = { sharedLocks: false, keeping: false, ...variant.options };
       const bundle = await compile(name, patches);
       const found = await hunt(bundle, { firstSeed: 1, seeds: 400, limitMs: 8_000, options, breaks });
       expect(found.seed).to.be.a('number');

@@ -7,9 +7,9 @@ import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
 import { ClosingWorker } from './workers/closing-worker.js';
 import { Checker, type Violation } from './checker/checker.js';
 import type { Fault, FaultKind } from './world/faults.js';
-import { FamilyChecker } from './checker/shared-checker.js';
-import { checkFamily } from './workers/shared-end.js';
-import { type FamilyShared, FamilyWorker } from './workers/shared-worker.js';
+import { SharedChecker } from './checker/shared-checker.js';
+import { checkShared } from './workers/shared-end.js';
+import { type SharedState, SharedWorker } from './workers/shared-worker.js';
 import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
 import { Seeded } from './world/seeded.js';
@@ -17,7 +17,7 @@ import { DRIFT_FACTOR, drawSetting, type Setting, type SimulationOptions } from 
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
 import { type Deeds, describe, Worker } from './workers/worker.js';
-import { type Line, World } from './world/world.js';
+import { type HistoryLine, World } from './world/world.js';
 
 export type { SimulationOptions } from './setting.js';
 
@@ -41,7 +41,7 @@ export interface SimulationReport {
   readonly digest: string;
   readonly violations: readonly Violation[];
   /** The history, when it was asked for. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly HistoryLine[];
 }
 
 /** A run that is not over by then hangs. */
@@ -54,7 +54,7 @@ const PLACE_LIFE_MS = 2_600;
 /** Of the lock that each client holds as it closes. */
 const LAST_TTL_MS = 300;
 
-type OtherWorker = FamilyWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
+type OtherWorker = SharedWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
 
 /** Runs one seed to its end. The same seed and options give the same run. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
@@ -75,8 +75,8 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));
   const deeds = noDeeds();
   let isOver = false;
-  const family = new FamilyChecker(checker, () => world.nowMs, setting.family?.permits ?? 0);
-  const director = new Director(stage, setting, seeded.fork('work'), { deeds, family });
+  const sharedChecker = new SharedChecker(checker, () => world.nowMs, setting.sharedLocks?.permits ?? 0);
+  const director = new Director(stage, setting, seeded.fork('work'), { deeds, sharedChecker });
   world.after(0, () => {
     director.run().then(
       () => (isOver = true),
@@ -88,22 +88,22 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   });
   world.onSettled = () => {
     checker.look();
-    family.look();
+    sharedChecker.look();
   };
-  lookOnward(stage, family, () => isOver);
+  lookOnward(stage, sharedChecker, () => isOver);
   await world.run(() => isOver || world.nowMs > LONGEST_MS);
   if (!isOver) checker.fail('settling', 'the run did not come to its end');
   return report(seed, stage, setting, deeds);
 }
 
 /** Looks for what takes a while to show, again and again until the run is over. */
-function lookOnward(stage: Stage, family: FamilyChecker, isOver: () => boolean): void {
+function lookOnward(stage: Stage, sharedChecker: SharedChecker, isOver: () => boolean): void {
   const { checker, links, world } = stage;
   const again = (): void => {
     if (isOver()) return;
     checker.lookForLate();
     checker.lookForOrphans(links, (link) => stage.calmSinceMs(link));
-    family.lookForOthers(links, (link) => stage.calmSinceMs(link));
+    sharedChecker.lookForOthers(links, (link) => stage.calmSinceMs(link));
     world.after(LOOK_EVERY_MS, again);
   };
   again();
@@ -114,13 +114,13 @@ class Director {
   readonly #stage: Stage;
   readonly #setting: Setting;
   readonly #seeded: Seeded;
-  readonly #shared: { readonly deeds: Deeds; readonly family: FamilyChecker };
+  readonly #shared: { readonly deeds: Deeds; readonly sharedChecker: SharedChecker };
 
   constructor(
     stage: Stage,
     setting: Setting,
     seeded: Seeded,
-    shared: { readonly deeds: Deeds; readonly family: FamilyChecker },
+    shared: { readonly deeds: Deeds; readonly sharedChecker: SharedChecker },
   ) {
     this.#stage = stage;
     this.#setting = setting;
@@ -135,8 +135,8 @@ class Director {
     await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
     await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
     for (const player of this.#living()) await this.#checkProgress(player);
-    if (this.#setting.family !== undefined) {
-      await checkFamily(this.#stage, this.#living(), this.#setting.family);
+    if (this.#setting.sharedLocks !== undefined) {
+      await checkShared(this.#stage, this.#living(), this.#setting.sharedLocks);
       await this.#pass(500);
     }
     if (this.#setting.takesTurns) {
@@ -188,19 +188,19 @@ class Director {
   }
 
   /** Who works with locks of other kinds, and who keeps many, where the run has them. */
-  #othersOf(player: Player, shared: FamilyShared): readonly OtherWorker[] {
-    const { family, keeping } = this.#setting;
+  #othersOf(player: Player, shared: SharedState): readonly OtherWorker[] {
+    const { sharedLocks, keeping } = this.#setting;
     const drawn = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
     const keepers =
       keeping === undefined
         ? []
         : [new KeepingWorker(this.#stage, player, drawn('keeping'), keeping, shared.deeds)];
-    if (family === undefined) return keepers;
+    if (sharedLocks === undefined) return keepers;
     return [
       ...keepers,
-      new FamilyWorker(this.#stage, player, drawn('family 0'), family, shared),
-      new FamilyWorker(this.#stage, player, drawn('family 1'), family, shared),
-      new ReentrantWorker(this.#stage, player, drawn('re-entry'), family, shared.deeds),
+      new SharedWorker(this.#stage, player, drawn('family 0'), sharedLocks, shared),
+      new SharedWorker(this.#stage, player, drawn('family 1'), sharedLocks, shared),
+      new ReentrantWorker(this.#stage, player, drawn('re-entry'), sharedLocks, shared.deeds),
     ];
   }
 

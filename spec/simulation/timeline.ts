@@ -4,7 +4,7 @@
  */
 import { withShortTokens } from './world/seeded.js';
 import type { SimulationReport } from './simulation.js';
-import type { Line } from './world/world.js';
+import type { HistoryLine } from './world/world.js';
 
 export interface TimelineOptions {
   /** Only what is about this, and the faults; everything by default. */
@@ -16,8 +16,9 @@ export interface TimelineOptions {
 export function timeline({ lines, violations }: SimulationReport, options: TimelineOptions = {}): string {
   const [first] = violations;
   const { about, aroundMs = Infinity } = options;
-  const isNear = (line: Line): boolean => first === undefined || Math.abs(line.atMs - first.atMs) <= aroundMs;
-  const isAbout = ({ who, what }: Line): boolean =>
+  const isNear = (line: HistoryLine): boolean =>
+    first === undefined || Math.abs(line.atMs - first.atMs) <= aroundMs;
+  const isAbout = ({ who, what }: HistoryLine): boolean =>
     about === undefined || who === 'PLAN' || who === 'CHECK' || who === about || what.includes(about);
   const rows = lines
     .map((line) => ({ ...line, what: withShortTokens(line.what) }))
@@ -26,7 +27,7 @@ export function timeline({ lines, violations }: SimulationReport, options: Timel
   return [`${'ms'.padStart(11)}  ${'who'.padEnd(6)}  what`, ...rows].join('\n');
 }
 
-function row({ atMs, who, what }: Line): string {
+function row({ atMs, who, what }: HistoryLine): string {
   const mark = who === 'CHECK' ? '>>' : '  ';
   const text = what.replaceAll(/\n\s+at /g, `\n${' '.repeat(21)}at `);
   return `${atMs.toFixed(3).padStart(11)}  ${who.padEnd(6)}${mark}${text}`;

@@ -14,7 +14,7 @@ import { SimulatedClient } from './world/client.js';
 import { SimulatedLink } from './world/link.js';
 import { Seeded, SeededRandom } from './world/seeded.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
-import { type Line, World } from './world/world.js';
+import { type HistoryLine, World } from './world/world.js';
 
 export interface TimestampSimulationOptions {
   /** How far wall clocks are apart at most, in ms. @default the margin */
@@ -38,7 +38,7 @@ export interface TimestampSimulationReport {
   readonly broken: number;
   readonly digest: string;
   readonly violations: readonly Violation[];
-  readonly lines: readonly Line[];
+  readonly lines: readonly HistoryLine[];
 }
 
 const KEY = 'lock';
@@ -103,8 +103,8 @@ class TimestampRun {
       const own = seeded.fork(`c${i + 1}`);
       const client = new SimulatedClient(`c${i + 1}`, world, 1);
       client.wallStepMs = own.between(0, apartMs);
-      const ground = { world, client, server: this.#server, seeded: own.fork('link') };
-      const link = new SimulatedLink({ ...ground, resends: false, tell: () => undefined });
+      const environment = { world, client, server: this.#server, seeded: own.fork('link') };
+      const link = new SimulatedLink({ ...environment, resends: false, tell: () => undefined });
       const lock = new TimestampLock(
         {
           transport: link,

@@ -6,7 +6,7 @@ import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
 import { Channels } from '../../lib/testing/master/channels.js';
 import { entriesOf } from '../../lib/testing/master/entries.js';
-import { FOREIGN, Keyspace } from '../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';
 import { execute, serverError } from '../../lib/testing/master/twins.js';
 import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
@@ -16,7 +16,7 @@ import {
   type Transport,
   type TransportState,
 } from '../../lib/redis/transport.js';
-import { FakeLine } from './fake-line.js';
+import { FakePushConnection } from './fake-push-connection.js';
 import type { FakeTime } from './fake-time.js';
 
 export { serverError };
@@ -69,7 +69,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   /** False: pushes are lost in silence. */
   deliversPushes = true;
   /** The lines that were made, in order, those that were closed included. */
-  readonly lines: FakeLine[] = [];
+  readonly lines: FakePushConnection[] = [];
   readonly #time: FakeTime;
   readonly #known = new Set(ALL.map(({ source }) => scriptDigest(source)));
   readonly #listeners = new Set<() => void>();
@@ -111,7 +111,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   }
 
   /** The line that was made last. */
-  get line(): FakeLine {
+  get line(): FakePushConnection {
     const line = this.lines.at(-1);
     if (line === undefined) throw new Error(`nobody has subscribed at ${this.name}`);
     return line;
@@ -148,7 +148,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   /** What the key holds now: a token, a count, or undefined. */
   value(key: string): string | undefined {
     const value = this.get(key);
-    return value === FOREIGN ? '(something else)' : value;
+    return value === WRONG_TYPE ? '(something else)' : value;
   }
 
   ttlMs(key: string): number {
@@ -157,7 +157,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   }
 
   setForeign(key: string): void {
-    this.set(key, FOREIGN);
+    this.set(key, WRONG_TYPE);
   }
 
   /** All data is gone, as after FLUSHALL, which leaves scripts alone. */
@@ -192,10 +192,10 @@ export class FakeMaster extends Keyspace implements Transport, Store {
     return this.mayPublish ? this.channels.publish(channel, text) : undefined;
   }
 
-  #subscribe(channel: string, listener: PushListener): FakeLine {
+  #subscribe(channel: string, listener: PushListener): FakePushConnection {
     const { channels } = this;
     const [opensByItself, delivers] = [() => this.opensLines, () => this.deliversPushes];
-    const line = new FakeLine({ channels, channel, opensByItself, delivers }, listener);
+    const line = new FakePushConnection({ channels, channel, opensByItself, delivers }, listener);
     this.lines.push(line);
     return line;
   }

@@ -19,14 +19,14 @@ export class TimestampBench {
   /** @param clock  `aheadMs` may be set later: a clock that steps */
   lock(options: TimestampLockOptions = {}, clock: { aheadMs: number } = { aheadMs: 0 }): TimestampLock {
     const { server, time } = this;
-    const ground = {
+    const environment = {
       transport: server,
       clock: time,
       timers: time,
       random: new FakeRandom(),
       wallMs: () => this.wallMs() + clock.aheadMs,
     };
-    return new TimestampLock(ground, options);
+    return new TimestampLock(environment, options);
   }
 
   /** The names of what was sent, without evaluating scripts twice: `evalsha` and `eval` are `script`. */

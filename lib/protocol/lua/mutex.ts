@@ -179,7 +179,7 @@ local function claim(first, n, token, ttl, life, floor, isInLine)
     local fence = claimOne(first, token, ttl, life)
     if fence then return 1, fence, 0 end
   end
-  local last, left, stranger = first + n - 1, false, 0
+  local last, left, foreign_client = first + n - 1, false, 0
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
@@ -189,13 +189,13 @@ local function claim(first, n, token, ttl, life, floor, isInLine)
     if owner ~= token and owner ~= ${reservedInLua('token')} then
       if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end
       if owner then
-        if not ${oursInLua('owner')} then stranger = 1 end
+        if not ${oursInLua('owner')} then foreign_client = 1 end
         local ms = redis.call('PTTL', KEYS[i])
         if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
       end
     end
   end
-  if left then return 0, left, stranger end
+  if left then return 0, left, foreign_client end
   local fence = 0
   seenAt = 0
   if life ~= '0' then
@@ -258,7 +258,7 @@ end
  * @param seen  the highest fence that was met; false without fencing, and then there are no counters
  */
 export const UNDOING = `local function undo(first, n, token, seen)
-  local deleted, left, foreign, failed, awaited = 0, -2, 0, false, {}
+  local deleted, left, wrong_type, failed, awaited = 0, -2, 0, false, {}
   for i = first, first + n - 1 do
     local owner, isAwaited = redis.pcall('GET', KEYS[i]), nil
     if owner == token then
@@ -266,7 +266,7 @@ export const UNDOING = `local function undo(first, n, token, seen)
       isAwaited = redis.call('DEL', KEYS[i], KEYS[i + 2 * n]) == 2
     else
       if type(owner) == 'table' then
-        if string.find(owner.err, 'WRONGTYPE', 1, true) then foreign = 1 else failed = owner end
+        if string.find(owner.err, 'WRONGTYPE', 1, true) then wrong_type = 1 else failed = owner end
       elseif owner and owner ~= ${reservedInLua('token')} then
         local ms = redis.call('PTTL', KEYS[i])
         if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
@@ -276,9 +276,9 @@ export const UNDOING = `local function undo(first, n, token, seen)
     if isAwaited then awaited[#awaited + 1] = i end
   end
   if seen then lift(first + 3 * n, n, seen) end
-  if awaited[1] and leave(awaited, n, token) then foreign = foreign + 2 end
+  if awaited[1] and leave(awaited, n, token) then wrong_type = wrong_type + 2 end
   if failed then return failed end
-  return deleted, left, foreign
+  return deleted, left, wrong_type
 end
 `;
 

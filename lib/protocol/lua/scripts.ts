@@ -11,7 +11,7 @@
  * Codes, the same in every reply that begins with one:
  *   1 yes · 0 no, another holds it · 2 no, a key holds something else, or (with a 4 beside it) a counter is none that a fence
  *   can follow · 3 no, a counter is there already
- *   4 no, a stranger holds it: one that is no client of this library, by its token, and hands over to nobody
+ *   4 no, a foreign client holds it: one that is no client of this library, by its token, and hands over to nobody
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
  */
 import {
@@ -31,7 +31,7 @@ import {
   UNDOING,
 } from './mutex.js';
 import { LEAVING, QUEUEING, SHOWN_WAITERS, YIELDING } from './queue.js';
-import { MEMBER_SCRIPTS } from './shared-scripts.js';
+import { SHARED_SCRIPTS } from './shared-scripts.js';
 import type { Script } from '../../redis/script.js';
 
 export type { Script } from '../../redis/script.js';
@@ -45,7 +45,7 @@ export type { Script } from '../../redis/script.js';
  *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
  *   fence          in short where nothing had to be looked at: one resource that was free, and a counter that was there
  *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
- *                  stranger holds one of them
+ *                  foreign client holds one of them
  *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: a counter is none that a fence can follow
  *   {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is that one (0: unreadable)
  */
@@ -282,7 +282,7 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
  * → {1, serial, us}    this token has the vote, for RESERVE_MS at least, also when it had it before; us = the master's clock
  *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many; {0, 0, us, 0} also
  *                      where it is free, and more who are gone stand before it than one call may drop
- *   {4, ms, us}        a stranger holds it: no place is taken, and one that it had stays
+ *   {4, ms, us}        a foreign client holds it: no place is taken, and one that it had stays
  *   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
  */
 export const QUEUE: Script = {
@@ -339,5 +339,5 @@ export const SCRIPTS: readonly Script[] = [
   QUEUE,
   YIELD,
   INSPECT,
-  ...MEMBER_SCRIPTS,
+  ...SHARED_SCRIPTS,
 ];

@@ -184,7 +184,7 @@ return withSlots(slots)`,
  * → {1, 0, 0, slot…} these it holds here now · {0, ms, 0} one is another's (ms left of the first of the others), or the token
  *   is not there (−2) · {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
-export const SEM_SETTLE: Script = {
+export const SEM_ALIGN: Script = {
   name: 'sem-settle',
   source: `${GUARD}local guard, token, k = tonumber(ARGV[4]), ARGV[1], tonumber(ARGV[3])
 ${MARKER}${SEMAPHORE}${SLOTS}local refusal = look('${STORED_KIND.semaphore}')
@@ -283,7 +283,7 @@ return {deleted, -2, 0}`,
  *   now = the server's clock in ms; fields = names and contents, in turn, also of what has run out
  *   head = the token at the head of the gate, or ''; waiting = how many stand behind it; tokens = the first of them
  */
-export const SURVEY_MEMBERS: Script = {
+export const SURVEY_SHARED: Script = {
   name: 'survey-members',
   source: `${CLOCK}local function list(reply) return reply.err and {} or reply end
 local all = redis.pcall('HGETALL', KEYS[1])
@@ -297,13 +297,13 @@ local now = math.floor(micros() / 1000)
 return {code, redis.call('PTTL', KEYS[1]), now, list(all), head, waiting, tokens}`,
 };
 
-export const MEMBER_SCRIPTS: readonly Script[] = [
+export const SHARED_SCRIPTS: readonly Script[] = [
   RW_CLAIM,
   RW_ACCEPT,
   RW_EXTEND,
   SEM_CLAIM,
-  SEM_SETTLE,
+  SEM_ALIGN,
   SEM_EXTEND,
   LEAVE,
-  SURVEY_MEMBERS,
+  SURVEY_SHARED,
 ];

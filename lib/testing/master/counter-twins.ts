@@ -1,6 +1,6 @@
 /** Twins of what the scripts do to the guard's marker and to counters, function by function as in lua.ts. */
 import { FLOOR_LEAD_US, LAST_FENCE } from '../../protocol/lua/mutex.js';
-import { FOREIGN } from './keyspace.js';
+import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 
 export type Reply = readonly [number, number, number];
@@ -8,7 +8,7 @@ export type Reply = readonly [number, number, number];
 /** @returns why the master may not vote; when it may, the end of its last quarantine in µs, or 0 */
 export function guarded(store: Store, key: string, period: number): Reply | number {
   const marker = store.get(key);
-  if (marker === FOREIGN) return [-2, 0, 0];
+  if (marker === WRONG_TYPE) return [-2, 0, 0];
   const [, owner, since, other] = /^1\|(\w+)\|(\d+)\|(\d+)$/.exec(marker ?? '') ?? [];
   if (marker !== undefined && owner === undefined) return [-2, 0, 0];
   if (marker !== undefined && Number(other) !== period) return [-2, Number(other), 0];
@@ -31,7 +31,7 @@ export interface Counter {
 
 export function counter(store: Store, key: string, least: number, floor = 0): Counter | undefined {
   const count = store.get(key);
-  if (count === FOREIGN) return undefined;
+  if (count === WRONG_TYPE) return undefined;
   if (count !== undefined && count !== '0') {
     const canGoOn = /^\d+$/.test(count) && Number(count) < LAST_FENCE;
     return canGoOn ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;

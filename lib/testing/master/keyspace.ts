@@ -1,7 +1,7 @@
 /** The keys of a server in memory: texts, sorted sets and hashes, which expire by a clock that the server gives. */
 
 /** What a key of another type gives. */
-export const FOREIGN = Symbol('a key of another type');
+export const WRONG_TYPE = Symbol('a key of another type');
 
 /** One of a sorted set. */
 export interface Member {
@@ -16,7 +16,7 @@ type SortedSet = readonly Member[];
 export type Fields = ReadonlyMap<string, string>;
 
 interface Entry {
-  readonly content: string | typeof FOREIGN | SortedSet | Fields;
+  readonly content: string | typeof WRONG_TYPE | SortedSet | Fields;
   readonly expiresAtMs: number;
 }
 
@@ -44,27 +44,27 @@ export class Keyspace {
   }
 
   /** A text. */
-  get(key: string): string | typeof FOREIGN | undefined {
+  get(key: string): string | typeof WRONG_TYPE | undefined {
     const content = this.#entry(key)?.content;
-    return typeof content === 'object' ? FOREIGN : content;
+    return typeof content === 'object' ? WRONG_TYPE : content;
   }
 
   /** A sorted set, in its order; empty where there is none. */
-  members(key: string): SortedSet | typeof FOREIGN {
+  members(key: string): SortedSet | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? [];
-    return isSet(content) ? content : FOREIGN;
+    return isSet(content) ? content : WRONG_TYPE;
   }
 
   /** A hash; empty where there is none. */
-  fields(key: string): Fields | typeof FOREIGN {
+  fields(key: string): Fields | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? NO_FIELDS;
-    return content instanceof Map ? content : FOREIGN;
+    return content instanceof Map ? content : WRONG_TYPE;
   }
 
   /** Sets fields of a hash; undefined removes one, and a hash without fields is no key. What else is there stays as it is. */
   setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void {
     const before = this.fields(key);
-    if (before === FOREIGN) return;
+    if (before === WRONG_TYPE) return;
     const content = new Map(before);
     for (const [name, text] of Object.entries(changes)) {
       if (text === undefined) content.delete(name);
@@ -83,7 +83,7 @@ export class Keyspace {
   }
 
   /** @param ttlMs  'keep' leaves the expiry as it is */
-  set(key: string, text: string | typeof FOREIGN, ttlMs: number | 'keep' | 'none' = 'none'): void {
+  set(key: string, text: string | typeof WRONG_TYPE, ttlMs: number | 'keep' | 'none' = 'none'): void {
     const kept = this.#entry(key)?.expiresAtMs ?? Infinity;
     const expiresAtMs = ttlMs === 'keep' ? kept : ttlMs === 'none' ? Infinity : this.#nowMs() + ttlMs;
     this.#entries.set(key, { content: text, expiresAtMs });
@@ -92,7 +92,7 @@ export class Keyspace {
   /** Adds it to a sorted set, or gives it another score. What else is there stays as it is. */
   addMember(key: string, name: string, score: number): void {
     const before = this.members(key);
-    if (before === FOREIGN) return;
+    if (before === WRONG_TYPE) return;
     const others = before.filter((one) => one.name !== name);
     const after = others.findIndex((one) => one.score > score || (one.score === score && one.name > name));
     const place = after < 0 ? others.length : after;
@@ -101,7 +101,7 @@ export class Keyspace {
 
   removeMember(key: string, name: string): void {
     const before = this.members(key);
-    if (before !== FOREIGN)
+    if (before !== WRONG_TYPE)
       this.#setMembers(
         key,
         before.filter((one) => one.name !== name),

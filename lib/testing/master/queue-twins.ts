@@ -2,7 +2,7 @@
 import { pushChannel } from '../../protocol/keys.js';
 import { RESERVE_MS } from '../../protocol/lua/queue.js';
 import { isOurs, publicPart, RESERVED_MARK } from '../../runtime/random.js';
-import { FOREIGN, type Member } from './keyspace.js';
+import { WRONG_TYPE, type Member } from './keyspace.js';
 import type { Spare, Store } from './store.js';
 
 interface Turn {
@@ -68,7 +68,7 @@ class Line {
 
   turn(): Turn | undefined {
     const text = this.#store.get(this.#turn);
-    if (text === FOREIGN) throw new WrongType();
+    if (text === WRONG_TYPE) throw new WrongType();
     const [, serial, token = '', ticket] = /^(\d+)\|([^|]*)\|(\d*)$/.exec(text ?? '') ?? [];
     return serial === undefined ? undefined : { serial: Number(serial), token, ticket: Number(ticket) };
   }
@@ -117,7 +117,7 @@ class Line {
   /** @returns whether there are others to drop before the lock can be handed over */
   leave(token: string): boolean {
     if (this.#store.get(this.#lock) === reservedFor(token)) this.#store.delete(this.#lock);
-    if (this.#store.members(this.#queue) === FOREIGN) throw new WrongType();
+    if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
     this.#store.removeMember(this.#queue, token);
     return this.#store.get(this.#lock) === undefined && this.handOver() === 'more';
   }
@@ -162,7 +162,7 @@ class Line {
 
   #waiting(): readonly Member[] {
     const members = this.#store.members(this.#queue);
-    if (members === FOREIGN) throw new WrongType();
+    if (members === WRONG_TYPE) throw new WrongType();
     return members;
   }
 }
@@ -209,7 +209,8 @@ export function queue(
 ): unknown {
   const [lock, own, turnKey] = waited;
   const owner = store.get(lock);
-  if (owner === FOREIGN || store.get(turnKey) === FOREIGN || store.members(own) === FOREIGN) return [2, 0, 0];
+  if (owner === WRONG_TYPE || store.get(turnKey) === WRONG_TYPE || store.members(own) === WRONG_TYPE)
+    return [2, 0, 0];
   const line = new Line(store, waited, spare);
   const us = store.micros();
   const turn = line.turn();
@@ -252,7 +253,7 @@ export function yieldVote(
   spare: Spare,
 ): number {
   const [lock, own, turnKey] = waited;
-  if (store.get(turnKey) === FOREIGN || store.members(own) === FOREIGN) return 0;
+  if (store.get(turnKey) === WRONG_TYPE || store.members(own) === WRONG_TYPE) return 0;
   const line = new Line(store, waited, spare);
   const turn = line.turn();
   if (turn?.token !== token || turn.serial !== serial) return 0;

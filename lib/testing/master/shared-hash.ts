@@ -4,7 +4,7 @@ import { HOLDS } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind } from '../../protocol/lua/shared.js';
 import { isOurs } from '../../runtime/random.js';
 import type { Reply } from './counter-twins.js';
-import { FOREIGN } from './keyspace.js';
+import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 
 export interface Field {
@@ -29,7 +29,7 @@ export class Hash {
     this.#key = key;
     this.nowMs = Math.floor(store.micros() / 1_000);
     const all = store.fields(key);
-    if (all === FOREIGN) {
+    if (all === WRONG_TYPE) {
       const owner = store.get(key);
       const isMutex = typeof owner === 'string' && isOurs(owner);
       this.refusal = [2, isMutex ? HOLDS.mutex : HOLDS.data, 0];

@@ -9,12 +9,12 @@ import {
   RW_EXTEND,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_SETTLE,
-  SURVEY_MEMBERS,
+  SEM_ALIGN,
+  SURVEY_SHARED,
 } from '../../protocol/lua/shared-scripts.js';
 import type { Script } from '../../redis/script.js';
 import { counter, guarded, lift, type Reply } from './counter-twins.js';
-import { FOREIGN } from './keyspace.js';
+import { WRONG_TYPE } from './keyspace.js';
 import { type Field, Hash, slotsOf } from './shared-hash.js';
 import type { Store, Twin } from './store.js';
 
@@ -221,7 +221,7 @@ function extendPermits(store: Store, keys: readonly string[], args: readonly str
 function leave(store: Store, keys: readonly string[], [token = '', seen]: readonly string[]): Reply {
   const [key = ''] = keys;
   const before = store.fields(key);
-  if (before === FOREIGN) return [0, -2, 1];
+  if (before === WRONG_TYPE) return [0, -2, 1];
   const deleted = before.has(token) ? 1 : 0;
   if (deleted === 1) store.setFields(key, { [token]: undefined });
   if (seen !== undefined) lift(store, keys.slice(1), seen);
@@ -244,21 +244,21 @@ function survey(store: Store, [key = '', gate = '', line = '']: readonly string[
   const all = store.fields(key);
   const head = store.get(gate);
   const found = store.members(line);
-  const names = found === FOREIGN ? [] : found.map(({ name }) => name);
-  const code = all === FOREIGN ? 2 : all.size > 0 ? 1 : 0;
+  const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
+  const code = all === WRONG_TYPE ? 2 : all.size > 0 ? 1 : 0;
   const nowMs = Math.floor(store.micros() / 1_000);
-  const fields = all === FOREIGN ? [] : [...all].flat();
+  const fields = all === WRONG_TYPE ? [] : [...all].flat();
   const shown = typeof head === 'string' ? head : '';
   return [code, store.pttl(key), nowMs, fields, shown, names.length, names.slice(0, SHOWN_WAITERS)];
 }
 
-export const MEMBER_TWINS: readonly (readonly [Script, Twin])[] = [
+export const SHARED_TWINS: readonly (readonly [Script, Twin])[] = [
   [RW_CLAIM, claimToReadOrWrite],
   [RW_ACCEPT, acceptWriter],
   [RW_EXTEND, extendReaderOrWriter],
   [SEM_CLAIM, claimPermits],
-  [SEM_SETTLE, settle],
+  [SEM_ALIGN, settle],
   [SEM_EXTEND, extendPermits],
   [LEAVE, leave],
-  [SURVEY_MEMBERS, survey],
+  [SURVEY_SHARED, survey],
 ];

@@ -1,5 +1,5 @@
 /** What a master in memory has to have for the twins of the scripts. */
-import type { Fields, FOREIGN, Member } from './keyspace.js';
+import type { Fields, WRONG_TYPE, Member } from './keyspace.js';
 
 /** The data of one server, as a script sees it. Expired keys are not there. */
 export interface Store {
@@ -8,11 +8,11 @@ export interface Store {
   /** The server's wall clock, in whole µs. */
   micros(): number;
   /** A text. */
-  get(key: string): string | typeof FOREIGN | undefined;
+  get(key: string): string | typeof WRONG_TYPE | undefined;
   /** A sorted set, in its order; empty where there is none. */
-  members(key: string): readonly Member[] | typeof FOREIGN;
+  members(key: string): readonly Member[] | typeof WRONG_TYPE;
   /** A hash; empty where there is none. */
-  fields(key: string): Fields | typeof FOREIGN;
+  fields(key: string): Fields | typeof WRONG_TYPE;
   /** Sets fields of a hash, and removes those that are undefined. */
   setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void;
   /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */

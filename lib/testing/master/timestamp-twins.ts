@@ -3,7 +3,7 @@ import { readInstant, type TimestampUnit } from '../../timestamp/instant.js';
 import type { Script } from '../../protocol/lua/scripts.js';
 import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from '../../timestamp/scripts.js';
 import type { Command, PlainCommand } from '../../redis/transport.js';
-import { FOREIGN } from './keyspace.js';
+import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 
 const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
@@ -13,7 +13,7 @@ type Plain = (store: Store, args: readonly string[]) => unknown;
 /** @throws Error with what a server says to a key of another type */
 function textOf(store: Store, key: string): string | undefined {
   const text = store.get(key);
-  if (text === FOREIGN) throw new Error(WRONGTYPE);
+  if (text === WRONG_TYPE) throw new Error(WRONGTYPE);
   return text;
 }
 
@@ -49,7 +49,7 @@ type Twin = (store: Store, keys: readonly string[], args: readonly string[]) => 
 function claim(store: Store, [key = '']: readonly string[], args: readonly string[]): unknown {
   const [own = '', below = '', life = '', unit = 's'] = args;
   const text = store.get(key);
-  if (text === FOREIGN) return [4];
+  if (text === WRONG_TYPE) return [4];
   if (text !== undefined) {
     const instant = readInstant(text, unit as TimestampUnit); // as the caller gave it
     if (instant === undefined) return [4];

@@ -28,8 +28,8 @@ import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
 import { type Command, scriptDigest } from '../../redis/transport.js';
 import { entriesOf } from './entries.js';
 import { counter, guarded, lift, type Reply } from './counter-twins.js';
-import { FOREIGN } from './keyspace.js';
-import { MEMBER_TWINS } from './shared-twins.js';
+import { WRONG_TYPE } from './keyspace.js';
+import { SHARED_TWINS } from './shared-twins.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
@@ -50,7 +50,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [HELLO, hello],
   [INSPECT, inspect],
   ...TIMESTAMP_TWINS,
-  ...MEMBER_TWINS,
+  ...SHARED_TWINS,
 ]);
 
 const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
@@ -158,13 +158,13 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   const own = [token, reservedFor(token)];
   for (const [i, key] of locks.entries()) {
     const owner = store.get(key);
-    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner === WRONG_TYPE) return [2, 0, 0];
     if (isInLine !== undefined && !own.includes(owner ?? '')) store.removeMember(queues[i] ?? '', token);
   }
   const others = locks.filter((key) => ![undefined, ...own].includes(textAt(store, key)));
   if (others.length > 0) {
-    const isStranger = others.some((key) => !isOurs(String(store.get(key))));
-    return [0, longest(others.map((key) => store.pttl(key))), isStranger ? 1 : 0];
+    const isForeignClient = others.some((key) => !isOurs(String(store.get(key))));
+    return [0, longest(others.map((key) => store.pttl(key))), isForeignClient ? 1 : 0];
   }
   let [fence, seenAt] = [0, 0];
   for (const key of counters) {
@@ -195,7 +195,7 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
-    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner === WRONG_TYPE) return [2, 0, 0];
     if (owner !== token) return [0, store.pttl(key), 0];
   }
   let highest = 0;
@@ -241,12 +241,12 @@ function withdraw(
 function undo(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): Reply {
   const all = given(keys, args[1]);
   const locks = all.resources.map(([lock]) => lock);
-  const isForeign = locks.some((key) => store.get(key) === FOREIGN);
+  const isWrongType = locks.some((key) => store.get(key) === WRONG_TYPE);
   const own = [undefined, args[0], reservedFor(args[0] ?? '')];
   const others = locks.filter((key) => !own.includes(textAt(store, key)));
   const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
   const { deleted, isMore } = withdraw(store, all, args, spare);
-  return [deleted, left, (isForeign ? 1 : 0) + (isMore ? 2 : 0)];
+  return [deleted, left, (isWrongType ? 1 : 0) + (isMore ? 2 : 0)];
 }
 
 function release(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
@@ -282,7 +282,7 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
-    if (owner === FOREIGN) return [2, 0, 0];
+    if (owner === WRONG_TYPE) return [2, 0, 0];
     const isReserved = owner === reservedFor(token) && mayCreate !== '0';
     if (owner !== undefined && owner !== token && !isReserved) return [0, store.pttl(key), 0];
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
@@ -329,16 +329,18 @@ function bootstrap(store: Store, [key = '']: readonly string[], [period, force]:
 function inspect(store: Store, [key = '', line = '']: readonly string[]): unknown {
   const owner = store.get(key);
   const found = store.members(line);
-  const names = found === FOREIGN ? [] : found.map(({ name }) => name);
+  const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
   const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
   if (owner === undefined) return [0, -2, '', ...waiting];
-  return owner === FOREIGN ? [2, store.pttl(key), '', ...waiting] : [1, store.pttl(key), owner, ...waiting];
+  return owner === WRONG_TYPE
+    ? [2, store.pttl(key), '', ...waiting]
+    : [1, store.pttl(key), owner, ...waiting];
 }
 
 /** What a key holds, as far as it is a text. */
 function textAt(store: Store, key: string): string | undefined {
   const content = store.get(key);
-  return content === FOREIGN ? undefined : content;
+  return content === WRONG_TYPE ? undefined : content;
 }
 
 function longest(ttls: readonly number[]): number {

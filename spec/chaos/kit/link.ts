@@ -9,7 +9,7 @@ import { Replies, type Reply, Requests } from './resp.js';
 
 export type Direction = 'to-master' | 'to-client';
 
-export interface LinkGround {
+export interface LinkEnvironment {
   readonly trapAt: (point: Point, words: readonly string[]) => Trap | undefined;
   readonly cut: (direction: Direction) => void;
   readonly isCut: (direction: Direction) => boolean;
@@ -22,7 +22,7 @@ export interface LinkGround {
 export class Link {
   readonly #client: Socket;
   readonly #master: Socket;
-  readonly #ground: LinkGround;
+  readonly #environment: LinkEnvironment;
   readonly #requests = new Requests();
   readonly #replies = new Replies();
   /** Requests that were delivered, whose replies have not come. */
@@ -38,9 +38,9 @@ export class Link {
   /** It subscribes: what comes in are pushes. */
   isForPushes = false;
 
-  constructor(client: Socket, masterPort: number, ground: LinkGround) {
+  constructor(client: Socket, masterPort: number, environment: LinkEnvironment) {
     this.#client = client;
-    this.#ground = ground;
+    this.#environment = environment;
     this.#master = connect({ port: masterPort, host: HOST, allowHalfOpen: true, noDelay: true });
     client.setNoDelay(true);
   }
@@ -51,7 +51,7 @@ export class Link {
       socket.on('close', () => this.destroy());
     }
     for (const direction of ['to-master', 'to-client'] as const)
-      if (this.#ground.isCut(direction)) this.mute(direction);
+      if (this.#environment.isCut(direction)) this.mute(direction);
     const connected = this.#atConnect();
     this.#work['to-master'] = connected;
     this.#work['to-client'] = connected;
@@ -89,7 +89,7 @@ export class Link {
     this.#isOver = true;
     this.#client.destroy();
     this.#master.destroy();
-    this.#ground.onClose();
+    this.#environment.onClose();
   }
 
   #queue(direction: Direction, work: () => Promise<void> | void): void {
@@ -97,7 +97,7 @@ export class Link {
   }
 
   async #atConnect(): Promise<void> {
-    const trap = this.#ground.trapAt('at-connect', []);
+    const trap = this.#environment.trapAt('at-connect', []);
     if (trap !== undefined) await this.#act(trap, 'to-client');
     if (trap?.options.action === 'drop') this.mute('to-master');
   }
@@ -105,9 +105,9 @@ export class Link {
   async #request(bytes: Buffer, words: readonly string[]): Promise<void> {
     if (words[0]?.toLowerCase() === 'subscribe') {
       this.isForPushes = true;
-      if (this.#ground.isWithoutPushes()) this.mute('to-client');
+      if (this.#environment.isWithoutPushes()) this.mute('to-client');
     }
-    const trap = this.#ground.trapAt('before-request', words);
+    const trap = this.#environment.trapAt('before-request', words);
     if (trap !== undefined) await this.#act(trap, 'to-master');
     if (this.#write('to-master', bytes)) this.#asked.push(words);
   }
@@ -116,16 +116,16 @@ export class Link {
   async #reply({ bytes, told, isPush }: Reply): Promise<void> {
     const words = this.#isMessage(told, isPush) ? told : this.#asked.shift();
     if (words === undefined) return void this.#write('to-client', bytes);
-    const whole = this.#ground.trapAt('after-run', words);
+    const whole = this.#environment.trapAt('after-run', words);
     if (whole !== undefined) await this.#act(whole, 'to-client');
-    const half = this.#ground.trapAt('mid-reply', words);
+    const half = this.#environment.trapAt('mid-reply', words);
     const middle = half === undefined ? bytes.length : Math.ceil(bytes.length / 2);
     this.#write('to-client', bytes.subarray(0, middle));
     if (half !== undefined) {
       await this.#act(half, 'to-client');
       this.#write('to-client', bytes.subarray(middle));
     }
-    const after = this.#ground.trapAt('after-reply', words);
+    const after = this.#environment.trapAt('after-reply', words);
     if (after !== undefined) await this.#act(after, 'to-client');
   }
 
@@ -154,19 +154,19 @@ export class Link {
         break;
       case 'kill':
         this.mute('to-client'); // what it said last is lost with it
-        await this.#ground.target.kill();
+        await this.#environment.target.kill();
         this.destroy();
         break;
       case 'freeze':
-        await this.#ground.target.freeze();
+        await this.#environment.target.freeze();
         trap.spring();
         if (point === 'mid-reply') await trap.released; // it stood still while it wrote
         return;
       case 'cut-to-master':
-        this.#ground.cut('to-master');
+        this.#environment.cut('to-master');
         break;
       case 'cut-to-client':
-        this.#ground.cut('to-client');
+        this.#environment.cut('to-client');
         break;
     }
     trap.spring();

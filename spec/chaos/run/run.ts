@@ -21,7 +21,7 @@ const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 50;
 const EXIT_WITHIN_MS = 20_000;
 const PROGRESS_LINE_MS = 10_000;
 
-export interface RunGround {
+export interface RunEnvironment {
   readonly command: string;
   readonly signal: AbortSignal;
   say(line: string): void;
@@ -45,19 +45,19 @@ export function termsOf(options: ChaosOptions, seed: number): PlanTerms {
   };
 }
 
-export async function run(options: ChaosOptions, seed: number, ground: RunGround): Promise<void> {
+export async function run(options: ChaosOptions, seed: number, environment: RunEnvironment): Promise<void> {
   const history = new HistoryFile(options.folder, CONDUCTOR);
   const client = await compileClient();
   try {
     if (options.nodes.length > 0) {
-      await runOver([], options.nodes, { options, seed, ground, history, file: client.file });
+      await runOver([], options.nodes, { options, seed, environment, history, file: client.file });
     } else {
       await using masters = await startChaosMasters(options.masters, {
         backend: options.backend,
         persist: true,
       });
       const urls = masters.list.map(({ url }) => url);
-      await runOver(masters.list, urls, { options, seed, ground, history, file: client.file });
+      await runOver(masters.list, urls, { options, seed, environment, history, file: client.file });
     }
   } finally {
     client.remove();
@@ -68,7 +68,7 @@ export async function run(options: ChaosOptions, seed: number, ground: RunGround
 interface Setting {
   readonly options: ChaosOptions;
   readonly seed: number;
-  readonly ground: RunGround;
+  readonly environment: RunEnvironment;
   readonly history: HistoryFile;
   /** The compiled client. */
   readonly file: string;
@@ -79,7 +79,7 @@ async function runOver(
   urls: readonly string[],
   setting: Setting,
 ): Promise<void> {
-  const { options, seed, ground, history, file } = setting;
+  const { options, seed, environment, history, file } = setting;
   const keys = Array.from({ length: options.keys }, (_, i) => `k${i + 1}`);
   const servers =
     masters.length > 0 ? masters.map(({ directPort }) => `redis://127.0.0.1:${directPort}`) : urls;
@@ -92,13 +92,13 @@ async function runOver(
   for (let i = 1; i <= options.clients; i++) crew.push(new CrewMember(`c${i}`, file, order, notes));
   try {
     await Promise.all(crew.map((member) => member.start()));
-    const cast = { masters, crew, guardMs, progressMs: PROGRESS_MS, history, signal: ground.signal };
+    const cast = { masters, crew, guardMs, progressMs: PROGRESS_MS, history, signal: environment.signal };
     const conductor = new Conductor(cast);
     const startMs = nowMs();
     const timer = setInterval(() => {
       const { granted, refused } = notes.answers;
       const up = crew.filter(({ isUp }) => isUp).length;
-      ground.say(
+      environment.say(
         `  ${Math.round((nowMs() - startMs) / 1_000)} s: ${granted} grants, ${refused} refusals, ${conductor.strokes} blows; ${up} clients run`,
       );
     }, PROGRESS_LINE_MS);
@@ -108,7 +108,7 @@ async function runOver(
       clearInterval(timer);
     }
     await Promise.all(crew.map((member) => member.stop(EXIT_WITHIN_MS)));
-    await sleep(ORPHANS_GONE_MS, undefined, { signal: ground.signal });
+    await sleep(ORPHANS_GONE_MS, undefined, { signal: environment.signal });
     await noteKeys(servers, masters.length > 0 ? '*' : `*${KEY_PREFIX}*`, history);
     history.note({ e: 'end', t: nowMs() });
   } finally {
@@ -138,14 +138,14 @@ function crewNotes(
   };
 }
 
-function factsOf({ options, seed, ground }: Setting, keys: readonly string[], redis: string): RunFacts {
+function factsOf({ options, seed, environment }: Setting, keys: readonly string[], redis: string): RunFacts {
   const { masters, clients, guardMs, nodes, backend } = options;
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;
   }; // the cast: our own file
   return {
     seed,
-    command: ground.command,
+    command: environment.command,
     masters,
     clients,
     keys,

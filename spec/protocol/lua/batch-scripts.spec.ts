@@ -35,9 +35,9 @@ const ALL = [
 ];
 /** A turn that is data counts as none where many are released at once, and is not deleted. */
 const MAY_BE_DATA = ALL.filter((key) => key !== MARKER && !key.includes('turn'));
-/** Clients of ours, of which the last is dead, and a stranger. */
+/** Clients of ours, of which the last is dead, and a foreign client. */
 const OURS = ['ann', 'ben', 'cat'].map((name) => tokenFrom(name, '1'));
-const TOKENS = [...OURS, 'stranger'];
+const TOKENS = [...OURS, 'foreign-client'];
 /** Far enough apart to be told by their millions. */
 const TTLS = [10_000_000, 20_000_000, 30_000_000];
 const GUARD_MS = 50_000_000;

@@ -330,7 +330,7 @@ describe('fair waiting: scripts on a real server', () => {
     ['two colons', DAN.replace(/.$/, ':')],
     ['a letter that is none', DAN.replace(/.$/, '+')],
   ] as const) {
-    it(`{4, ms, us}: a stranger holds it (${title}); no place is taken, and one that it had stays`, async () => {
+    it(`{4, ms, us}: a foreign client holds it (${title}); no place is taken, and one that it had stays`, async () => {
       await hold(owner);
       const [code, ms, us] = numbers(await queue(ANN));
       expect(code).to.equal(4);
@@ -344,7 +344,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await waiting()).to.deep.equal([ANN]);
     });
 
-    it(`claim {0, ms, 1}: a stranger is in its way (${title}), whatever else is`, async () => {
+    it(`claim {0, ms, 1}: a foreign client is in its way (${title}), whatever else is`, async () => {
       await server.redis.set('mine', DAN, 'PX', HOUR_MS);
       const claim = (...keys: string[]): Promise<unknown> => run(CLAIM, keys, ANN, 1_000, 0, 0, -1);
       expect(numbers(await claim('free', 'mine'))[2]).to.equal(0);
@@ -383,8 +383,8 @@ describe('fair waiting: scripts on a real server', () => {
     beforeEach(() => queue(ANN));
 
     it('is claimed by its token alone', async () => {
-      const [code, ms = 0, isStranger] = numbers(await claim(BEN));
-      expect([code, isStranger]).to.deep.equal([0, 0]);
+      const [code, ms = 0, isForeignClient] = numbers(await claim(BEN));
+      expect([code, isForeignClient]).to.deep.equal([0, 0]);
       expect(ms).to.be.within(1, RESERVE_MS);
       expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
       expect(await holder()).to.equal(ANN);

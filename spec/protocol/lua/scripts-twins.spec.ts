@@ -23,7 +23,7 @@ import {
   VOUCH,
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
-import { FOREIGN, type Member } from '../../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE, type Member } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { Draw } from '../../support/draw.js';
@@ -39,10 +39,10 @@ const QUEUES = ['qa', 'qb', 'qc'];
 const TURNS = ['ta', 'tb', 'tc'];
 const MARKER = 'm';
 const KEYS = [...LOCKS, ...COUNTERS, ...QUEUES, ...TURNS, MARKER];
-/** Three clients of ours with two tokens each, of which one is dead; and a stranger. */
+/** Three clients of ours with two tokens each, of which one is dead; and a foreign client. */
 const OURS = ['ann', 'ben', 'cat'].flatMap((name) => [tokenFrom(name, '1'), tokenFrom(name, '2')]);
 const ALIVE = OURS.slice(0, 4).map(pushChannel);
-const TOKENS = [...OURS, 'stranger'];
+const TOKENS = [...OURS, 'foreign-client'];
 const TICKETS = [1_790_000_000_000_001, 1_790_000_000_000_002, 1_790_000_000_000_003, 2 ** 53 - 1];
 /** Far enough apart to be told by their millions. */
 const TTLS = [1_000_000, 2_000_000, 3_000_000];
@@ -66,7 +66,7 @@ interface Call {
   readonly period: number;
 }
 
-type Content = string | typeof FOREIGN | readonly Member[] | undefined;
+type Content = string | typeof WRONG_TYPE | readonly Member[] | undefined;
 
 interface Entry {
   readonly content: Content;
@@ -143,7 +143,7 @@ describe('scripts: the twins do the same as the server', () => {
     }
     fake.expire('qa', TTLS[0] ?? 0);
     const members = fake.members('qa');
-    if (members === FOREIGN) throw new Error('it holds those who wait');
+    if (members === WRONG_TYPE) throw new Error('it holds those who wait');
     await server.redis.zadd('qa', ...members.flatMap(({ name, score }) => [score, name]));
     await server.redis.pexpire('qa', TTLS[0] ?? 0);
   }
@@ -499,17 +499,17 @@ function textOf(of: Snapshot, key: string): string | undefined {
 function contentOf(text: unknown, members: unknown): Content {
   if (typeof text === 'string') return text;
   if (text === null) return undefined;
-  if (!Array.isArray(members)) return FOREIGN;
+  if (!Array.isArray(members)) return WRONG_TYPE;
   const parts = members.map(String);
   return parts.flatMap((name, i) => (i % 2 === 0 ? [{ name, score: Number(parts[i + 1]) }] : []));
 }
 
 function show({ content, ms }: Entry = { content: undefined, ms: -2 }): string {
-  const text = content === FOREIGN ? '(data)' : content === undefined ? 'none' : JSON.stringify(content);
+  const text = content === WRONG_TYPE ? '(data)' : content === undefined ? 'none' : JSON.stringify(content);
   return `${text} ${millions(ms)}`;
 }
 
 function fakeState(fake: FakeMaster, key: string): string {
   const text = fake.get(key);
-  return show({ content: text === FOREIGN ? fake.members(key) : text, ms: fake.pttl(key) });
+  return show({ content: text === WRONG_TYPE ? fake.members(key) : text, ms: fake.pttl(key) });
 }

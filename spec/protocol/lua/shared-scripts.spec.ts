@@ -11,8 +11,8 @@ import {
   RW_EXTEND,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_SETTLE,
-  SURVEY_MEMBERS,
+  SEM_ALIGN,
+  SURVEY_SHARED,
 } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
@@ -51,7 +51,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   const take = (token: string, permits = 1, k = 2, watcher = '', rank = 1): Promise<Reply> =>
     run(SEM_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
   const settle = (token: string, slots: string, k = 2): Promise<Reply> =>
-    run(SEM_SETTLE, [KEY], token, slots, k, -1);
+    run(SEM_ALIGN, [KEY], token, slots, k, -1);
   const extendPermits = (
     token: string,
     slots: string,
@@ -479,7 +479,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     quarantined(await run(RW_EXTEND, keys, ANN, 'r', TTL_MS, 1, 0, 0, 60_000));
     quarantined(await run(RW_ACCEPT, [KEY, COUNTER, MARKER], ANN, 9, HOUR_MS, 60_000));
     quarantined(await run(SEM_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
-    quarantined(await run(SEM_SETTLE, keys, ANN, '0', 2, 60_000));
+    quarantined(await run(SEM_ALIGN, keys, ANN, '0', 2, 60_000));
     quarantined(await run(SEM_EXTEND, keys, ANN, TTL_MS, '0', 2, 1, 60_000));
     expect(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
     expect(await leave(ANN)).to.deep.equal([0, -2, 0]);
@@ -493,16 +493,16 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
   it('survey: fields as they are, the queue of the gate, and something else', async () => {
     const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY))];
-    expect(await server.run(SURVEY_MEMBERS, keys)).to.deep.include.ordered.members([0, -2]);
+    expect(await server.run(SURVEY_SHARED, keys)).to.deep.include.ordered.members([0, -2]);
     await read(ANN);
     await server.redis.set(gateKey(KEY), BEN);
     await server.redis.zadd(queueKey(gateKey(KEY)), 1, CAT, 2, DAN);
-    const [code, ms, now, all, ...line] = (await server.run(SURVEY_MEMBERS, keys)) as unknown[];
+    const [code, ms, now, all, ...line] = (await server.run(SURVEY_SHARED, keys)) as unknown[];
     expect([code, line]).to.deep.equal([1, [BEN, 2, [CAT, DAN]]]);
     expect(ms).to.be.within(1, TTL_MS);
     expect(now).to.be.within(1, (await server.micros()) / 1_000);
     expect(all).to.include.members(['kind', 'rw1', ANN]);
     await server.redis.set(KEY, BEN);
-    expect(((await server.run(SURVEY_MEMBERS, keys)) as unknown[])[0]).to.equal(2);
+    expect(((await server.run(SURVEY_SHARED, keys)) as unknown[])[0]).to.equal(2);
   });
 });

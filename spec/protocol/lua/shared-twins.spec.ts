@@ -13,11 +13,11 @@ import {
   RW_EXTEND,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_SETTLE,
-  SURVEY_MEMBERS,
+  SEM_ALIGN,
+  SURVEY_SHARED,
 } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
-import { FOREIGN } from '../../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { Draw } from '../../support/draw.js';
 import { FakeMaster } from '../../support/fake-master.js';
@@ -38,8 +38,8 @@ const LAST = [LAST_FENCE - 1, LAST_FENCE, LAST_FENCE + 1].map(String);
 /** What a watch may be for: so many of so many permits. */
 const WANTS = ['1/3', '2/3', '1/2'];
 const CASES = [
-  ...[RW_CLAIM, RW_CLAIM, RW_CLAIM, RW_ACCEPT, RW_EXTEND, RW_EXTEND, LEAVE, LEAVE, SURVEY_MEMBERS],
-  ...[SEM_CLAIM, SEM_CLAIM, SEM_CLAIM, SEM_SETTLE, SEM_SETTLE, SEM_EXTEND, SEM_EXTEND, LEAVE, LEAVE],
+  ...[RW_CLAIM, RW_CLAIM, RW_CLAIM, RW_ACCEPT, RW_EXTEND, RW_EXTEND, LEAVE, LEAVE, SURVEY_SHARED],
+  ...[SEM_CLAIM, SEM_CLAIM, SEM_CLAIM, SEM_ALIGN, SEM_ALIGN, SEM_EXTEND, SEM_EXTEND, LEAVE, LEAVE],
 ];
 /** What is 10 000 s apart is told apart, and no less. */
 const CLOCK_STEP_US = 1e10;
@@ -176,7 +176,7 @@ describe('read-write locks and semaphores: the twins do the same as the server',
       const ms = await redis.pttl(key);
       if (type === 'none') continue;
       if (type === 'hash') fake.setFields(key, await redis.hgetall(key));
-      else fake.set(key, type === 'string' ? ((await redis.get(key)) ?? '') : FOREIGN);
+      else fake.set(key, type === 'string' ? ((await redis.get(key)) ?? '') : WRONG_TYPE);
       if (ms >= 0) fake.expire(key, ms);
     }
     return nowUs;
@@ -195,9 +195,9 @@ describe('read-write locks and semaphores: the twins do the same as the server',
 function fakeState(fake: FakeMaster, key: string, nowUs: number): unknown {
   const ms = millions(fake.pttl(key));
   const fields = fake.fields(key);
-  if (fields !== FOREIGN && fields.size > 0) return [coarseFields(Object.fromEntries(fields), nowUs), ms];
+  if (fields !== WRONG_TYPE && fields.size > 0) return [coarseFields(Object.fromEntries(fields), nowUs), ms];
   const text = fake.get(key);
-  if (text === FOREIGN) return ['something else', ms];
+  if (text === WRONG_TYPE) return ['something else', ms];
   return [text === undefined ? 'nothing' : coarseText(text, nowUs), ms];
 }
 
@@ -265,7 +265,7 @@ function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
       const args = [token, ttl, draw.pick(['1', '1', '2']), permits, ...watch, guard];
       return { script, keys: [LOCK, ...marker], args };
     }
-    case SEM_SETTLE:
+    case SEM_ALIGN:
       return { script, keys: [LOCK, ...marker], args: [token, slots, permits, guard] };
     case SEM_EXTEND:
       return { script, keys: [LOCK, ...marker], args: [token, ttl, slots, permits, create, guard] };

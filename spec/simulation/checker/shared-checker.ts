@@ -6,7 +6,7 @@ import type { Lease } from '../../../lib/lease/lease.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { Checker } from './checker.js';
 import type { SimulatedClient } from '../world/client.js';
-import { FOREIGN } from '../../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 
@@ -24,7 +24,7 @@ interface Holding {
 /** Settled within this after the grant, where nothing is disturbed. */
 const SETTLED_MS = 300;
 
-export class FamilyChecker {
+export class SharedChecker {
   readonly #checker: Checker;
   readonly #nowMs: () => number;
   readonly #permits: number;
@@ -111,7 +111,7 @@ function believes(holding: Holding): boolean {
 
 function slotsAt(server: MemoryServer, lease: Lease): string | undefined {
   const fields = server.fields(lease.resources[0] ?? '');
-  const field = fields === FOREIGN ? undefined : fields.get(lease.token);
+  const field = fields === WRONG_TYPE ? undefined : fields.get(lease.token);
   const [slots, ends] = field?.split('|') ?? [];
   return Number(ends) > Math.floor(server.micros() / 1_000) ? slots : undefined;
 }

@@ -6,7 +6,7 @@ import type { Script } from '../../../lib/redis/script.js';
 import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
-import { FOREIGN } from '../../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 
@@ -59,7 +59,7 @@ export class Votes {
     return locksOf(command).flatMap((key): Fault[] => {
       claimed.add(`${key} ${token}`);
       const waiting = server.members(queueKey(key));
-      if (waiting === FOREIGN || !waiting.some(({ name }) => name === token)) return [];
+      if (waiting === WRONG_TYPE || !waiting.some(({ name }) => name === token)) return [];
       return [['votes', `${token} has claimed ${key} on ${server.name}, and waits for it there`]];
     });
   }
@@ -113,7 +113,7 @@ export function* votesOn(server: MemoryServer): Generator<readonly [key: string,
     const text = server.get(key);
     if (typeof text === 'string') yield [key, tokenIn(text)];
     const fields = server.fields(key);
-    if (fields === FOREIGN) continue;
+    if (fields === WRONG_TYPE) continue;
     for (const [name, content] of fields) if (Number(content.split('|')[1]) > nowMs) yield [key, name];
   }
 }

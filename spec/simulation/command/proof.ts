@@ -24,7 +24,7 @@ export async function proveVariants(name: string, say: (line: string) => void): 
 
 async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
   const { name, breaks, patches, of, from: firstSeed = 1 } = variant;
-  const options = { family: false, keeping: false, ...variant.options }; // a mistake shows sooner among fewer things that go on
+  const options = { sharedLocks: false, keeping: false, ...variant.options }; // a mistake shows sooner among fewer things that go on
   const begun = performance.now();
   const quarry = await hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks });
   const told = name.padEnd(56);

@@ -58,7 +58,7 @@ export const TIMESTAMP_VARIANTS: readonly Variant[] = [
       },
       {
         file: LEASE,
-        find: 'this.#untilMs = sentAtMs + ttlMs - ground.clockMarginMs;',
+        find: 'this.#untilMs = sentAtMs + ttlMs - environment.clockMarginMs;',
         replace: 'this.#untilMs = sentAtMs + ttlMs;',
       },
       {

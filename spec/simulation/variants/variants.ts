@@ -78,8 +78,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'const untilMs = validUntilMs(round.sentAtMs, this.#wish.ttlMs, driftFactor);',
-        replace: 'const untilMs = validUntilMs(clock.now(), this.#wish.ttlMs, driftFactor);',
+        find: 'const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);',
+        replace: 'const untilMs = validUntilMs(clock.now(), this.#terms.ttlMs, driftFactor);',
       },
     ],
   },
@@ -97,8 +97,8 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'grant.validUntilMs = untilMs;',
-        replace: 'grant.validUntilMs = Math.max(untilMs, nowMs + this.#wish.ttlMs / 2);',
+        find: 'grant.prolong(untilMs);',
+        replace: 'grant.prolong(Math.max(untilMs, nowMs + this.#terms.ttlMs / 2));',
       },
     ],
   },
@@ -220,12 +220,12 @@ export const VARIANTS: readonly Variant[] = [
     options: { favoured: ['client paused', 'slow link'] },
     patches: [
       {
-        file: 'lib/coordinator/coordinator.ts',
+        file: 'lib/coordinator/extensions.ts',
         find: 'if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;',
         replace: 'if (nowMs >= untilMs) return false;',
       },
       {
-        file: 'lib/coordinator/coordinator.ts',
+        file: 'lib/coordinator/extensions.ts',
         find: 'const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));',
         replace: 'const deadlineMs = nodeTimeoutMs + 0 * leftMs;',
       },
@@ -264,9 +264,9 @@ export const VARIANTS: readonly Variant[] = [
     breaks: ['continuity'],
     patches: [
       {
-        file: 'lib/coordinator/coordinator.ts',
-        find: 'grant.validUntilMs = Math.max(grant.validUntilMs, untilMs);',
-        replace: 'grant.validUntilMs = untilMs;',
+        file: 'lib/quorum/grant.ts',
+        find: 'this.#validUntilMs = Math.max(this.#validUntilMs, validUntilMs);',
+        replace: 'this.#validUntilMs = validUntilMs;',
       },
     ],
   },
@@ -346,9 +346,9 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'const timer = timers.deadline(this.#wish.nodeTimeoutMs, this.#endWait);\n    const agreement',
+        find: 'const timer = timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);\n    const agreement',
         replace:
-          'const timer = timers.deadline(this.#wish.nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
+          'const timer = timers.deadline(this.#terms.nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
       },
     ],
   },
@@ -616,8 +616,8 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'return Math.max(this.#wish.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
-        replace: 'return this.#wish.ttlMs;',
+        find: 'return Math.max(this.#terms.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
+        replace: 'return this.#terms.ttlMs;',
       },
     ],
   },
@@ -628,7 +628,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'claimInTurn(this.#ground, this.#wish, terms.token, sentAtMs)',
+        find: 'claimInTurn(this.#environment, this.#terms, terms.token, sentAtMs)',
         replace: 'this.#scripted(terms.token, sentAtMs)',
       },
     ],
@@ -637,7 +637,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'semaphore: holders counted at each master by itself',
     why: 'of three masters with two places each, three holders get two masters each',
     breaks: ['permits'],
-    options: { family: true, nodes: 3, clients: 4 },
+    options: { sharedLocks: true, nodes: 3, clients: 4 },
     patches: [
       {
         file: 'lib/quorum/round.ts',
@@ -651,11 +651,11 @@ export const VARIANTS: readonly Variant[] = [
     from: 105,
     why: 'a master that had given the first is about to give it up',
     breaks: ['permits'],
-    options: { family: true, favoured: ['slow link', 'connection cut'] },
+    options: { sharedLocks: true, favoured: ['slow link', 'connection cut'] },
     patches: [
       {
         file: 'lib/quorum/round.ts',
-        find: 'if ((this.#settledOn ?? slots) !== slots) return;',
+        find: 'if ((this.#alignedOn ?? slots) !== slots) return;',
         replace: '',
       },
       {
@@ -669,7 +669,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'semaphore: permits settled on without giving the others up',
     why: 'what was given before stays taken, at a master where nobody counts on it',
     breaks: ['permits', 'progress'],
-    options: { family: true, clients: 4 },
+    options: { sharedLocks: true, clients: 4 },
     patches: [
       {
         file: 'lib/testing/master/shared-twins.ts',
@@ -682,7 +682,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'readers ask for one vote less than a quorum',
     why: 'the votes of a reader and of a writer need not meet at any master',
     breaks: ['exclusion'],
-    options: { family: true, nodes: 3, clients: 4 },
+    options: { sharedLocks: true, nodes: 3, clients: 4 },
     patches: [
       {
         file: 'lib/quorum/round.ts',
@@ -708,7 +708,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'readers share one ttl',
     why: 'a reader that is gone stays for as long as others hold the lock',
     breaks: ['progress', 'orphan'],
-    options: { family: true },
+    options: { sharedLocks: true },
     patches: [
       {
         file: 'lib/testing/master/shared-hash.ts',
@@ -727,7 +727,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'a writer that waits does not stop new readers',
     why: 'as long as readers overlap, it never comes in',
     breaks: ['fairness', 'progress'],
-    options: { family: true },
+    options: { sharedLocks: true },
     patches: [
       {
         file: 'lib/testing/master/shared-twins.ts',
@@ -740,7 +740,7 @@ export const VARIANTS: readonly Variant[] = [
     name: 'a writer becomes a reader only when the masters have said so',
     why: 'some of them let readers in already, and no quorum need have answered',
     breaks: ['exclusion'],
-    options: { family: true, favoured: ['slow link', 'partition', 'client paused'] },
+    options: { sharedLocks: true, favoured: ['slow link', 'partition', 'client paused'] },
     patches: [
       {
         file: 'lib/lease/write-lease.ts',
@@ -763,10 +763,10 @@ export const VARIANTS: readonly Variant[] = [
     name: "a re-entry that extends what may be another one's by now",
     why: 'the client takes its own word for it that the lock is still its own',
     breaks: ['exclusion', 'continuity'],
-    options: { family: true, favoured: ['client paused', 'client suspended'] },
+    options: { sharedLocks: true, favoured: ['client paused', 'client suspended'] },
     patches: [
       {
-        file: 'lib/locks/entry.ts',
+        file: 'lib/locks/reentrant-lease.ts',
         find: '    this.lease.assertHeld();\n    this.#count++;',
         replace: '    this.lease.prolong();\n    this.#count++;',
       },
@@ -774,7 +774,7 @@ export const VARIANTS: readonly Variant[] = [
         file: 'lib/lease/lease.ts',
         find: '  /** Returns if the lease is held at this instant; throws',
         replace: `  prolong(): void {
-    this.#grant.validUntilMs = this.#ground.clock.now() + this.ttlMs;
+    this.#grant.prolong(this.#environment.clock.now() + this.ttlMs);
     this.#state = HELD;
   }
 

@@ -1,9 +1,9 @@
 /** What clients do with a mutex that its holder enters again: in and out, also when its time may be over. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
-import { Entry } from '../../../lib/locks/entry.js';
+import { ReentrantLease } from '../../../lib/locks/reentrant-lease.js';
 import type { ReentrantMutex } from '../../../lib/locks/reentrance.js';
-import type { FamilyTerms } from './shared-worker.js';
+import type { SharedTerms } from './shared-worker.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
@@ -17,13 +17,13 @@ export class ReentrantWorker {
   readonly #stage: Stage;
   readonly #player: Player;
   readonly #seeded: Seeded;
-  readonly #terms: FamilyTerms;
+  readonly #terms: SharedTerms;
   readonly #deeds: Deeds;
   readonly #mutex: ReentrantMutex;
   readonly #owner: string;
   #isDone = false;
 
-  constructor(stage: Stage, player: Player, seeded: Seeded, terms: FamilyTerms, deeds: Deeds) {
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, deeds: Deeds) {
     this.#stage = stage;
     this.#player = player;
     this.#seeded = seeded;
@@ -54,22 +54,22 @@ export class ReentrantWorker {
     const { client } = this.#player;
     const before = checker.highest([RESOURCE]);
     this.#deeds.calls++;
-    let outer: Entry | undefined;
+    let outer: ReentrantLease | undefined;
     try {
       await checker.call(client, [RESOURCE], async () => {
         outer = await this.#acquire();
-        return Entry.holdOf(outer).lease;
+        return ReentrantLease.holdOf(outer).lease;
       });
     } catch (error) {
       this.#count(error);
     }
     if (outer === undefined) return;
     this.#deeds.grants++;
-    checker.granted(client, Entry.holdOf(outer).lease, before);
+    checker.granted(client, ReentrantLease.holdOf(outer).lease, before);
     await this.#goInAndOut(outer);
   }
 
-  async #acquire(): Promise<Entry> {
+  async #acquire(): Promise<ReentrantLease> {
     const { client } = this.#player;
     const ttlMs = this.#seeded.whole(120, this.#terms.maxTtlMs);
     const waitMs = this.#seeded.whole(0, 1_500);
@@ -88,9 +88,9 @@ export class ReentrantWorker {
   }
 
   /** No message says so, and what was lost is not entered; who is in may leave in any order. */
-  async #goInAndOut(outer: Entry): Promise<void> {
+  async #goInAndOut(outer: ReentrantLease): Promise<void> {
     const { checker } = this.#stage;
-    const { lease } = Entry.holdOf(outer);
+    const { lease } = ReentrantLease.holdOf(outer);
     const entries = [outer];
     for (let step = this.#seeded.whole(1, 4); step > 0; step--) {
       await this.#player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));

@@ -1,6 +1,6 @@
 /** The end of a run, with nothing wrong any more: what locks that several may hold owe to those who ask for them. */
 import type { Lease } from '../../../lib/lease/lease.js';
-import { FAMILY, type FamilyTerms } from './shared-worker.js';
+import { SHARED_LOCKS, type SharedTerms } from './shared-worker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { describe } from './worker.js';
 
@@ -12,10 +12,10 @@ const LONGEST_WAIT_MS = 2_500;
 const SHORT_TTL_MS = 300;
 
 /** All of it. */
-export async function checkFamily(
+export async function checkShared(
   stage: Stage,
   players: readonly Player[],
-  terms: FamilyTerms,
+  terms: SharedTerms,
 ): Promise<void> {
   const [first] = players;
   if (first === undefined) return;
@@ -32,16 +32,18 @@ export async function checkFamily(
 async function allPermits(
   { checker }: Stage,
   players: readonly Player[],
-  { maxTtlMs, permits }: FamilyTerms,
+  { maxTtlMs, permits }: SharedTerms,
 ): Promise<void> {
   const options = { ttlMs: maxTtlMs, waitMs: 1_500, renew: true };
   const leases: Lease[] = [];
   for (let i = 0; i < permits; i++) {
     const player = players[i % players.length];
     if (player !== undefined)
-      leases.push(await player.redlock.semaphore(FAMILY.semaphore, permits).acquire(options));
+      leases.push(await player.redlock.semaphore(SHARED_LOCKS.semaphore, permits).acquire(options));
   }
-  const more = await players[0]?.redlock.semaphore(FAMILY.semaphore, permits).tryAcquire({ ttlMs: maxTtlMs });
+  const more = await players[0]?.redlock
+    .semaphore(SHARED_LOCKS.semaphore, permits)
+    .tryAcquire({ ttlMs: maxTtlMs });
   if (more !== null) checker.fail('permits', `${permits} are held, and one more is given`);
   await Promise.all(leases.map((lease) => lease.release()));
 }
@@ -51,20 +53,20 @@ async function writerAmongReaders(
   { checker, world }: Stage,
   players: readonly Player[],
   writer: Player,
-  { maxTtlMs }: FamilyTerms,
+  { maxTtlMs }: SharedTerms,
 ): Promise<void> {
   let isServed = false;
   const options = { ttlMs: maxTtlMs, waitMs: 5_000, renew: true };
   const stream = [...players, ...players].map(async ({ client, redlock }, i) => {
     await client.sleep((i * READING_MS) / 2);
     while (!isServed) {
-      await redlock.readWriteLock(FAMILY.readWrite).read.using(options, () => client.sleep(READING_MS));
+      await redlock.readWriteLock(SHARED_LOCKS.readWrite).read.using(options, () => client.sleep(READING_MS));
     }
   });
   await writer.client.sleep(100);
   const sinceMs = world.nowMs;
   try {
-    await writer.redlock.readWriteLock(FAMILY.readWrite).write.using(options, () => undefined);
+    await writer.redlock.readWriteLock(SHARED_LOCKS.readWrite).write.using(options, () => undefined);
   } finally {
     isServed = true;
     await Promise.all(stream);
@@ -81,19 +83,21 @@ async function readerThatIsGone(
   { world }: Stage,
   players: readonly Player[],
   reader: Player,
-  { maxTtlMs }: FamilyTerms,
+  { maxTtlMs }: SharedTerms,
 ): Promise<void> {
   const other = players.at(-1) ?? reader;
-  const gone = await reader.redlock.readWriteLock(FAMILY.readWrite).read.acquire({ ttlMs: SHORT_TTL_MS });
+  const gone = await reader.redlock
+    .readWriteLock(SHARED_LOCKS.readWrite)
+    .read.acquire({ ttlMs: SHORT_TTL_MS });
   const lease = await other.redlock
-    .readWriteLock(FAMILY.readWrite)
+    .readWriteLock(SHARED_LOCKS.readWrite)
     .read.acquire({ ttlMs: maxTtlMs, renew: true });
   gone.handle(); // to nobody
   await new Promise<void>((resolve) => void world.after(SHORT_TTL_MS + 100, resolve));
   await lease.release();
   const waitMs = 300;
   const writer = await other.redlock
-    .readWriteLock(FAMILY.readWrite)
+    .readWriteLock(SHARED_LOCKS.readWrite)
     .write.acquire({ ttlMs: maxTtlMs, waitMs });
   await writer.release();
 }

@@ -3,19 +3,19 @@ import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/lease.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
-import type { FamilyChecker } from '../checker/shared-checker.js';
+import type { SharedChecker } from '../checker/shared-checker.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
 
 /** The resources that are used in this way in a run. */
-export const FAMILY = { readWrite: 'rw', semaphore: '{t}sem' } as const;
+export const SHARED_LOCKS = { readWrite: 'rw', semaphore: '{t}sem' } as const;
 
 const LONG_HOLD_MS = 500;
 const SLACK_MS = 10;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
 
-export interface FamilyTerms {
+export interface SharedTerms {
   readonly calls: number;
   readonly maxTtlMs: number;
   /** How many the semaphore has. */
@@ -24,22 +24,22 @@ export interface FamilyTerms {
   readonly inLine: number;
 }
 
-export interface FamilyShared {
+export interface SharedState {
   readonly deeds: Deeds;
-  readonly family: FamilyChecker;
+  readonly sharedChecker: SharedChecker;
   /** What the calls of one client that are under way are about. */
   readonly busy: Set<string>;
 }
 
-export class FamilyWorker {
+export class SharedWorker {
   readonly #stage: Stage;
   readonly #player: Player;
   readonly #seeded: Seeded;
-  readonly #terms: FamilyTerms;
-  readonly #shared: FamilyShared;
+  readonly #terms: SharedTerms;
+  readonly #shared: SharedState;
   #isDone = false;
 
-  constructor(stage: Stage, player: Player, seeded: Seeded, terms: FamilyTerms, shared: FamilyShared) {
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, shared: SharedState) {
     this.#stage = stage;
     this.#player = player;
     this.#seeded = seeded;
@@ -65,8 +65,8 @@ export class FamilyWorker {
 
   async #one(): Promise<void> {
     const isReadWrite = this.#seeded.chance(0.5);
-    const resource = isReadWrite ? FAMILY.readWrite : FAMILY.semaphore;
-    const { busy, deeds, family } = this.#shared;
+    const resource = isReadWrite ? SHARED_LOCKS.readWrite : SHARED_LOCKS.semaphore;
+    const { busy, deeds, sharedChecker } = this.#shared;
     if (busy.has(resource)) return;
     busy.add(resource);
     deeds.calls++;
@@ -80,7 +80,7 @@ export class FamilyWorker {
       if (lease === undefined) return;
       deeds.grants++;
       checker.fenced(lease, before);
-      family.granted(client, lease, permits);
+      sharedChecker.granted(client, lease, permits);
     } catch (error) {
       this.#count(error);
       return;
@@ -144,7 +144,7 @@ export class FamilyWorker {
   }
 
   #end(lease: Lease, isReleased: boolean): void {
-    this.#shared.family.ended(lease);
+    this.#shared.sharedChecker.ended(lease);
     this.#stage.checker.ended(lease, isReleased);
   }
 

@@ -10,7 +10,7 @@ import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
-import { PushLine } from './push-connection.js';
+import { PushConnection } from './push-connection.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 import type { World } from './world.js';
 
@@ -33,7 +33,7 @@ interface Connection {
   readonly heldToClient: (() => void)[];
 }
 
-export interface LinkGround {
+export interface LinkEnvironment {
   readonly world: World;
   readonly client: SimulatedClient;
   readonly server: MemoryServer;
@@ -62,9 +62,9 @@ export class SimulatedLink implements Transport {
   onSent: (command: Command) => void = () => undefined;
   /** Told of each command whose answer reached the client. */
   onAnswered: (command: Command) => void = () => undefined;
-  readonly #ground: LinkGround;
+  readonly #environment: LinkEnvironment;
   readonly #listeners = new Set<() => void>();
-  readonly #lines = new Set<PushLine>();
+  readonly #lines = new Set<PushConnection>();
   #connection: Connection | undefined;
   #connections = 0;
   #pending: Pending[] = [];
@@ -73,18 +73,18 @@ export class SimulatedLink implements Transport {
   #connectedAtMs = 0;
   #brokeCarryingOn = false;
 
-  constructor(ground: LinkGround) {
-    this.#ground = ground;
-    this.name = ground.server.name;
+  constructor(environment: LinkEnvironment) {
+    this.#environment = environment;
+    this.name = environment.server.name;
     this.#connectSoon();
   }
 
   get client(): SimulatedClient {
-    return this.#ground.client;
+    return this.#environment.client;
   }
 
   get server(): MemoryServer {
-    return this.#ground.server;
+    return this.#environment.server;
   }
 
   /** Messages take so many times longer. */
@@ -112,7 +112,7 @@ export class SimulatedLink implements Transport {
   }
 
   subscribe(channel: string, listener: PushListener): Subscription {
-    const { client, seeded, server, world } = this.#ground;
+    const { client, seeded, server, world } = this.#environment;
     const road = {
       world,
       client,
@@ -122,7 +122,7 @@ export class SimulatedLink implements Transport {
       isCalm: () => this.isCalm,
       delayMs: () => this.#delayMs(),
     };
-    const line = new PushLine(road, channel, listener, () => this.#lines.delete(line));
+    const line = new PushConnection(road, channel, listener, () => this.#lines.delete(line));
     this.#lines.add(line);
     return line;
   }
@@ -145,7 +145,7 @@ export class SimulatedLink implements Transport {
   /** Everything that was sent since then has reached a server that could carry it out. */
   carriedOut(sinceMs: number): boolean {
     return (
-      this.#brokeCarryingOn && this.#connectedAtMs < sinceMs && this.#ground.server.refusedAtMs < sinceMs
+      this.#brokeCarryingOn && this.#connectedAtMs < sinceMs && this.#environment.server.refusedAtMs < sinceMs
     );
   }
 
@@ -159,7 +159,7 @@ export class SimulatedLink implements Transport {
     this.#brokeCarryingOn = carriesOn;
     this.#connection = undefined;
     if (carriesOn) for (const arrive of connection.heldToServer.splice(0)) arrive();
-    this.#ground.client.hear(() => this.#lose());
+    this.#environment.client.hear(() => this.#lose());
   }
 
   /** Connections for pushes break. */
@@ -187,25 +187,25 @@ export class SimulatedLink implements Transport {
   }
 
   #disturb(): void {
-    this.disturbedAtMs = this.#ground.world.nowMs;
+    this.disturbedAtMs = this.#environment.world.nowMs;
   }
 
   #lose(): void {
     this.state = 'lost';
     this.lossReason = new Error('connect ECONNREFUSED');
-    const pending = this.#ground.resends ? [] : this.#pending.splice(0);
+    const pending = this.#environment.resends ? [] : this.#pending.splice(0);
     this.#changed();
     for (const { reject } of pending) reject(new Error('Connection is closed.'));
     this.#connectSoon();
   }
 
   #connectSoon(): void {
-    const { client, seeded, world } = this.#ground;
+    const { client, seeded, world } = this.#environment;
     world.after(seeded.between(1, seeded.chance(0.2) ? 400 : 40), () => client.hear(() => this.#connect()));
   }
 
   #connect(): void {
-    const { server, world, client } = this.#ground;
+    const { server, world, client } = this.#environment;
     this.#disturb();
     if (!server.isUp || server.isStopped || this.#blocked !== undefined) return this.#connectSoon();
     const { nowMs } = world;
@@ -232,7 +232,7 @@ export class SimulatedLink implements Transport {
 
   /** Mostly a millisecond, now and then much more. */
   #delayMs(): number {
-    const { seeded } = this.#ground;
+    const { seeded } = this.#environment;
     const draw = this.isCalm ? 0 : seeded.next();
     const delayMs =
       draw < 0.9 ? seeded.between(0.1, 1.5) : draw < 0.99 ? seeded.between(1, 8) : seeded.between(8, 40);
@@ -240,7 +240,7 @@ export class SimulatedLink implements Transport {
   }
 
   #send(pending: Pending, connection: Connection): void {
-    const { world } = this.#ground;
+    const { world } = this.#environment;
     const atMs = Math.max(world.nowMs + this.#delayMs(), connection.lastToServerMs);
     connection.lastToServerMs = atMs;
     const arrive = (): void => this.#arrive(pending, connection);
@@ -253,7 +253,7 @@ export class SimulatedLink implements Transport {
 
   #arrive({ command, resolve, reject }: Pending, connection: Connection): void {
     if (!connection.isOpen && !connection.carriesOn) return;
-    const { client, server, tell, world } = this.#ground;
+    const { client, server, tell, world } = this.#environment;
     server.receive(command, (error, reply) => {
       tell(command, !connection.isOpen);
       const replies: unknown = isBatch(command) ? reply : [reply];
@@ -268,11 +268,11 @@ export class SimulatedLink implements Transport {
   }
 
   #reply(connection: Connection, command: Command, settle: () => void): void {
-    const { world } = this.#ground;
+    const { world } = this.#environment;
     if (!connection.isOpen) return;
     const atMs = Math.max(world.nowMs + this.#delayMs(), connection.lastToClientMs);
     connection.lastToClientMs = atMs;
-    const arrive = (): void => this.#ground.client.hear(() => this.#settle(connection, command, settle));
+    const arrive = (): void => this.#environment.client.hear(() => this.#settle(connection, command, settle));
     world.at(atMs, () => {
       if (this.#blocks('to client') && connection.isOpen) connection.heldToClient.push(arrive);
       else arrive();

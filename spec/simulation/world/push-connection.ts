@@ -25,11 +25,11 @@ export interface Road {
 const LOST = 0.01;
 const TWICE = 0.02;
 
-export class PushLine implements Subscription {
+export class PushConnection implements Subscription {
   readonly #road: Road;
   readonly #channel: string;
   readonly #listener: PushListener;
-  readonly #onClosed: (line: PushLine) => void;
+  readonly #onClosed: (line: PushConnection) => void;
   #connection = 0;
   #isConnected = false;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class PushLine implements Subscription {
   #held: (() => void)[] = [];
   #unsubscribe: () => void = () => undefined;
 
-  constructor(road: Road, channel: string, listener: PushListener, onClosed: (line: PushLine) => void) {
+  constructor(road: Road, channel: string, listener: PushListener, onClosed: (line: PushConnection) => void) {
     this.#road = road;
     this.#channel = channel;
     this.#listener = listener;

@@ -142,8 +142,8 @@ export class Stage {
     });
     const random = new SeededRandom(name, seeded.fork('random'));
     const { clock } = client;
-    const ground = { transports: links, clock, timers: client, random, disconnect: () => undefined };
-    const open = (): Redlock => new Redlock(ground, options);
+    const environment = { transports: links, clock, timers: client, random, disconnect: () => undefined };
+    const open = (): Redlock => new Redlock(environment, options);
     return { client, links, redlock: open(), open, isClosing: false, disturbedAtMs: 0 };
   }
 

@@ -16,7 +16,7 @@ export interface Event {
 }
 
 /** One line of history. */
-export interface Line {
+export interface HistoryLine {
   readonly atMs: number;
   readonly who: string;
   readonly what: string;
@@ -30,7 +30,7 @@ export class World {
   /** Of the whole history so far. */
   digest = 0x811c9dc5;
   /** The history, where it is kept. */
-  readonly lines: Line[] | undefined;
+  readonly lines: HistoryLine[] | undefined;
   /** Called after each event that woke a client. */
   onSettled: () => void = () => undefined;
   readonly #heap: Event[] = [];

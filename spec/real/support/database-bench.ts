@@ -8,7 +8,7 @@ import { byHand, type ClientKind, eventually, type SpecClient } from '../../supp
 export const DATABASE = 3;
 export const USER = { username: 'locker', password: 'secret' } as const;
 
-export class DatabaseGround {
+export class DatabaseBench {
   masters!: Masters;
   /** In the database of the locks. */
   hands!: readonly Redis[];

@@ -22,10 +22,10 @@ export class Hold {
   }
 
   /** @throws RedlockError `LOCK_LOST`, `NOT_HELD` */
-  enter(): Entry {
+  enter(): ReentrantLease {
     this.lease.assertHeld();
     this.#count++;
-    return new Entry(this);
+    return new ReentrantLease(this);
   }
 
   async exit(): Promise<void> {
@@ -37,7 +37,7 @@ export class Hold {
 }
 
 /** One entry into a lock that may be entered again: the lease of all who are in, until this one's exit. */
-export class Entry {
+export class ReentrantLease {
   readonly #hold: Hold;
   #exit: Promise<void> | undefined;
 
@@ -47,7 +47,7 @@ export class Entry {
   }
 
   /** @internal */
-  static holdOf(entry: Entry): Hold {
+  static holdOf(entry: ReentrantLease): Hold {
     return entry.#hold;
   }
 

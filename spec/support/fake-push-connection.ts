@@ -2,7 +2,7 @@
 import type { PushListener, Subscription } from '../../lib/redis/subscription.js';
 import type { Channels } from '../../lib/testing/master/channels.js';
 
-export interface FakeLineTerms {
+export interface FakePushConnectionTerms {
   readonly channels: Channels;
   readonly channel: string;
   /** Opens by itself in the next step, and again after each loss. */
@@ -11,15 +11,15 @@ export interface FakeLineTerms {
   readonly delivers: () => boolean;
 }
 
-export class FakeLine implements Subscription {
+export class FakePushConnection implements Subscription {
   readonly channel: string;
   renewals = 0;
   isClosed = false;
-  readonly #terms: FakeLineTerms;
+  readonly #terms: FakePushConnectionTerms;
   readonly #listener: PushListener;
   #unsubscribe: () => void = () => undefined;
 
-  constructor(terms: FakeLineTerms, listener: PushListener) {
+  constructor(terms: FakePushConnectionTerms, listener: PushListener) {
     this.channel = terms.channel;
     this.#terms = terms;
     this.#listener = listener;

@@ -7,14 +7,14 @@ import type { Lockable } from '../../lib/locks/lockable.js';
 import { Redlock } from '../../lib/redlock.js';
 import { rejection } from '../support/rejection.js';
 import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from '../support/real.js';
-import { RealGround } from './support/ground.js';
+import { RealBench } from './support/real-bench.js';
 
 const GATE = gateKey('r');
 const QUEUE = queueKey(GATE);
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
-class Ground extends RealGround {
+class Ground extends RealBench {
   /** Resolves when, at a quorum of masters, one is at the head of the gate and watched for, and so many stand behind. */
   async waiting(behind = 0, hands = this.hands): Promise<void> {
     const isSo = async (hand: Redis): Promise<boolean> => {
@@ -37,16 +37,16 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 for (const nodes of [1, 3, 5]) {
   describe(`read-write locks and semaphores on real masters: N=${nodes}`, function () {
     this.timeout(30_000);
-    let ground: Ground;
+    let environment: Ground;
     beforeEach(async () => {
-      ground = new Ground(WAIT);
-      await ground.open(nodes);
+      environment = new Ground(WAIT);
+      await environment.open(nodes);
     });
-    afterEach(() => ground.close());
+    afterEach(() => environment.close());
 
     for (const kind of CLIENT_KINDS) {
       it(`${kind.name}: readers beside each other, one writer alone, fences for writers (T-D2)`, async () => {
-        const locks = await Promise.all(Array.from({ length: 6 }, () => ground.lock({}, kind)));
+        const locks = await Promise.all(Array.from({ length: 6 }, () => environment.lock({}, kind)));
         let [readers, writers, last] = [0, 0, 0];
         const together = await Promise.all(locks.map((redlock) => redlock.readWriteLock('r').read.acquire()));
         await Promise.all(together.map((lease) => lease.release()));
@@ -71,11 +71,11 @@ for (const nodes of [1, 3, 5]) {
           }
         });
         await Promise.all(work);
-        await ground.nothingLeft();
+        await environment.nothingLeft();
       });
 
       it(`${kind.name}: never more holders than permits, several at once, all or none (T-D1)`, async () => {
-        const locks = await Promise.all(Array.from({ length: 8 }, () => ground.lock({}, kind)));
+        const locks = await Promise.all(Array.from({ length: 8 }, () => environment.lock({}, kind)));
         let [held, most] = [0, 0];
         const work = locks.map(async (redlock, i) => {
           const semaphore = redlock.semaphore('r', 3);
@@ -91,12 +91,12 @@ for (const nodes of [1, 3, 5]) {
         });
         await Promise.all(work);
         expect(most).to.equal(3);
-        await ground.nothingLeft();
+        await environment.nothingLeft();
       });
     }
 
     it('a writer is not starved by a stream of readers, nor a reader by a stream of writers (T-D3)', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const { read, write } = redlock.readWriteLock('r');
       const orders: readonly (readonly [Lockable, Lockable])[] = [
         [read, write],
@@ -119,7 +119,7 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('with fair: false: a writer is not starved by readers either, since it keeps new ones out', async () => {
-      const locks = await Promise.all(Array.from({ length: 4 }, () => ground.lock({ fair: false })));
+      const locks = await Promise.all(Array.from({ length: 4 }, () => environment.lock({ fair: false })));
       let isServed = false;
       let turns = 0;
       const flow = locks.slice(1).map(async (redlock) => {
@@ -137,33 +137,33 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('who waits is told: while they wait, the head alone asks, twice a second, however many stand behind', async () => {
-      const holder = await (await ground.lock()).readWriteLock('r').write.acquire();
+      const holder = await (await environment.lock()).readWriteLock('r').write.acquire();
       const waits: Promise<unknown>[] = [];
       for (let i = 0; i < 8; i++) {
-        const { read, write } = (await ground.lock()).readWriteLock('r');
+        const { read, write } = (await environment.lock()).readWriteLock('r');
         waits.push((i % 2 === 0 ? write : read).using(() => undefined));
-        await ground.waiting(i);
+        await environment.waiting(i);
       }
-      const before = await ground.calls();
+      const before = await environment.calls();
       const begun = performance.now();
-      const [hand] = ground.hands;
+      const [hand] = environment.hands;
       // the head renews its watch: twice more from here
       for (let i = 0; i < 2; i++) {
         const watch = await hand?.hget('r', 'watch');
         await eventually(async () => (await hand?.hget('r', 'watch')) !== watch);
       }
       const seconds = (performance.now() - begun) / 1_000;
-      const calls = (await ground.calls()) - before;
+      const calls = (await environment.calls()) - before;
       // two claims and two reservations a second and master, and what was under way: eight that polled would be far beyond
       expect(calls).to.be.at.most(nodes * (4 * seconds + 8));
       await holder.release();
       await Promise.all(waits);
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('a contended grant costs five calls a master, whether 4 wait or 12', async () => {
       for (const waiters of [4, 12]) {
-        const locks = await Promise.all(Array.from({ length: waiters }, () => ground.lock()));
+        const locks = await Promise.all(Array.from({ length: waiters }, () => environment.lock()));
         const takeTurns = (turns: number): Promise<unknown> =>
           Promise.all(
             locks.map(async (lock) => {
@@ -172,21 +172,21 @@ for (const nodes of [1, 3, 5]) {
             }),
           );
         await takeTurns(2); // connections are opened, scripts are learned
-        const before = await ground.calls();
+        const before = await environment.calls();
         await takeTurns(5);
-        expect(((await ground.calls()) - before) / (5 * waiters)).to.be.at.most(5 * nodes + 1);
+        expect(((await environment.calls()) - before) / (5 * waiters)).to.be.at.most(5 * nodes + 1);
       }
     });
 
     it('served in the order in which they came, readers and writers', async () => {
-      const holder = await (await ground.lock()).readWriteLock('r').write.acquire();
+      const holder = await (await environment.lock()).readWriteLock('r').write.acquire();
       const served: number[] = [];
       const waits: Promise<unknown>[] = [];
       for (let i = 0; i < 6; i++) {
-        const { read, write } = (await ground.lock()).readWriteLock('r');
+        const { read, write } = (await environment.lock()).readWriteLock('r');
         const serve = (): void => void served.push(i);
         waits.push((i % 2 === 0 ? write : read).using(serve));
-        await ground.waiting(i);
+        await environment.waiting(i);
       }
       await holder.release();
       await Promise.all(waits);
@@ -194,27 +194,29 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('waitMs and abort: LOCK_TAKEN and ABORTED, nothing is left, and the next in line goes on', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const holder = await redlock.readWriteLock('r').read.acquire();
       const controller = new AbortController();
-      const aborted = (await ground.lock()).readWriteLock('r').write.acquire({ signal: controller.signal });
-      await ground.waiting(0);
-      const late = (await ground.lock()).readWriteLock('r').write.acquire({ waitMs: 300 });
-      await ground.waiting(1);
-      const reader = (await ground.lock()).readWriteLock('r').read.acquire();
-      await ground.waiting(2);
+      const aborted = (await environment.lock())
+        .readWriteLock('r')
+        .write.acquire({ signal: controller.signal });
+      await environment.waiting(0);
+      const late = (await environment.lock()).readWriteLock('r').write.acquire({ waitMs: 300 });
+      await environment.waiting(1);
+      const reader = (await environment.lock()).readWriteLock('r').read.acquire();
+      await environment.waiting(2);
       expect(await rejection(late)).to.have.property('code', 'LOCK_TAKEN');
       expect(await isPending(reader)).to.equal(true);
       controller.abort();
       expect(await rejection(aborted)).to.have.property('code', 'ABORTED');
       await (await reader).release();
       await holder.release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
       expect(await redlock.readWriteLock('r').write.tryAcquire({ ttlMs: 1_000 })).not.to.equal(null);
     });
 
     it('WRONG_KIND both ways, with the numbers of permits where they differ; nothing is taken', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const wrong = async (call: Promise<unknown>, text: string): Promise<void> => {
         const error = await rejection(call);
         expect(error).to.have.property('code', 'WRONG_KIND');
@@ -237,14 +239,14 @@ for (const nodes of [1, 3, 5]) {
         'of 2 permits, and asked for as one of 5',
       );
       const waits = redlock.semaphore('r', 3).acquire();
-      await ground.waiting(0);
+      await environment.waiting(0);
       await permit.release(); // the old ones drain
       await (await waits).release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('renewal; a holder whose fields are gone hears of it by its signal, and the others stay', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const { read } = redlock.readWriteLock('r');
       const [one, other] = [
         await read.acquire({ ttlMs: 900, renew: true }),
@@ -252,20 +254,20 @@ for (const nodes of [1, 3, 5]) {
       ];
       await eventually(() => one.remainingMs() < 600);
       await eventually(() => one.remainingMs() > 700);
-      for (const hand of ground.hands) await hand.hset('r', one.token, `w|${Date.now() + 60_000}|`);
+      for (const hand of environment.hands) await hand.hset('r', one.token, `w|${Date.now() + 60_000}|`);
       expect(one.status).to.equal('held');
       await eventually(() => one.remainingMs() > 700); // a writer's field is a reader's to have
-      for (const hand of ground.hands) await hand.del('r');
-      for (const hand of ground.hands) await hand.set('r', 'data', 'PX', 60_000);
+      for (const hand of environment.hands) await hand.del('r');
+      for (const hand of environment.hands) await hand.set('r', 'data', 'PX', 60_000);
       await eventually(() => one.signal.aborted && other.signal.aborted);
       expect(one.signal.reason).to.have.property('code', 'LOCK_LOST');
     });
 
     it('downgrade: readers come in, a writer does not; the fence stays; extend goes on', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const writer = await redlock.readWriteLock('r').write.acquire();
-      const reader = (await ground.lock()).readWriteLock('r').read.acquire();
-      await ground.waiting(0);
+      const reader = (await environment.lock()).readWriteLock('r').read.acquire();
+      await environment.waiting(0);
       const { fence } = writer;
       expect(writer.mode).to.equal('write');
       await writer.downgrade();
@@ -275,12 +277,12 @@ for (const nodes of [1, 3, 5]) {
       expect(await redlock.readWriteLock('r').write.tryAcquire()).to.equal(null);
       await writer.extend();
       await writer.release();
-      await ground.nothingLeft();
+      await environment.nothingLeft();
       expect(await rejection(writer.downgrade())).to.have.property('code', 'NOT_HELD');
     });
 
     it('handle and adopt: a reader, a writer and permits go over to another instance', async () => {
-      const [here, there] = [await ground.lock(), await ground.lock()];
+      const [here, there] = [await environment.lock(), await environment.lock()];
       const leases: Lease[] = [
         await here.readWriteLock('r').read.acquire(),
         await here.semaphore('s', 3).acquire({ permits: 2 }),
@@ -292,18 +294,18 @@ for (const nodes of [1, 3, 5]) {
         await adopted.extend();
         await adopted.release();
       }
-      await ground.nothingLeft();
+      await environment.nothingLeft();
     });
 
     it('inspect tells who holds it and who waits, and no token', async () => {
-      const redlock = await ground.lock();
+      const redlock = await environment.lock();
       const { read, write } = redlock.readWriteLock('r');
       expect(await read.inspect()).to.include({ state: 'free', waiting: 0, writer: undefined });
       const holders = [await read.acquire(), await read.acquire()];
-      const wait = (await ground.lock()).readWriteLock('r').write.acquire();
-      await ground.waiting(0);
-      const behind = (await ground.lock()).readWriteLock('r').read.acquire();
-      await ground.waiting(1);
+      const wait = (await environment.lock()).readWriteLock('r').write.acquire();
+      await environment.waiting(0);
+      const behind = (await environment.lock()).readWriteLock('r').read.acquire();
+      await environment.waiting(1);
       const seen = await write.inspect();
       expect([seen.state, seen.readers.length, seen.waiting]).to.deep.equal(['held', 2, 2]);
       for (const node of seen.nodes) expect(node).to.have.nested.property('watch.wants', 'to write');
@@ -320,7 +322,7 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('restart guard: quarantined masters give nothing, and a bootstrap lets them vote', async () => {
-      const redlock = await ground.lock({ ttlMs: 1_000, restartGuardMs: 60_000, waitMs: 0 });
+      const redlock = await environment.lock({ ttlMs: 1_000, restartGuardMs: 60_000, waitMs: 0 });
       for (const call of [
         redlock.readWriteLock('r').read.acquire(),
         redlock.readWriteLock('r').write.acquire(),
@@ -336,37 +338,37 @@ for (const nodes of [1, 3, 5]) {
 
     for (const fault of ['kill', 'freeze'] as const) {
       it(`a minority (${fault}): holders stay, others come and go, k permits are still to be had (T-D6)`, async () => {
-        const redlock = await ground.lock({ nodeTimeoutMs: 100 });
+        const redlock = await environment.lock({ nodeTimeoutMs: 100 });
         const { read, write } = redlock.readWriteLock('r');
         const reader = await read.acquire({ ttlMs: 2_000, renew: true });
         const permit = await redlock.semaphore('s', 3).acquire();
-        const waiter = (await ground.lock()).readWriteLock('r').write;
-        const struck = ground.masters.list.slice(0, (nodes - 1) / 2);
-        const well = ground.hands.slice(struck.length);
+        const waiter = (await environment.lock()).readWriteLock('r').write;
+        const struck = environment.masters.list.slice(0, (nodes - 1) / 2);
+        const well = environment.hands.slice(struck.length);
         for (const master of struck) await master[fault]();
         const others = [await redlock.semaphore('s', 3).acquire(), await redlock.semaphore('s', 3).acquire()];
         expect(await redlock.semaphore('s', 3).tryAcquire()).to.equal(null);
         expect(await write.tryAcquire()).to.equal(null);
         const wait = waiter.acquire();
-        await ground.waiting(0, well);
+        await environment.waiting(0, well);
         expect(reader.status).to.equal('held');
         await permit.extend();
         await reader.release();
         await (await wait).release();
         for (const lease of [permit, ...others]) await lease.release();
-        await ground.nothingLeft(well);
+        await environment.nothingLeft(well);
         if (fault === 'freeze') for (const master of struck) await master.thaw();
-        if (fault === 'freeze') await ground.nothingLeft();
+        if (fault === 'freeze') await environment.nothingLeft();
       });
     }
 
     it('a reader is killed: a writer waits for its ttl, and no longer (T-D4)', async () => {
-      const dead = ground.program('hold-to-read', 'r', '1500');
+      const dead = environment.program('hold-to-read', 'r', '1500');
       await dead.says('held');
-      const wait = (await ground.lock()).readWriteLock('r').write.acquire();
-      const other = await (await ground.lock()).readWriteLock('s').read.acquire();
+      const wait = (await environment.lock()).readWriteLock('r').write.acquire();
+      const other = await (await environment.lock()).readWriteLock('s').read.acquire();
       await eventually(async () => {
-        const watches = await Promise.all(ground.hands.map((hand) => hand.hexists('r', 'watch')));
+        const watches = await Promise.all(environment.hands.map((hand) => hand.hexists('r', 'watch')));
         return watches.filter((one) => one === 1).length > nodes / 2;
       });
       dead.kill();

@@ -29,7 +29,7 @@ const BLOWS = {
 } as const;
 
 /** @param sizes  each backend takes what its time allows */
-export function familySuite(backend: ChaosBackend, sizes: readonly number[]): void {
+export function sharedSuite(backend: ChaosBackend, sizes: readonly number[]): void {
   for (const nodes of sizes) {
     describe(`chaos with readers, writers and permits, over ${nodes} masters (${backend})`, function () {
       this.timeout(120_000);

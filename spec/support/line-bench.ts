@@ -3,7 +3,7 @@ import { pushChannel } from '../../lib/protocol/keys.js';
 import { Node } from '../../lib/node/node.js';
 import { queueing } from '../../lib/protocol/queue-request.js';
 import { release } from '../../lib/protocol/request.js';
-import { Stay, type StayEnd, type StayGround } from '../../lib/line/queue-wait.js';
+import { QueueWait, type QueueWaitEnd, type QueueEnvironment } from '../../lib/line/queue-wait.js';
 import { Subscriptions } from '../../lib/line/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
@@ -11,14 +11,14 @@ import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
 
-export interface LineGround extends StayGround {
+export interface LineBench extends QueueEnvironment {
   readonly time: FakeTime;
   readonly masters: readonly FakeMaster[];
   readonly random: FakeRandom;
 }
 
 /** @param shared  another client's ground, over the same masters */
-export function lineGround(count: number, shared?: LineGround): LineGround {
+export function lineEnvironment(count: number, shared?: LineBench): LineBench {
   const time = shared?.time ?? new FakeTime();
   const masters =
     shared?.masters ?? Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
@@ -80,8 +80,8 @@ export function argsOf(master: FakeMaster, kind: CommandKind): string[][] {
 
 /** How a stay ended, the masters that told something late, and the stay. */
 export interface Waiter {
-  readonly stay: Stay;
-  readonly ends: StayEnd[];
+  readonly stay: QueueWait;
+  readonly ends: QueueWaitEnd[];
   readonly late: string[];
 }
 
@@ -93,12 +93,12 @@ export interface WaiterTerms {
 }
 
 /** Queues for `r`, as `MINE` and later than whoever has a ticket below 1,000. */
-export function waitIn(ground: LineGround, terms: WaiterTerms = {}): Waiter {
+export function waitIn(environment: LineBench, terms: WaiterTerms = {}): Waiter {
   const { token = MINE, waitMs = 600_000, ticket = 1_000, nodeTimeoutMs = 100 } = terms;
-  const untilMs = ground.clock.now() + waitMs;
-  const [ends, late]: [StayEnd[], string[]] = [[], []];
-  const stay = new Stay(
-    ground,
+  const untilMs = environment.clock.now() + waitMs;
+  const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
+  const stay = new QueueWait(
+    environment,
     { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs, onFree: undefined },
     (node) => late.push(node.name),
   );

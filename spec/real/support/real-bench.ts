@@ -15,7 +15,7 @@ import {
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 
 /** Real masters, instances and programs over them, and hands to look at them. */
-export class RealGround {
+export class RealBench {
   readonly #defaults: RedlockOptions;
   masters!: Masters;
   hands!: Redis[];

@@ -8,14 +8,14 @@ import { Lane } from './lane.js';
 import type { MemoryServer } from './master/server.js';
 
 /** Where it leads to. */
-export interface LineEnd {
+export interface PushConnectionEnd {
   readonly name: string;
   readonly server: MemoryServer;
   readonly latencyMs: number;
 }
 
-export class MemoryLine implements Subscription {
-  readonly #end: LineEnd;
+export class MemoryPushConnection implements Subscription {
+  readonly #end: PushConnectionEnd;
   readonly #channel: string;
   readonly #listener: PushListener;
   readonly #onClosed: () => void;
@@ -24,7 +24,13 @@ export class MemoryLine implements Subscription {
   #unsubscribe: () => void = () => undefined;
   #isClosed = false;
 
-  constructor(end: LineEnd, timers: Timers, channel: string, listener: PushListener, onClosed: () => void) {
+  constructor(
+    end: PushConnectionEnd,
+    timers: Timers,
+    channel: string,
+    listener: PushListener,
+    onClosed: () => void,
+  ) {
     this.#end = end;
     this.#channel = channel;
     this.#listener = listener;

@@ -1,0 +1,68 @@
+/**
+ * Taking over what another process held, by an extension that never sets a key again: while a quorum of masters still holds the
+ * token, nobody else can have held the lock since it was granted.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import type { Extensions } from './extensions.js';
+import { Backoff } from '../quorum/backoff.js';
+import { cancelledError, isHopeless, lossError, roundError } from '../quorum/failure.js';
+import { Grant } from '../quorum/grant.js';
+import type { Round } from '../quorum/round.js';
+import { NOT_AWAITED } from '../redis/server-errors.js';
+import { validUntilMs } from '../protocol/validity.js';
+
+/** What another process held, as far as it takes to go on with it. */
+export interface Adopted {
+  readonly token: string;
+  /** 0 for a lease without fencing. */
+  readonly fence: number;
+}
+
+export interface Adoption {
+  readonly terms: AcquisitionTerms;
+  readonly held: Adopted;
+  readonly cancellation: Cancellation;
+}
+
+/** Tries until a quorum extended it in time, or refuses to. Rejects with a `RedlockError`. */
+export async function adopt(
+  environment: AcquisitionEnvironment,
+  extensions: Extensions,
+  { terms, held, cancellation }: Adoption,
+): Promise<Grant> {
+  const { clock, driftFactor, nodes } = environment;
+  const { ttlMs, nodeTimeoutMs, resources } = terms;
+  const { token, fence } = held;
+  const backoff = new Backoff(environment, terms, cancellation);
+  for (;;) {
+    const grant = new Grant(terms.scope, token, fence, nodes);
+    grant.countsUnknown();
+    const request = extensions.request(grant, { ttlMs, fence, mayCreate: false });
+    const round = extensions.round(grant, request);
+    await voted(extensions, round, nodeTimeoutMs, cancellation);
+    extensions.note(grant, round);
+    grant.prolong(validUntilMs(round.sentAtMs, ttlMs, driftFactor));
+    const context = backoff.context(resources);
+    if (cancellation.cancelled !== undefined)
+      throw cancelledError(cancellation.cancelled, context, round, nodes);
+    const { decision } = round;
+    if (decision === 'granted' && clock.now() < grant.validUntilMs) return grant;
+    const failure = decision === 'granted' ? 'late' : decision;
+    const error = roundError(failure, round, nodes, context);
+    if (decision === 'held' || decision === 'wrongType')
+      throw lossError('masters refuse to extend it', resources, error);
+    if (isHopeless(failure, round) || !(await backoff.next())) throw error;
+  }
+}
+
+async function voted(
+  extensions: Extensions,
+  round: Round,
+  nodeTimeoutMs: number,
+  cancellation: Cancellation,
+): Promise<void> {
+  if (cancellation.cancelled !== undefined) return;
+  const vote = new Promise<void>((resolve) => extensions.vote(round, nodeTimeoutMs, resolve));
+  await cancellation.during(() => round.end(NOT_AWAITED, false), vote);
+}

@@ -1,0 +1,187 @@
+/**
+ * Extending what is held, by quorum (protocol E). Renewals of leases that fall due together go in one call to each master;
+ * everything else goes alone, in a round of its own.
+ */
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { Grant } from '../quorum/grant.js';
+import { counterTtlMs } from '../protocol/keys.js';
+import type { Node } from '../node/node.js';
+import { extension, type ExtensionTerms, type Request } from '../protocol/request.js';
+import {
+  type ExtensionEnd,
+  type RenewalEnvironment,
+  Renewing,
+  renewTogether,
+} from '../quorum/renewal-batch.js';
+import type { Repairs } from '../quorum/repairs.js';
+import { Round } from '../quorum/round.js';
+import { Silence } from '../redis/server-errors.js';
+import { expiredByMs, validUntilMs } from '../protocol/validity.js';
+import { Admission } from './admission.js';
+
+/** Renewals carry the counters along so often in the life of one. */
+const COUNTED_PER_LIFE = 8;
+
+const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
+const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
+
+/** How far an extension goes, and who waits for its end. */
+export interface ExtensionOrder {
+  readonly ttlMs: number;
+  readonly nodeTimeoutMs: number;
+  readonly onEnd: (end: ExtensionEnd) => void;
+}
+
+/** A renewal whose time has come. */
+export interface DueExtension {
+  readonly grant: Grant;
+  readonly order: ExtensionOrder;
+}
+
+export interface ExtensionEnvironment {
+  readonly nodes: readonly Node[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly repairs: Repairs;
+  readonly driftFactor: number;
+}
+
+export class Extensions {
+  readonly #environment: ExtensionEnvironment;
+  readonly #renewals: RenewalEnvironment;
+  /** How many are under way that go alone: they wait for no acquisition. */
+  readonly #alone = new Admission();
+
+  constructor(environment: ExtensionEnvironment) {
+    const { clock, nodes, timers } = environment;
+    this.#environment = environment;
+    this.#renewals = {
+      nodes,
+      clock,
+      timers,
+      owe: (node, grant) => this.owe(node, grant),
+      onDropped: ({ grant, request }) => this.#keep(grant, request.ttlMs, clock.earliest()),
+      onExtended: (one, sentAtMs, nowMs) => {
+        const { grant, request, onEnd } = one;
+        this.#keep(grant, request.ttlMs, nowMs);
+        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED);
+        else this.#extendAlone(one);
+      },
+      onUnsure: (one) => {
+        this.#keep(one.grant, one.request.ttlMs, clock.earliest());
+        if (one.grant.isHeld) this.#extendAlone(one);
+        else one.onEnd(ENDED);
+      },
+    };
+  }
+
+  /**
+   * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
+   * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
+   */
+  extend(grant: Grant, order: ExtensionOrder): void {
+    const request = this.request(grant, { ttlMs: order.ttlMs, fence: grant.fence, mayCreate: true });
+    this.#extendAlone(new Renewing(grant, request, order));
+  }
+
+  /** Extends those that are due together. @param onAnswered  a quorum has answered all of them */
+  renew(due: readonly DueExtension[], onAnswered: () => void): void {
+    const together: Renewing[] = [];
+    for (const { grant, order } of due) {
+      const fence = this.#countersLive(grant, order.ttlMs) ? 0 : grant.fence;
+      const request = this.request(grant, { ttlMs: order.ttlMs, fence, mayCreate: true });
+      const one = new Renewing(grant, request, order);
+      if (due.length === 1 || request.operation.letter === undefined) this.#extendAlone(one);
+      else together.push(one);
+    }
+    renewTogether(this.#renewals, together, onAnswered);
+  }
+
+  request(grant: Grant, terms: ExtensionTerms): Request {
+    if (terms.fence > 0) grant.countersTouched(this.#environment.clock.earliest());
+    return extension(grant, grant.token, terms);
+  }
+
+  /** The fan-out of such a request; what takes the grant back will follow it. */
+  round(grant: Grant, request: Request): Round {
+    const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
+      onLateVote: (node) => {
+        if (grant.isEnded) this.owe(node, grant);
+      },
+    });
+    round.became(grant);
+    grant.opened(round);
+    return round;
+  }
+
+  /** Calls back when the round is over; many renewals at a time ask for no promise each. */
+  vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
+    const timer = this.#environment.timers.deadline(deadlineMs, () => {
+      const isCut = deadlineMs < nodeTimeoutMs;
+      round.end(isCut ? new Error('no reply before its validity ended') : new Silence(nodeTimeoutMs), true);
+    });
+    round.askThen(this.#environment.nodes, () => {
+      timer.cancel();
+      onSettled();
+    });
+  }
+
+  /** The masters may hold its votes for longer now, and more of them may. */
+  note(grant: Grant, round: Round): void {
+    grant.wasSentTo(round.sentTo, this.#environment.nodes);
+    this.#keep(grant, round.request.ttlMs, this.#environment.clock.earliest());
+  }
+
+  owe(node: Node, grant: Grant): void {
+    this.#environment.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
+  }
+
+  /** Where many are under way it waits for room, but not for too long: the time is its validity's. */
+  #extendAlone(one: Renewing): void {
+    const { clock, timers } = this.#environment;
+    if (this.#alone.admits()) return this.#extendNow(one, true);
+    const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
+    this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
+  }
+
+  #extendNow({ grant, request, nodeTimeoutMs, onEnd }: Renewing, isInside: boolean): void {
+    const { clock } = this.#environment;
+    if (!grant.isHeld) {
+      if (isInside) this.#alone.leave(0);
+      return onEnd(ENDED); // it ended while this waited
+    }
+    const leftMs = grant.validUntilMs - clock.inTurn();
+    const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
+    const round = this.round(grant, request);
+    const onSettled = (): void => {
+      this.note(grant, round);
+      const isGranted = round.decision === 'granted';
+      const nowMs = clock.inTurn();
+      if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
+      else onEnd({ kind: 'failed', round, isLate: isGranted });
+      if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
+    };
+    this.vote(round, deadlineMs, onSettled, nodeTimeoutMs);
+  }
+
+  /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
+  #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
+    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#environment.driftFactor);
+    if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
+    grant.prolong(untilMs);
+    return true;
+  }
+
+  /** The masters may hold its votes for so long from now on. */
+  #keep(grant: Grant, ttlMs: number, nowMs: number): void {
+    grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#environment.driftFactor));
+  }
+
+  /**
+   * Were the counters touched a while ago only? They outlive their last use by far, and one that runs out all the same
+   * begins by the clock again, above what it was: a renewal every few seconds need not carry them along.
+   */
+  #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
+    return this.#environment.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
+  }
+}
