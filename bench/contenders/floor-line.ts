@@ -1,4 +1,4 @@
-/** The floor of locks for which others may stand in line: the least that quorate sends when all is off that can be. */
+/** The equal-work floor of plain quorate: its release checks for waiters, since other clients may queue. */
 import { claimPlainly, floorOf, quorumOf, releaseLooking } from './floor.js';
 
 export const contender = floorOf(quorumOf, { claim: claimPlainly, release: releaseLooking });

@@ -35,14 +35,14 @@ export const CONTENDERS = {
   quorate: {
     ...own,
     label: 'quorate',
-    about: 'this library as it comes: fencing tokens, and who waits stands in line',
+    about: 'this library at its defaults: fencing tokens, and waiters queue',
     load: () => import('./quorate.js'),
   },
   'quorate-unfair': {
     ...own,
     isQuick: false,
     label: 'quorate, no line',
-    about: '`fair: false`: who is refused tries again at random, at one master first',
+    about: '`fair: false`: waiters retry at random, at one master first',
     load: () => import('./quorate-unfair.js'),
   },
   'quorate-unfenced': {
@@ -63,7 +63,7 @@ export const CONTENDERS = {
     isQuick: false,
     waits: false, // many hold it at a time: no contender for one key
     label: 'quorate, to read',
-    about: '`redlock.readWriteLock(name).read`: each request goes alone',
+    about: '`redlock.readWriteLock(name).read`: each request is a call of its own',
     load: () => import('./quorate-read.js'),
   },
   'quorate-write': {
@@ -120,7 +120,7 @@ export const CONTENDERS = {
     ...floor,
     isQuick: false,
     label: 'plain ioredis, line',
-    about: 'the floor, with a release that looks whether anybody waits: the least that quorate sends, plain',
+    about: 'the floor, with a release that checks for waiters: the least that plain quorate sends',
     load: () => import('./floor-line.js'),
   },
   'floor-fenced': {
@@ -134,7 +134,7 @@ export const CONTENDERS = {
     ...floor,
     isQuick: false,
     label: 'plain ioredis, whole',
-    about: 'both, and no vote where a restart guard says so: the least that quorate sends as it comes',
+    about: 'both, and a check of the restart guard: the least that quorate sends at its defaults',
     load: () => import('./floor-whole.js'),
   },
   'floor-all': {

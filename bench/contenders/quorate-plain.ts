@@ -1,4 +1,4 @@
-/** This library with everything off that a plain Redlock does not have: fencing, waiting in line, the restart guard. */
+/** This library with everything off that a plain Redlock does not have: fencing, the queue, the restart guard. */
 import { quorateWith } from './quorate-session.js';
 
 export const contender = quorateWith({ fencing: false, fair: false, restartGuardMs: 0 });

@@ -1,4 +1,4 @@
-/** This library without waiting in line: who is refused tries again, at the resource's home master first. */
+/** This library without a queue: waiters retry, at the resource's home master first. */
 import { quorateWith } from './quorate-session.js';
 
 export const contender = quorateWith({ fair: false });

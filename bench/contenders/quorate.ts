@@ -1,4 +1,4 @@
-/** This library as it comes: default options. */
+/** This library at its defaults. */
 import { quorateWith } from './quorate-session.js';
 
 export const contender = quorateWith({});
