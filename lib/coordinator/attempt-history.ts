@@ -1,4 +1,5 @@
 /** What the attempts of one acquisition told of those that were in the way. */
+import { FOREIGN_CLIENT_POLL_MS } from '../line/queue-place.js';
 import type { RedlockError } from '../runtime/errors.js';
 import {
   type Answers,
@@ -9,13 +10,11 @@ import {
 } from '../quorum/failure.js';
 import { homeMasterOf } from './home-master.js';
 import type { Node } from '../node/node.js';
-import { countOutcomes, type Outcome, quorumOf, verdict } from '../protocol/quorum.js';
+import { countOutcomes, type Outcome, quorumOf, unknown, verdict } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
 import type { Round } from '../quorum/round.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
-/** Nobody tells when a foreign client has released: it is asked so often at least. */
-const FOREIGN_CLIENT_POLL_MS = 250;
 /** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
 
@@ -89,7 +88,7 @@ export class AttemptHistory {
     if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#environment;
     const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
-    this.looked(nodes.map(() => ({ kind: 'unknown', cause, isMisconfigured: false })));
+    this.looked(nodes.map(() => unknown(cause)));
   }
 
   /** What the last full fan-out failed by. */

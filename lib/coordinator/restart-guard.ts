@@ -11,8 +11,15 @@ import type { Coordinator } from './coordinator.js';
 import { invalidArgument } from '../runtime/errors.js';
 import { roundError } from '../quorum/failure.js';
 import type { Node } from '../node/node.js';
-import { isMisconfigured } from '../redis/server-errors.js';
-import { countOutcomes, GRANTED, type Outcome, quorumBackInMs, verdict } from '../protocol/quorum.js';
+import {
+  countOutcomes,
+  GRANTED,
+  oddReply,
+  type Outcome,
+  quorumBackInMs,
+  unknownBy,
+  verdict,
+} from '../protocol/quorum.js';
 import { integers, readNo } from '../protocol/replies.js';
 import { bootstrapping, vouching } from '../protocol/request.js';
 import type { Look } from '../quorum/survey.js';
@@ -88,7 +95,7 @@ export class RestartGuard {
     const looks = await this.#coordinator.survey(bootstrapping(marker, periodMs, force), nodeTimeoutMs);
     const guard = { marker, guardMs: periodMs };
     const nodes = this.#coordinator.nodes.map((node) => readBootstrap(node, looks[node.index], guard));
-    const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknown(node.cause) : GRANTED));
+    const outcomes = nodes.map((node) => (node.state === 'unknown' ? unknownBy(node.cause) : GRANTED));
     const decision = verdict(countOutcomes(outcomes, outcomes.length));
     if (decision === 'misconfigured' || decision === 'unknown') throw this.#error(decision, outcomes);
     return { changed: nodes.some(({ state }) => state === 'declared'), nodes };
@@ -106,9 +113,9 @@ interface Own {
 }
 
 function readVote(look: Look, own: Own): Outcome {
-  if (look.kind === 'unknown') return unknown(look.cause);
+  if (look.kind === 'unknown') return unknownBy(look.cause);
   const [code, ms] = integers(look.reply, 3);
-  return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknown(oddReply());
+  return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknownBy(oddReply());
 }
 
 function readBootstrap({ name: node }: Node, look: Look | undefined, own: Own): NodeBootstrap {
@@ -118,12 +125,4 @@ function readBootstrap({ name: node }: Node, look: Look | undefined, own: Own): 
   if (code === 0 || code === -1) return { node, state: 'unchanged', remainingMs: ms };
   const outcome = readNo(code, ms, own);
   return { node, state: 'unknown', cause: outcome?.kind === 'unknown' ? outcome.cause : oddReply() };
-}
-
-function unknown(cause: Error): Outcome {
-  return { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) };
-}
-
-function oddReply(): Error {
-  return new Error('a reply that no master gives to this request');
 }

@@ -3,7 +3,7 @@
  * fingerprint, which says nothing about the token that it was made of.
  */
 import type { Node } from '../node/node.js';
-import { quorumOf } from '../protocol/quorum.js';
+import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { tokenIn } from '../runtime/random.js';
 import type { Look } from '../quorum/survey.js';
 import { fingerprint } from '../redis/transport.js';
@@ -99,6 +99,6 @@ function readLook(node: string, look: Look | undefined): NodeInspection {
     case 2:
       return { node, state: 'foreign' };
     default:
-      return { node, state: 'unknown', cause: new Error('a reply that no master gives to this request') };
+      return { node, state: 'unknown', cause: oddReply() };
   }
 }

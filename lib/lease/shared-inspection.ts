@@ -4,7 +4,7 @@
  */
 import { STORED_KIND } from '../protocol/lua/shared.js';
 import type { Node } from '../node/node.js';
-import { quorumOf } from '../protocol/quorum.js';
+import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';
 import type { Look } from '../quorum/survey.js';
 import { tokenIn } from '../runtime/random.js';
@@ -114,7 +114,7 @@ function readLook(node: string, look: Look | undefined): NodeMembers {
   const [, , , fields, head, waiting, tokens] = look.reply as readonly unknown[]; // an array, as it has three integers
   if (code === 2) return { node, state: 'foreign' };
   if (nowMs === undefined || !Array.isArray(fields)) {
-    return { node, state: 'unknown', cause: new Error('a reply that no master gives to this request') };
+    return { node, state: 'unknown', cause: oddReply() };
   }
   const contents = new Map<string, string>();
   for (let i = 0; i < fields.length; i += 2) contents.set(String(fields[i]), String(fields[i + 1]));

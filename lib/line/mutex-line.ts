@@ -7,7 +7,7 @@
  */
 import type { Timer } from '../runtime/clock.js';
 import type { Node, Withdrawn } from '../node/node.js';
-import type { Outcome } from '../protocol/quorum.js';
+import { type Outcome, unknown } from '../protocol/quorum.js';
 import { claimInLine, extension, undo } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
@@ -137,7 +137,7 @@ export class MutexLine {
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
       if (said !== undefined && isKnown) return said;
       const cause = new Silence(this.#wish.nodeTimeoutMs);
-      return { kind: 'unknown', cause, isMisconfigured: false };
+      return unknown(cause);
     });
   }
 

@@ -85,15 +85,11 @@ const YIELDED: Outcome = Object.freeze({
   isForeignClient: false,
 });
 
-export function unknown(cause: Error): Outcome {
-  return { kind: 'unknown', cause, isMisconfigured: false };
-}
-
 /** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
 const POLL_MS = 2_000;
 const SLOWEST_POLL_MS = 15_000;
 /** A lock that a foreign client holds is looked at so often at least: nobody will tell. */
-const FOREIGN_CLIENT_POLL_MS = 250;
+export const FOREIGN_CLIENT_POLL_MS = 250;
 
 /** After how long a refusal is followed by another look. @param rank  how many wait before */
 export function pollMs(rank: number, isForeignClient: boolean): number {

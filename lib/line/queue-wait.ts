@@ -12,14 +12,14 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
-import { NOBODY, QueuePlace, pollMs, unknown } from './queue-place.js';
+import { NOBODY, QueuePlace, pollMs } from './queue-place.js';
 import type { Push } from '../protocol/pushes.js';
-import { type Outcome, quorumOf } from '../protocol/quorum.js';
+import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
 import { readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
 import type { Scope } from '../protocol/scope.js';
-import { isMisconfigured, Silence } from '../redis/server-errors.js';
+import { Silence } from '../redis/server-errors.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
@@ -58,7 +58,7 @@ export type OnLatePlace = (node: Node) => void;
 /** A master that gave no clear answer is asked again. */
 const FAILED_POLL_MS = 1_000;
 /** After an instant at which a vote should be free, in ms; drawn from 1 to this. */
-const SOON_MS = 5;
+export const SOON_MS = 5;
 /** A place lives no longer than this without being renewed. */
 export const LONGEST_LIFE_MS = 60_000;
 /** A place outlives the wait by this, so that it is not gone before its owner has gone. */
@@ -154,7 +154,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   onClosed(node: Node, cause: Error): void {
-    this.#fail(node, { kind: 'unknown', cause, isMisconfigured: false }); // the lock itself may do without pushes
+    this.#fail(node, unknown(cause)); // the lock itself may do without pushes
   }
 
   onPush(node: Node, push: Push): void {
@@ -205,8 +205,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       return;
     }
     const outcome = this.#asked?.request.read(reply);
-    if (outcome === undefined)
-      return this.#fail(node, unknown(new Error('a reply that no master gives to this request')));
+    if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
     if (told !== undefined) this.#environment.subscriptions.learn(node, told.clockUs, place.sentAtMs);
     if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
@@ -226,7 +225,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     place.isAwaited = false;
     if (!mayRun) place.isInFlight = false;
-    if (this.isWanted) this.#fail(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    if (this.isWanted) this.#fail(node, unknownBy(cause));
   }
 
   // --- places

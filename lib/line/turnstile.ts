@@ -21,10 +21,11 @@ import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import {
   LONGEST_LIFE_MS,
+  type QueueEnvironment,
   QueueWait,
   type QueueWaitEnd,
-  type QueueEnvironment,
   type QueueWaitTerms,
+  SOON_MS,
 } from './queue-wait.js';
 import { expiredByMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
@@ -41,9 +42,6 @@ export interface TurnstileTerms extends Pick<QueueWaitTerms, 'ticket' | 'untilMs
   /** Names the place in line, and whom masters watch for. */
   readonly watcher: string;
 }
-
-/** After an instant at which what is in the way should be gone, in ms; drawn from 1 to this. */
-const SOON_MS = 5;
 
 export class Turnstile {
   readonly #environment: SharedQueueEnvironment;

@@ -5,6 +5,8 @@
  * vote or not. It never counts as a grant, and never as a refusal.
  */
 
+import { isMisconfigured } from '../redis/server-errors.js';
+
 /** What one node answered to a claim, an extension or a release. */
 export type Outcome =
   /**
@@ -37,6 +39,21 @@ export type Outcome =
 
 /** One shared value: without fencing, a grant says nothing else. */
 export const GRANTED: Outcome = Object.freeze({ kind: 'granted', fence: 0, clockUs: 0 });
+
+/** Nobody knows whether the node did it. */
+export function unknown(cause: Error, isItsSetUp = false): Outcome {
+  return { kind: 'unknown', cause, isMisconfigured: isItsSetUp };
+}
+
+/** The same, by an error that came instead of a reply: the node itself may have said that it cannot take part. */
+export function unknownBy(error: Error): Outcome {
+  return unknown(error, isMisconfigured(error));
+}
+
+/** What stands for a reply that no node gives to such a request. */
+export function oddReply(): Error {
+  return new Error('a reply that no master gives to this request');
+}
 
 /** How the nodes of a round stand; the sum of all is N. */
 export interface Counts {

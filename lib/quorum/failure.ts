@@ -89,19 +89,6 @@ export function failureOf(decision: Decision): RoundFailure {
   return decision === 'granted' ? 'late' : decision;
 }
 
-/** How a master stood when the wait was over: what a last look told, or else what it said before. */
-export function outcomeAtTheEnd(
-  looked: Outcome | undefined,
-  before: Outcome | undefined,
-  silence: Error,
-): Outcome {
-  if (looked?.kind === 'refused') return looked;
-  if (looked !== undefined)
-    return { kind: 'refused', remainingMs: 0, isWrongType: false, isForeignClient: false }; // on its way to another
-  if (before !== undefined && before.kind !== 'granted' && before.kind !== 'refused') return before;
-  return { kind: 'unknown', cause: silence, isMisconfigured: false };
-}
-
 /** The error for a call that was ended from outside, with what was known by then. */
 export function cancelledError(
   why: Cancelled,

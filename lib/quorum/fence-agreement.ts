@@ -8,8 +8,7 @@
  * and no exclusion, as long as counters are not lost; where they are, see docs/GUARANTEES.md.
  */
 import type { Ask, Node, Sink } from '../node/node.js';
-import { isMisconfigured } from '../redis/server-errors.js';
-import { type Outcome, quorumOf } from '../protocol/quorum.js';
+import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { countInTheWay } from '../protocol/replies.js';
 import { acceptance } from '../protocol/request.js';
 import type { Round } from './round.js';
@@ -82,7 +81,7 @@ export class FenceAgreement implements Sink {
   }
 
   onFailure(node: Node, cause: Error): void {
-    this.#round.retract(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    this.#round.retract(node, unknownBy(cause));
   }
 
   /** Another attempt has lifted that counter meanwhile. */
@@ -91,7 +90,7 @@ export class FenceAgreement implements Sink {
     if (count < this.#fence || !this.isWanted) return; // about a fence that was given up already
     if (this.#raises > MAX_RAISES) {
       const cause = new Error('its counter moved on while the fencing token was agreed on');
-      this.#round.retract(node, { kind: 'unknown', cause, isMisconfigured: false });
+      this.#round.retract(node, unknown(cause));
       return;
     }
     this.#raise(Math.max(count, this.#fence) + 1);
@@ -112,5 +111,5 @@ function lost(outcome: Outcome | undefined): Outcome {
     return outcome;
   if (outcome?.kind === 'refused' && outcome.isWrongType) return outcome;
   const cause = new Error('its vote was gone before the fencing token was agreed on');
-  return { kind: 'unknown', cause, isMisconfigured: false };
+  return unknown(cause);
 }

@@ -9,11 +9,10 @@
  * at each master by itself does not do: of three masters with two places each, three holders get two masters each.)
  */
 import type { Ask, Node, Sink } from '../node/node.js';
-import { type Outcome, quorumOf } from '../protocol/quorum.js';
+import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import { aligning } from '../protocol/request.js';
 import type { Round } from './round.js';
 import type { Scope } from '../protocol/scope.js';
-import { isMisconfigured } from '../redis/server-errors.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** Brings the masters of a round that granted to the same permits. Its deadline is the round's. */
@@ -77,7 +76,7 @@ export class PermitAgreement implements Sink {
   }
 
   onFailure(node: Node, cause: Error): void {
-    this.#round.retract(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    this.#round.retract(node, unknownBy(cause));
   }
 }
 
@@ -109,5 +108,5 @@ function gone(outcome: Outcome | undefined): Outcome {
   if (outcome !== undefined && (outcome.kind !== 'refused' || outcome.remainingMs !== undefined))
     return outcome;
   const cause = new Error('its vote was gone before the permits were agreed on');
-  return { kind: 'unknown', cause, isMisconfigured: false };
+  return unknown(cause);
 }

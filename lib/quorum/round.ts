@@ -5,7 +5,6 @@
  */
 import { atEndOfTurn } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
-import { isMisconfigured } from '../redis/server-errors.js';
 import {
   classOf,
   type Counts,
@@ -13,6 +12,8 @@ import {
   type Decision,
   type Outcome,
   quorumOf,
+  unknown,
+  unknownBy,
   verdict,
 } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
@@ -197,7 +198,7 @@ export class Round implements Sink, Counts {
       if (this.outcomes[node.index] !== undefined) continue;
       const isUnsent = this.#deliveries[node.index] === Delivery.unsent;
       const cause = isTimeout && isUnsent ? node.unsentFor(silence) : silence;
-      this.#count(node, { kind: 'unknown', cause, isMisconfigured: false });
+      this.#count(node, unknown(cause));
       if (isTimeout && !isUnsent) node.markSilent();
     }
     this.#finish();
@@ -276,7 +277,7 @@ export class Round implements Sink, Counts {
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
     if (this.#isOver) return; // unknown it was, and undone it is
-    this.#add(node, { kind: 'unknown', cause, isMisconfigured: isMisconfigured(cause) });
+    this.#add(node, unknownBy(cause));
   }
 
   /** Is a request that may leave a vote unanswered there, with no withdrawal behind it? */
@@ -342,7 +343,7 @@ export class Round implements Sink, Counts {
     for (const node of this.#nodes) {
       if (this.fenceAt(node) === highest && this.slotsAt(node) === first) continue;
       if (!this.#uncount(node)) continue;
-      this.#count(node, { kind: 'unknown', cause, isMisconfigured: false });
+      this.#count(node, unknown(cause));
     }
   }
 
@@ -372,5 +373,5 @@ export class Round implements Sink, Counts {
 
 function odd(reply: unknown): Outcome {
   const cause = new Error(`a reply that no master gives to this request: ${typeof reply}`);
-  return { kind: 'unknown', cause, isMisconfigured: false };
+  return unknown(cause);
 }

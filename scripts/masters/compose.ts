@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Master, RestartOptions } from '../masters.js';
+import type { Master, RestartOptions } from './master.js';
 import { atExit } from './at-exit.js';
 import { answersPing, freePort, HOST, until } from './wait.js';
 

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { Master, RestartOptions } from '../masters.js';
+import type { Master, RestartOptions } from './master.js';
 import { atExit } from './at-exit.js';
 import { answersPing, ask, freePort, HOST, until } from './wait.js';
 
