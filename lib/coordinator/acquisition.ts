@@ -11,18 +11,18 @@
  * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
  * master that it was sent to before the next one starts.
  */
-import { Candidate, PATIENCE } from './admission.js';
+import { type Candidate, PATIENCE } from './admission.js';
 import { Agreement } from '../quorum/agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
-import { claimInTurn, isPlain, scriptedClaimOf } from './claiming.js';
+import { isPlain, scriptedClaimOf } from './claiming.js';
 import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
-import { type Entrance, entranceFor } from '../line/shared-line.js';
+import type { Departure, Line } from '../line/line.js';
 import { MutexLine } from '../line/mutex-line.js';
+import { SharedLine } from '../line/shared-line.js';
 import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
-import { quorumOf } from '../protocol/quorum.js';
 import { plainClaim, type Request } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
@@ -31,10 +31,9 @@ import { withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-wait.js';
-import { Turnstile } from '../line/turnstile.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
-import { Withdrawal } from '../quorum/withdrawal.js';
+import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
 /** Told how an attempt ended: with a grant, or, once it is undone, with nothing. */
@@ -51,12 +50,10 @@ export class Acquisition implements LateVotes {
   #ticket = 0;
   /** The wait was over before a quorum of masters could be asked for a place. */
   #isUnasked = false;
-  /** The wait in line that belongs to the attempt under way. */
-  #wait: MutexLine | undefined;
-  /** How it waits for a lock that several may hold. */
-  readonly #entrance: Entrance;
+  /** How it waits its turn; undefined where it never did, and claims of its kind are nothing to masters that wait for others. */
+  #line: Line | undefined;
   /** What the attempt waits for now; nothing once its time is up. */
-  #awaited: Candidate | Round | Withdrawal | MutexLine | Turnstile | undefined;
+  #awaited: Round | Line | Candidate | Withdrawal | undefined;
   /** The attempt under way takes up room among those of the instance. */
   #isInside = false;
 
@@ -65,7 +62,7 @@ export class Acquisition implements LateVotes {
     this.#terms = terms;
     this.#cancellation = cancellation;
     this.#backoff = new Backoff(environment, terms, cancellation);
-    this.#entrance = entranceFor(environment, terms);
+    if (terms.scope.kind.name !== 'mutex') this.#line = new SharedLine(environment, terms);
   }
 
   /**
@@ -78,11 +75,11 @@ export class Acquisition implements LateVotes {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
-      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInTurn(), true));
+      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInLine(), true));
       else {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
-          this.#entrance.leave();
+          this.#line?.leave();
           resolve(end);
         });
       }
@@ -105,17 +102,17 @@ export class Acquisition implements LateVotes {
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
         isInLine = this.#shallQueue();
-        attempt = isInLine ? this.#attemptInTurn() : new Promise((resolve) => this.#attempt(resolve));
+        attempt = isInLine ? this.#attemptInLine() : new Promise((resolve) => this.#attempt(resolve));
       }
     } finally {
-      this.#entrance.leave();
+      this.#line?.leave();
     }
   }
 
   /** Asks for votes without standing in line, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
     const { admission, clock } = this.#environment;
-    this.#wait = undefined;
+    this.#line?.stepAside();
     this.#isUnasked = false;
     if (!admission.admits()) return this.#waitForRoom(onEnd);
     this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
@@ -141,58 +138,26 @@ export class Acquisition implements LateVotes {
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     this.#isInside = true;
     // not where masters watch for it: one alone keeps nobody out
-    const home = this.#backoff.isLast || this.#entrance.isWatched ? undefined : this.#history?.home;
+    const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
     this.#claim(this.#request(this.#environment.random.token(), sentAtMs), sentAtMs, home, onEnd);
   }
 
-  #attemptInTurn(): Promise<Grant | undefined> {
-    return this.#terms.scope.kind.name === 'mutex' ? this.#attemptInLine() : this.#attemptAtDoor();
-  }
-
-  /** Waits until it is the next one and may come in, and claims then. */
-  async #attemptAtDoor(): Promise<Grant | undefined> {
-    const { clock, contention, random, timers } = this.#environment;
-    const { leftMs } = this.#backoff;
-    const turnstile = this.#entrance.queue(() => this.#drawTicket(), clock.earliest() + leftMs);
-    this.#awaited = turnstile;
-    const timer = timers.wait(leftMs, this.#endWait);
-    const end = await turnstile.turn();
-    this.#finish(timer);
-    if (!turnstile.wasFree) contention.note(this.#terms.scope.keys[0] ?? '');
-    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
-      const sentAtMs = clock.earliest();
-      return this.#claimNow(this.#scripted(random.token(), sentAtMs), sentAtMs);
-    }
-    this.#met.leftLine(turnstile.standing);
-    this.#entrance.leaveLine();
-    this.#isUnasked = end === 'ended'; // time is up: one look more, for a chance and for the error
-    return undefined;
-  }
-
-  /** Waits until it is this one's turn, and claims then. The place in line is kept for the next attempt. */
+  /** Waits until it is this one's turn, and claims then. */
   async #attemptInLine(): Promise<Grant | undefined> {
-    const { clock, contention, random, timers } = this.#environment;
-    const { scope } = this.#terms;
+    const { clock, contention, timers } = this.#environment;
     const { leftMs } = this.#backoff;
-    const untilMs = clock.earliest() + leftMs;
-    const terms = { token: random.token(), ticket: () => this.#drawTicket(), untilMs };
-    const wait: MutexLine = new MutexLine(this.#environment, this.#terms, terms, (node) => {
-      if (wait.isGone) this.#owe(node, terms.token);
-    });
-    this.#wait = wait;
-    this.#awaited = wait;
+    const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
+    const turn = line.wait(() => this.#drawTicket(), clock.earliest() + leftMs);
+    this.#awaited = line;
     const timer = timers.wait(leftMs, this.#endWait);
-    const end = await wait.run();
+    const end = await turn;
     this.#finish(timer);
-    if (!wait.wasFree) contention.note(scope.keys[0] ?? '');
+    if (!line.wasFree) contention.note(this.#terms.scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       const sentAtMs = clock.earliest();
-      return this.#claimNow(claimInTurn(this.#environment, this.#terms, terms.token, sentAtMs), sentAtMs);
+      return this.#claimNow(line.claim(sentAtMs), sentAtMs);
     }
-    this.#met.isForeignClient = end === 'foreign-client';
-    this.#met.isContended = this.#met.isForeignClient;
-    this.#isUnasked = end === 'ended' && wait.sentTo.length < quorumOf(this.#environment.nodes.length);
-    await this.#leave(wait, end === 'ended' && !this.#isUnasked);
+    await this.#depart(line.depart(end));
     return undefined;
   }
 
@@ -229,9 +194,7 @@ export class Acquisition implements LateVotes {
   readonly #endWait = (): void => {
     const awaited = this.#awaited;
     this.#awaited = undefined;
-    if (awaited === undefined) return;
-    if (awaited instanceof Withdrawal || awaited instanceof Candidate) awaited.end();
-    else if (awaited instanceof MutexLine || awaited instanceof Turnstile) awaited.end('ended');
+    if (!(awaited instanceof Round)) awaited?.end();
     else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
     else awaited.end(new Silence(this.#terms.nodeTimeoutMs), true);
   };
@@ -246,13 +209,13 @@ export class Acquisition implements LateVotes {
   #accept(round: Round, timer: Timer): Grant | undefined {
     const { clock, driftFactor, floor, nodes } = this.#environment;
     if (round.request.isFenced) floor.learnFrom(round);
-    this.#entrance.claimed(round);
+    this.#line?.claimed(round);
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
     const nowMs = clock.recent();
     if (untilMs <= nowMs) return undefined;
-    const sentTo = this.#wait === undefined ? round.sentTo : nodes;
+    const sentTo = this.#line?.isSpread === true ? nodes : round.sentTo;
     const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
     alignRest(nodes, round, scope);
     if (!round.isOfOneMind) grant.counted(round.highestCount);
@@ -261,11 +224,7 @@ export class Acquisition implements LateVotes {
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
-    if (this.#wait !== undefined) {
-      this.#wait.grant = grant;
-      for (const sent of this.#wait.sent) grant.opened(sent);
-      this.#wait.stop();
-    }
+    this.#line?.granted(grant);
     this.#finish(timer);
     this.#makeRoom((nowMs - round.sentAtMs) / this.#terms.nodeTimeoutMs);
     return grant;
@@ -274,7 +233,6 @@ export class Acquisition implements LateVotes {
   async #fail(round: Round, isFull: boolean, timer: Timer): Promise<undefined> {
     const isTimeout = this.#awaited === undefined && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
-    this.#wait?.stop();
     this.#finish(timer);
     this.#makeRoom(isTimeout ? 1 : 0);
   }
@@ -290,9 +248,9 @@ export class Acquisition implements LateVotes {
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
     const { nodes } = this.#environment;
     round.fail();
-    if (this.#wait !== undefined) this.#wait.isWithdrawn = true;
+    this.#line?.failed();
     const isInTime = this.#awaited !== undefined;
-    const withdrawal = undoingOf(nodes, round, this.#wait, (node) => this.#owe(node, round.request.token));
+    const withdrawal = undoingOf(nodes, round, this.#line, (node) => this.#owe(node, round.request.token));
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
@@ -301,18 +259,19 @@ export class Acquisition implements LateVotes {
     }
     withdrawal.end();
     this.#met.learn(round, isFull);
-    this.#entrance.refused(round);
+    this.#line?.refused(round);
   }
 
   /**
-   * Leaves the queues. At the end of the wait, the withdrawal looks once more at what is in the way, for the error; it has
-   * one node timeout for it.
+   * Leaves the line without a turn. At the end of the wait, the withdrawal looks once more at what is in the way, for the
+   * error; it has one node timeout for it.
    */
-  async #leave(wait: MutexLine, isLast: boolean): Promise<void> {
-    const withdrawal = wait.leave((node) => this.#owe(node, wait.token));
+  async #depart(departure: Departure): Promise<void> {
+    const { withdrawal } = departure;
+    this.#isUnasked = departure.isUnasked;
     const looked = withdrawal.send();
-    const looksAgain = isLast && this.#cancellation.cancelled === undefined;
-    if (looksAgain) {
+    const looks = departure.looks && this.#cancellation.cancelled === undefined;
+    if (looks) {
       this.#backoff.isLast = true;
       this.#awaited = withdrawal;
       const timer = this.#environment.timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
@@ -320,8 +279,7 @@ export class Acquisition implements LateVotes {
       this.#finish(timer);
     }
     withdrawal.end();
-    if (this.#isUnasked) return;
-    this.#met.looked(wait.outcomesAfter(looksAgain ? withdrawal.outcomes : undefined));
+    this.#met.leftLine(departure, looks ? withdrawal.outcomes : undefined);
   }
 
   /**
@@ -335,9 +293,7 @@ export class Acquisition implements LateVotes {
   }
 
   #scripted(token: string, sentAtMs: number): Request {
-    const watch = this.#entrance.watch(
-      () => this.#backoff.isLast || canQueue(this.#environment, this.#terms),
-    );
+    const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
     return scriptedClaimOf(this.#environment, this.#terms, token, sentAtMs, watch);
   }
 
@@ -348,19 +304,20 @@ export class Acquisition implements LateVotes {
 
   #shallQueue(): boolean {
     return (
-      this.#entrance.isInLine || shallQueue(this.#environment, this.#terms, this.#backoff, this.#history)
+      this.#line?.hasPlace === true ||
+      shallQueue(this.#environment, this.#terms, this.#backoff, this.#history)
     );
   }
 
   /** The next attempt waits in line, and at once. @param wasInLine  as this one did */
   #goesInLine(wasInLine: boolean): boolean {
     if (this.#backoff.leftMs <= 0) return false;
-    return this.#entrance.isInLine || (!wasInLine && this.#shallQueue());
+    return this.#line?.hasPlace === true || (!wasInLine && this.#shallQueue());
   }
 
   /** A master that is away may keep a place for longer than a vote. */
   get #longestLifeMs(): number {
-    return Math.max(this.#terms.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);
+    return Math.max(this.#terms.ttlMs, this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);
   }
 
   /** Leaves an undo to the background, until the vote has run out by itself. */

@@ -10,8 +10,9 @@ import {
 } from '../quorum/failure.js';
 import { homeMasterOf } from './home-master.js';
 import type { Node } from '../node/node.js';
-import { countOutcomes, type Outcome, quorumOf, unknown, verdict } from '../protocol/quorum.js';
+import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
+import type { Departure } from '../line/line.js';
 import type { Round } from '../quorum/round.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
@@ -71,16 +72,13 @@ export class AttemptHistory {
     return homeMasterOf(this.#environment.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
-  /** It stands in line no more. @param standing  what an error reports where it never came to a claim */
-  leftLine(standing: Answers & { readonly failure: RoundFailure }): void {
-    this.lastFull ??= standing;
-    this.isContended = false;
-  }
-
-  /** The masters told so much without a claim. */
-  looked(outcomes: readonly Outcome[]): void {
-    const counts = countOutcomes(outcomes, this.#environment.nodes.length);
-    this.lastFull = { outcomes, failure: failureOf(verdict(counts)) };
+  /** It left the line without a turn. @param seen  what the withdrawal saw, if that was waited for */
+  leftLine(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
+    this.isForeignClient = departure.isForeignClient;
+    this.isContended = departure.isForeignClient;
+    const standing = departure.standing(seen);
+    if (standing?.isOfLock === true) this.lastFull = standing;
+    else this.lastFull ??= standing;
   }
 
   /** The time was up before there was room to ask them (again: then what they told before stands). */
@@ -88,7 +86,7 @@ export class AttemptHistory {
     if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#environment;
     const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
-    this.looked(nodes.map(() => unknown(cause)));
+    this.lastFull = { outcomes: nodes.map(() => unknown(cause)), failure: 'unknown' };
   }
 
   /** What the last full fan-out failed by. */

@@ -1,5 +1,5 @@
 /** Taking an attempt back: on which masters it may have left a vote, and what the undo sees there. */
-import type { MutexLine } from '../line/mutex-line.js';
+import type { Line } from '../line/line.js';
 import type { Node } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
 import { undo } from '../protocol/request.js';
@@ -10,13 +10,13 @@ import { Withdrawal } from '../quorum/withdrawal.js';
  * What undoes an attempt on every master that may hold its vote. It is over when those that refused have answered: they
  * tell what is in the way.
  *
- * @param wait  the wait in line that the attempt ended: then all masters may keep a place or a vote
+ * @param line  in which the attempt waited its turn: then all masters may keep a place or a vote
  * @param onFailed  told of each master that did not confirm
  */
 export function undoingOf(
   nodes: readonly Node[],
   round: Round,
-  wait: MutexLine | undefined,
+  line: Line | undefined,
   onFailed: (node: Node) => void,
 ): Withdrawal {
   const { scope, token } = round.request;
@@ -24,10 +24,10 @@ export function undoingOf(
   // have been carried out twice, and refused the second time by its own vote.
   // (A master that refused a fence, or permits, had given its vote before.)
   const targets =
-    wait === undefined
-      ? round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]))
-      : nodes;
-  const sent = wait === undefined ? [round] : [round, ...wait.sent];
+    line?.isSpread === true
+      ? nodes
+      : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
+  const sent = line === undefined ? [round] : [round, ...line.sent];
   return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
     counts: (node) => round.outcomes[node.index]?.kind === 'refused',
     onFailed,

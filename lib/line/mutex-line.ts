@@ -1,188 +1,114 @@
-/**
- * Waiting in the queues of all resources of one claim, under the claim's own token.
- *
- * Several resources are queued for one after another, in the order of their names, each held while the next is waited
- * for. Everybody takes them in that order, so whoever holds the highest one that anybody holds waits for nobody who
- * waits: sets that overlap cannot block each other for ever.
- */
-import type { Timer } from '../runtime/clock.js';
+/** Waiting one's turn for exclusive locks: in their own queues, under the token of the claim that follows (protocol C1). */
+import type { Grant } from '../quorum/grant.js';
 import type { Node, Withdrawn } from '../node/node.js';
-import { type Outcome, unknown } from '../protocol/quorum.js';
-import { claimInLine, extension, undo } from '../protocol/request.js';
-import { Round } from '../quorum/round.js';
-import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
-import { Silence } from '../redis/server-errors.js';
-import {
-  type OnLatePlace,
-  QueueWait,
-  type QueueWaitEnd,
-  type QueueEnvironment,
-  type QueueWaitTerms,
-} from './queue-wait.js';
-import { Withdrawal } from '../quorum/withdrawal.js';
+import { failureOf } from '../quorum/failure.js';
+import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
+import { claimInLine, type Request } from '../protocol/request.js';
+import { expiredByMs } from '../protocol/validity.js';
+import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
+import { QueueVisit } from './queue-visit.js';
+import { LONGEST_LIFE_MS, type QueueWaitEnd } from './queue-wait.js';
 
-export interface MutexLineTerms {
-  readonly scope: Scope;
-  readonly ttlMs: number;
-  readonly nodeTimeoutMs: number;
-}
+export class MutexLine implements Line {
+  readonly hasPlace = false;
+  readonly isWatched = false;
+  readonly #environment: LineEnvironment;
+  readonly #terms: LineTerms;
+  /** That of the attempt under way. */
+  #visit: QueueVisit | undefined;
 
-export type MutexLineTicket = Pick<QueueWaitTerms, 'token' | 'ticket' | 'untilMs'>;
-
-/** What is held while the others are waited for is extended after this part of its ttl. */
-const KEEP_AT = 1 / 3;
-
-/** Free in passing: on its way to another one in line. */
-const TAKEN: Outcome = Object.freeze({
-  kind: 'refused',
-  remainingMs: 0,
-  isWrongType: false,
-  isForeignClient: false,
-});
-
-export class MutexLine {
-  readonly #environment: QueueEnvironment;
-  readonly #wish: MutexLineTerms;
-  readonly #terms: MutexLineTicket;
-  readonly #onLate: OnLatePlace;
-  readonly #waits: QueueWait[] = [];
-  /** Claims and extensions of what is held meanwhile. */
-  #rounds: Round[] = [];
-  /** What came of it, once it was claimed; undefined before, and where it was withdrawn. */
-  grant: { readonly isEnded: boolean } | undefined;
-  isWithdrawn = false;
-  #hasHeld = false;
-  #keeper: Timer | undefined;
-  #end: QueueWaitEnd | undefined;
-
-  constructor(
-    environment: QueueEnvironment,
-    wish: MutexLineTerms,
-    terms: MutexLineTicket,
-    onLate: OnLatePlace,
-  ) {
+  constructor(environment: LineEnvironment, terms: LineTerms) {
     this.#environment = environment;
-    this.#wish = wish;
     this.#terms = terms;
-    this.#onLate = onLate;
   }
 
-  get token(): string {
-    return this.#terms.token;
-  }
-
-  /** Nobody has a use any more for a place or a vote that comes in. */
-  get isGone(): boolean {
-    return this.isWithdrawn || this.grant?.isEnded === true;
-  }
-
-  /** What a withdrawal has to follow. */
-  get sent(): readonly Withdrawn[] {
-    return [...this.#waits, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
-  }
-
-  /** The masters on which it may have places or votes. */
-  get sentTo(): readonly Node[] {
-    return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);
-  }
-
-  /** Nobody was in the way. */
   get wasFree(): boolean {
-    return this.#waits.every(({ wasRefused }) => !wasRefused);
+    return this.#visit?.wasFree !== false;
   }
 
-  /** Resolves when a quorum of masters keeps the votes of the last resource, or it is over otherwise. */
-  async run(): Promise<QueueWaitEnd> {
-    const { keys, marker, guardMs } = this.#wish.scope;
-    const scopes = keys.map(
-      (key) => new SettledScope([key], { isFenced: false, marker, guardMs, kind: MUTEX }),
-    );
-    for (const [i, scope] of scopes.entries()) {
-      const end = await this.#queue(scope);
-      if (end !== 'reserved') return end;
-      if (i === scopes.length - 1) break;
-      if (!(await this.#hold(scope))) return this.#end ?? 'hopeless';
-      this.#keep(scopes.slice(0, i + 1));
-    }
-    return this.#end ?? 'reserved';
+  get isSpread(): boolean {
+    return this.#visit !== undefined;
   }
 
-  /** Ends the wait; places and votes stay until they are withdrawn. */
-  end(end: QueueWaitEnd): void {
-    this.#end ??= end;
-    this.#waits.at(-1)?.end(end);
-    this.stop();
+  get sent(): readonly Withdrawn[] {
+    return this.#visit?.sent ?? [];
   }
 
-  /** Nothing is kept any more: it was claimed, or is withdrawn. */
-  stop(): void {
-    this.#keeper?.cancel();
-    this.#keeper = undefined;
-    for (const round of this.#rounds) round.end(new Error('the wait ended'), false);
-  }
-
-  /** Leaves the queues, and takes back what is held; also looks at what is in the way. @param onFailed  not confirmed */
-  leave(onFailed: (node: Node) => void): Withdrawal {
-    this.stop();
-    this.isWithdrawn = true;
-    return new Withdrawal(undo(this.#wish.scope, this.token), this.sentTo, this.sent, { onFailed });
-  }
-
-  /** How the masters stood when the wait was over. @param looks  what a last look told, if there was one */
-  outcomesAfter(looks: readonly (Outcome | undefined)[] | undefined): Outcome[] {
-    const before = this.#waits.at(-1)?.outcomes ?? [];
-    return this.#environment.nodes.map(({ index }) => {
-      const [look, said] = [looks?.[index], before[index]];
-      if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
-      const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
-      if (said !== undefined && isKnown) return said;
-      const cause = new Silence(this.#wish.nodeTimeoutMs);
-      return unknown(cause);
+  /** The ticket is kept for the next attempt, and with it the place among the others; the token is not. */
+  wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
+    const { scope, ttlMs, nodeTimeoutMs } = this.#terms;
+    const token = this.#environment.random.token();
+    const terms = { scope, ttlMs, nodeTimeoutMs, token, ticket, untilMs };
+    const visit: QueueVisit = new QueueVisit(this.#environment, terms, (node) => {
+      if (visit.isGone) this.#owe(node, token);
     });
+    this.#visit = visit;
+    return visit.run();
   }
 
-  #queue(scope: Scope): Promise<QueueWaitEnd> {
-    if (this.#end !== undefined) return Promise.resolve(this.#end);
-    const { nodeTimeoutMs } = this.#wish;
-    const wait = new QueueWait(
-      this.#environment,
-      { ...this.#terms, scope, nodeTimeoutMs, onFree: undefined },
-      this.#onLate,
-    );
-    this.#waits.push(wait);
-    return wait.run();
+  end(): void {
+    this.#visit?.end('ended');
   }
 
-  async #hold(scope: Scope): Promise<boolean> {
-    const { nodeTimeoutMs, ttlMs } = this.#wish;
-    const { clock, nodes, timers } = this.#environment;
-    this.#hasHeld = true;
-    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, 0));
-    const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
-    const sentAtMs = clock.earliest();
-    await round.ask(nodes);
-    timer.cancel();
-    return round.decision === 'granted' && clock.now() - sentAtMs < ttlMs && this.#end === undefined;
+  claim(sentAtMs: number): Request {
+    const { scope, ttlMs } = this.#terms;
+    const floor = scope.isFenced ? this.#environment.floor.at(sentAtMs) : 0;
+    return claimInLine(scope, this.#theVisit.token, ttlMs, floor);
   }
 
-  /** Extends what is held for as long as the others are waited for. Whether it was held all the time, the claim tells. */
-  #keep(scopes: readonly Scope[]): void {
-    const { nodes, timers } = this.#environment;
-    const { ttlMs } = this.#wish;
-    this.#keeper?.cancel();
-    this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
-      for (const scope of scopes) {
-        const order = { ttlMs, fence: 0, mayCreate: false };
-        void this.#round(extension(scope, this.#terms.token, order)).ask(nodes);
-      }
-      this.#keep(scopes);
-    });
+  watch(): undefined {
+    return undefined;
   }
 
-  #round(request: ReturnType<typeof extension>): Round {
-    const { clock, nodes } = this.#environment;
-    const round = new Round(nodes, request, clock.earliest(), { onLateVote: this.#onLate });
-    this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];
-    return round;
+  stepAside(): void {
+    this.#visit = undefined;
+  }
+
+  claimed(): void {}
+
+  granted(grant: Grant): void {
+    this.#visit?.granted(grant);
+  }
+
+  failed(): void {
+    this.#visit?.withdrawn();
+  }
+
+  refused(): void {}
+
+  depart(end: QueueWaitEnd): Departure {
+    const visit = this.#theVisit;
+    const { nodes } = this.#environment;
+    const isUnasked = end === 'ended' && visit.sentTo.length < quorumOf(nodes.length);
+    return {
+      withdrawal: visit.leave((node) => this.#owe(node, visit.token)),
+      looks: end === 'ended' && !isUnasked,
+      isForeignClient: end === 'foreign-client',
+      isUnasked,
+      standing: (seen) => {
+        if (isUnasked) return undefined;
+        const outcomes = visit.outcomesAfter(seen);
+        return {
+          outcomes,
+          failure: failureOf(verdict(countOutcomes(outcomes, nodes.length))),
+          isOfLock: true,
+        };
+      },
+    };
+  }
+
+  leave(): void {}
+
+  get #theVisit(): QueueVisit {
+    if (this.#visit === undefined) throw new Error('it waits before it claims or departs');
+    return this.#visit;
+  }
+
+  /** A master that is away may keep a place for longer than a vote. */
+  #owe(node: Node, token: string): void {
+    const { clock, driftFactor, repairs } = this.#environment;
+    const { scope, ttlMs } = this.#terms;
+    const untilMs = expiredByMs(clock.earliest(), Math.max(ttlMs, LONGEST_LIFE_MS), driftFactor);
+    repairs.add(node, { scope, token, untilMs });
   }
 }

@@ -52,7 +52,7 @@ export interface QueueWaitTerms {
   readonly onFree: ((node: Node) => void) | undefined;
 }
 
-/** What a late answer may have left is told to whoever cares. */
+/** What a late answer may have left on a master is told to whoever cares. */
 export type OnLatePlace = (node: Node) => void;
 
 /** A master that gave no clear answer is asked again. */

@@ -1,69 +1,34 @@
 /**
- * How one acquisition waits for a lock that several may hold: in line before it where pushes are possible; and whom the
- * masters watch for since a claim of it was refused. There is nothing of this for an exclusive lock.
+ * Waiting one's turn for a lock that several hold: in line before it where pushes are possible (`turnstile.ts`). The masters
+ * may also watch for a claim that was refused, and keep others out for it.
  */
 import type { Watch } from '../protocol/operation.js';
-import { undo } from '../protocol/request.js';
+import { type Request, scriptedClaim, undo } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
-import type { Kind, Scope } from '../protocol/scope.js';
-import { Turnstile, type SharedQueueEnvironment } from './turnstile.js';
+import type { Kind } from '../protocol/scope.js';
+import type { Withdrawn } from '../node/node.js';
+import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
+import type { QueueWaitEnd } from './queue-wait.js';
+import { Turnstile } from './turnstile.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
-/** What is waited for. */
-export interface SharedLineTerms {
-  readonly scope: Scope;
-  readonly nodeTimeoutMs: number;
-}
-
-export interface Entrance {
-  readonly isInLine: boolean;
-  /** Masters may watch for it. */
-  readonly isWatched: boolean;
-  /** Stands in line, if it does not yet. */
-  queue(ticket: () => number, untilMs: number): Turnstile;
-  /** How the next claim makes itself the one who is next. @param isOnce  it does not try again, or queues */
-  watch(isOnce: () => boolean): Watch | undefined;
-  /** The votes for its claim are counted. */
-  claimed(round: Round): void;
-  /** Its claim came to nothing. */
-  refused(round: Round): void;
-  leaveLine(): void;
-  /** It came in, or gave up. */
-  leave(): void;
-}
-
-export function entranceFor(environment: SharedQueueEnvironment, terms: SharedLineTerms): Entrance {
-  return terms.scope.kind.name === 'mutex' ? NO_ENTRANCE : new SharedEntrance(environment, terms);
-}
-
-const NO_ENTRANCE: Entrance = Object.freeze({
-  isInLine: false,
-  isWatched: false,
-  queue: () => {
-    throw new Error('an exclusive lock has a queue of its own');
-  },
-  watch: () => undefined,
-  claimed: () => undefined,
-  refused: () => undefined,
-  leaveLine: () => undefined,
-  leave: () => undefined,
-});
-
-class SharedEntrance implements Entrance {
-  readonly #environment: SharedQueueEnvironment;
-  readonly #terms: SharedLineTerms;
+export class SharedLine implements Line {
+  readonly isSpread = false;
+  readonly sent: readonly Withdrawn[] = [];
+  readonly #environment: LineEnvironment;
+  readonly #terms: LineTerms;
   #turnstile: Turnstile | undefined;
   /** Whom the masters may watch for, and how its last claim went. */
   #watched: { readonly watcher: string; readonly round: Round } | undefined;
 
   #wasRefused = false;
 
-  constructor(environment: SharedQueueEnvironment, terms: SharedLineTerms) {
+  constructor(environment: LineEnvironment, terms: LineTerms) {
     this.#environment = environment;
     this.#terms = terms;
   }
 
-  get isInLine(): boolean {
+  get hasPlace(): boolean {
     return this.#turnstile !== undefined;
   }
 
@@ -71,18 +36,33 @@ class SharedEntrance implements Entrance {
     return this.#watched !== undefined;
   }
 
-  queue(ticket: () => number, untilMs: number): Turnstile {
+  get wasFree(): boolean {
+    return this.#turnstile?.wasFree !== false;
+  }
+
+  wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
     const { nodeTimeoutMs, scope } = this.#terms;
     const watcher = this.#watched?.watcher ?? this.#environment.random.token();
     this.#turnstile ??= new Turnstile(this.#environment, { scope, watcher, ticket, untilMs, nodeTimeoutMs });
-    return this.#turnstile;
+    return this.#turnstile.turn();
+  }
+
+  end(): void {
+    this.#turnstile?.end('ended');
+  }
+
+  claim(sentAtMs: number): Request {
+    const { scope, ttlMs } = this.#terms;
+    const { floor, random } = this.#environment;
+    const atMs = scope.isFenced ? floor.at(sentAtMs) : 0;
+    return scriptedClaim(scope, random.token(), ttlMs, atMs, this.watch());
   }
 
   /**
    * Who stands in line is watched for when it is the head. Others are only for what they would never get otherwise, with
    * many coming and going: to write, and several permits at once.
    */
-  watch(isOnce: () => boolean): Watch | undefined {
+  watch(isOnce = (): boolean => false): Watch | undefined {
     if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
     if (!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;
     return { watcher: this.#watched?.watcher ?? this.#environment.random.token(), rank: 1 };
@@ -98,15 +78,33 @@ class SharedEntrance implements Entrance {
     this.#turnstile?.refused(round);
   }
 
-  leaveLine(): void {
-    this.#turnstile?.leave();
+  stepAside(): void {}
+
+  granted(): void {}
+
+  failed(): void {}
+
+  /** What the gate says is about the line: an error tells it only where no claim was refused. */
+  depart(end: QueueWaitEnd): Departure {
+    const turnstile = this.#turnstile;
+    if (turnstile === undefined) throw new Error('it waits before it departs');
     this.#turnstile = undefined;
+    return {
+      withdrawal: turnstile.leaving(),
+      looks: false,
+      isForeignClient: false,
+      isUnasked: end === 'ended', // one look more, for a chance and for the error
+      standing: () => ({ ...turnstile.standing, isOfLock: false }),
+    };
   }
 
   /** First nobody is watched for any more, then the line goes on. */
   leave(): void {
     if (this.#watched !== undefined) this.#unwatch(this.#watched.watcher, this.#watched.round);
-    this.leaveLine();
+    if (this.#turnstile === undefined) return;
+    const withdrawal = this.#turnstile.leaving();
+    void withdrawal.send();
+    withdrawal.end();
   }
 
   /** Where its claim was granted, the claim itself has seen to that; a master that is only slow will, where all is free. */

@@ -122,15 +122,12 @@ export class Turnstile {
     this.#proceed(end);
   }
 
-  /** Leaves the line, which hands over to the next. */
-  leave(): void {
+  /** What leaves the line, which hands over to the next; not sent yet. The wait is over. */
+  leaving(): Withdrawal {
     this.end('ended');
-    const request = undo(this.#gate, this.watcher);
-    const withdrawal = new Withdrawal(request, this.#queueWait.sentTo, [this.#queueWait], {
+    return new Withdrawal(undo(this.#gate, this.watcher), this.#queueWait.sentTo, [this.#queueWait], {
       onFailed: (node) => this.#owe(node),
     });
-    void withdrawal.send();
-    withdrawal.end();
   }
 
   #begin(): Promise<QueueWaitEnd> {

@@ -107,7 +107,7 @@ describe('a stay in line', () => {
       expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], false]);
     });
 
-    it(`N=${nodes}: foreignClients on too many masters end it as such`, async () => {
+    it(`N=${nodes}: foreign clients on too many masters end it as such`, async () => {
       const spare = nodes - quorumOf(nodes);
       for (const foreignClients of [spare, spare + 1]) {
         const { ends, stay } = await inLine(nodes, (masters) => {

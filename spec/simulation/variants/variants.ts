@@ -522,7 +522,7 @@ export const VARIANTS: readonly Variant[] = [
     options: { nodes: 3, clients: 4, guarded: false, favoured: ['partition', 'connection cut', 'slow link'] },
     patches: [
       {
-        file: 'lib/line/mutex-line.ts',
+        file: 'lib/line/queue-visit.ts',
         find: '  /** The masters on which it may have places or votes. */',
         replace: `  get claims(): readonly Round[] {
     return this.#rounds;
@@ -531,14 +531,23 @@ export const VARIANTS: readonly Variant[] = [
   /** The masters on which it may have places or votes. */`,
       },
       {
-        file: 'lib/line/mutex-line.ts',
+        file: 'lib/line/queue-visit.ts',
         find: 'this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];',
         replace: 'this.#rounds = [...this.#rounds, round];',
       },
       {
+        file: 'lib/line/mutex-line.ts',
+        find: '  get sent(): readonly Withdrawn[] {',
+        replace: `  get claims(): readonly Round[] {
+    return this.#visit?.claims ?? [];
+  }
+
+  get sent(): readonly Withdrawn[] {`,
+      },
+      {
         file: 'lib/coordinator/acquisition.ts',
         find: 'const conclude = (isFull = true): void => {',
-        replace: `for (const claim of this.#wait?.claims ?? []) {
+        replace: `for (const claim of this.#line?.claims ?? []) {
       for (const node of nodes) {
         if (claim.outcomes[node.index]?.kind === 'granted') round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       }
@@ -616,8 +625,13 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'return Math.max(this.#terms.ttlMs, this.#wait === undefined ? 0 : LONGEST_LIFE_MS);',
+        find: 'return Math.max(this.#terms.ttlMs, this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);',
         replace: 'return this.#terms.ttlMs;',
+      },
+      {
+        file: 'lib/line/mutex-line.ts',
+        find: 'Math.max(ttlMs, LONGEST_LIFE_MS)',
+        replace: 'ttlMs',
       },
     ],
   },
@@ -627,9 +641,9 @@ export const VARIANTS: readonly Variant[] = [
     breaks: ['votes'],
     patches: [
       {
-        file: 'lib/coordinator/acquisition.ts',
-        find: 'claimInTurn(this.#environment, this.#terms, terms.token, sentAtMs)',
-        replace: 'this.#scripted(terms.token, sentAtMs)',
+        file: 'lib/line/mutex-line.ts',
+        find: 'import { claimInLine, type Request }',
+        replace: 'import { scriptedClaim as claimInLine, type Request }',
       },
     ],
   },

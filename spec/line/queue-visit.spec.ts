@@ -1,6 +1,7 @@
 /** Waiting in the queues of several resources, one after another, each held while the next is waited for. */
 import { expect } from 'chai';
-import { MutexLine } from '../../lib/line/mutex-line.js';
+import { QueueVisit } from '../../lib/line/queue-visit.js';
+import { Grant } from '../../lib/quorum/grant.js';
 import { queueKey } from '../../lib/protocol/keys.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
@@ -14,7 +15,7 @@ const TTL_MS = 3_000;
 const SIZES = [1, 2, 3, 5];
 
 interface Bench extends LineBench {
-  readonly wait: MutexLine;
+  readonly wait: QueueVisit;
   readonly ends: QueueWaitEnd[];
   readonly late: string[];
   readonly m1: FakeMaster;
@@ -26,11 +27,10 @@ function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMas
   const [m1] = environment.masters;
   if (m1 === undefined) throw new Error('there is one');
   const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
-  const terms = { token: MINE, ticket: () => 1_000, untilMs: environment.clock.now() + 600_000 };
+  const untilMs = environment.clock.now() + 600_000;
+  const terms = { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100, token: MINE, ticket: () => 1_000, untilMs };
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
-  const wait = new MutexLine(environment, { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100 }, terms, (node) =>
-    late.push(node.name),
-  );
+  const wait = new QueueVisit(environment, terms, (node) => late.push(node.name));
   return { ...environment, wait, ends, late, m1 };
 }
 
@@ -61,7 +61,7 @@ describe('waiting for several resources', () => {
         expect(steps(master)).to.deep.equal(['queue a', 'claim a', 'queue b', 'claim b', 'queue c']);
         expect(['a', 'b', 'c'].map((key) => master.value(key))).to.deep.equal([MINE, MINE, `${MINE}+`]);
       }
-      wait.stop();
+      wait.withdrawn();
     });
 
     it(`N=${nodes}: nothing is queued for before what comes first is held`, async () => {
@@ -70,7 +70,7 @@ describe('waiting for several resources', () => {
       for (const master of masters) await letGo(master, undefined, 'a');
       await settle();
       expect([ends, wait.wasFree]).to.deep.equal([['reserved'], false]);
-      wait.stop();
+      wait.withdrawn();
     });
 
     it(`N=${nodes}: what is held is kept extended for as long as the next is waited for`, async () => {
@@ -86,7 +86,7 @@ describe('waiting for several resources', () => {
       for (const master of masters) await letGo(master, undefined, 'c');
       await settle();
       expect(ends).to.deep.equal(['reserved']);
-      wait.stop();
+      wait.withdrawn();
       const before = masters.map((master) => extensions(master).length);
       await time.advance(5 * TTL_MS);
       expect(masters.map((master) => extensions(master).length)).to.deep.equal(before);
@@ -118,7 +118,7 @@ describe('waiting for several resources: it ends', () => {
     const other = bench(3, ['a', 'b'], (master) => master.set('b', 'a foreign client'));
     expect(await other.wait.run()).to.equal('foreign-client');
     expect([other.m1.value('a'), other.wait.sentTo]).to.deep.equal([MINE, other.nodes]);
-    other.wait.stop();
+    other.wait.withdrawn();
   });
 
   it('where the first cannot be held: masters do not answer the claim within the node timeout', async () => {
@@ -152,7 +152,7 @@ describe('waiting for several resources: it ends', () => {
       for (const run of arrive) run();
       await settle();
       expect(one.ends).to.deep.equal([end]);
-      one.wait.stop();
+      one.wait.withdrawn();
     }
   });
 
@@ -202,10 +202,10 @@ describe('waiting for several resources: it ends', () => {
 
   it('leave: all is given back, and handed over', async () => {
     const { m1, masters, time, wait } = await started(3, ['a', 'b'], 'b');
-    expect([wait.isGone, wait.isWithdrawn]).to.deep.equal([false, false]);
+    expect(wait.isGone).to.equal(false);
     const failed: string[] = [];
     await wait.leave((node) => failed.push(node.name)).send();
-    expect([wait.isGone, wait.isWithdrawn, failed]).to.deep.equal([true, true, []]);
+    expect([wait.isGone, failed]).to.deep.equal([true, []]);
     for (const master of masters)
       expect([master.value('a'), master.members(queueKey('b'))]).to.deep.equal([undefined, []]);
     await time.advance(10_000);
@@ -225,10 +225,12 @@ describe('waiting for several resources: it ends', () => {
   });
 
   it('it is gone with the grant that came of it', () => {
-    const { wait } = bench(3, ['a'], () => undefined);
-    wait.grant = { isEnded: false };
+    const { nodes, wait } = bench(3, ['a'], () => undefined);
+    const scope = new SettledScope(['a'], { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
+    const grant = new Grant(scope, MINE, 0, nodes);
+    wait.granted(grant);
     expect(wait.isGone).to.equal(false);
-    wait.grant = { isEnded: true };
+    grant.end();
     expect(wait.isGone).to.equal(true);
   });
 });

@@ -1,0 +1,184 @@
+/**
+ * One visit to the queues of all resources of a claim, under the claim's own token.
+ *
+ * Several resources are queued for one after another, in the order of their names, each held while the next is waited
+ * for. Everybody takes them in that order, so whoever holds the highest one that anybody holds waits for nobody who
+ * waits: sets that overlap cannot block each other for ever.
+ */
+import type { Grant } from '../quorum/grant.js';
+import type { Timer } from '../runtime/clock.js';
+import type { Node, Withdrawn } from '../node/node.js';
+import { type Outcome, unknown } from '../protocol/quorum.js';
+import { claimInLine, extension, undo } from '../protocol/request.js';
+import { Round } from '../quorum/round.js';
+import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
+import { Silence } from '../redis/server-errors.js';
+import type { LineTerms } from './line.js';
+import {
+  type OnLatePlace,
+  QueueWait,
+  type QueueWaitEnd,
+  type QueueEnvironment,
+  type QueueWaitTerms,
+} from './queue-wait.js';
+import { Withdrawal } from '../quorum/withdrawal.js';
+
+/** What is waited for, under which token, how long, and by which ticket. */
+export type QueueVisitTerms = LineTerms & Pick<QueueWaitTerms, 'token' | 'ticket' | 'untilMs'>;
+
+/** What is held while the others are waited for is extended after this part of its ttl. */
+const KEEP_AT = 1 / 3;
+
+/** Free in passing: on its way to another one in line. */
+const TAKEN: Outcome = Object.freeze({
+  kind: 'refused',
+  remainingMs: 0,
+  isWrongType: false,
+  isForeignClient: false,
+});
+
+export class QueueVisit {
+  readonly #environment: QueueEnvironment;
+  readonly #terms: QueueVisitTerms;
+  readonly #onLate: OnLatePlace;
+  readonly #waits: QueueWait[] = [];
+  /** Claims and extensions of what is held meanwhile. */
+  #rounds: Round[] = [];
+  /** What came of it, once it was claimed; undefined before, and where it was withdrawn. */
+  #grant: Grant | undefined;
+  #isWithdrawn = false;
+  #hasHeld = false;
+  #keeper: Timer | undefined;
+  #end: QueueWaitEnd | undefined;
+
+  constructor(environment: QueueEnvironment, terms: QueueVisitTerms, onLate: OnLatePlace) {
+    this.#environment = environment;
+    this.#terms = terms;
+    this.#onLate = onLate;
+  }
+
+  get token(): string {
+    return this.#terms.token;
+  }
+
+  /** Nobody has a use any more for a place or a vote that comes in. */
+  get isGone(): boolean {
+    return this.#isWithdrawn || this.#grant?.isEnded === true;
+  }
+
+  /** This came of it: what takes the grant back has to follow what the visit sent, too. */
+  granted(grant: Grant): void {
+    this.#grant = grant;
+    for (const sent of this.sent) grant.opened(sent);
+    this.#stop();
+  }
+
+  /** Nothing came of it: its places and votes are being taken back. */
+  withdrawn(): void {
+    this.#isWithdrawn = true;
+    this.#stop();
+  }
+
+  /** What a withdrawal has to follow. */
+  get sent(): readonly Withdrawn[] {
+    return [...this.#waits, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
+  }
+
+  /** The masters on which it may have places or votes. */
+  get sentTo(): readonly Node[] {
+    return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);
+  }
+
+  /** Nobody was in the way. */
+  get wasFree(): boolean {
+    return this.#waits.every(({ wasRefused }) => !wasRefused);
+  }
+
+  /** Resolves when a quorum of masters keeps the votes of the last resource, or it is over otherwise. */
+  async run(): Promise<QueueWaitEnd> {
+    const { keys, marker, guardMs } = this.#terms.scope;
+    const scopes = keys.map(
+      (key) => new SettledScope([key], { isFenced: false, marker, guardMs, kind: MUTEX }),
+    );
+    for (const [i, scope] of scopes.entries()) {
+      const end = await this.#queue(scope);
+      if (end !== 'reserved') return end;
+      if (i === scopes.length - 1) break;
+      if (!(await this.#hold(scope))) return this.#end ?? 'hopeless';
+      this.#keep(scopes.slice(0, i + 1));
+    }
+    return this.#end ?? 'reserved';
+  }
+
+  /** Ends the wait; places and votes stay until they are withdrawn. */
+  end(end: QueueWaitEnd): void {
+    this.#end ??= end;
+    this.#waits.at(-1)?.end(end);
+    this.#stop();
+  }
+
+  /** Nothing is kept any more: it was claimed, or is withdrawn. */
+  #stop(): void {
+    this.#keeper?.cancel();
+    this.#keeper = undefined;
+    for (const round of this.#rounds) round.end(new Error('the wait ended'), false);
+  }
+
+  /** Leaves the queues, and takes back what is held; also looks at what is in the way. @param onFailed  not confirmed */
+  leave(onFailed: (node: Node) => void): Withdrawal {
+    this.withdrawn();
+    return new Withdrawal(undo(this.#terms.scope, this.token), this.sentTo, this.sent, { onFailed });
+  }
+
+  /** How the masters stood when the wait was over. @param looks  what a last look told, if there was one */
+  outcomesAfter(looks: readonly (Outcome | undefined)[] | undefined): Outcome[] {
+    const before = this.#waits.at(-1)?.outcomes ?? [];
+    return this.#environment.nodes.map(({ index }) => {
+      const [look, said] = [looks?.[index], before[index]];
+      if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
+      const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
+      if (said !== undefined && isKnown) return said;
+      return unknown(new Silence(this.#terms.nodeTimeoutMs));
+    });
+  }
+
+  #queue(scope: Scope): Promise<QueueWaitEnd> {
+    if (this.#end !== undefined) return Promise.resolve(this.#end);
+    const wait = new QueueWait(this.#environment, { ...this.#terms, scope, onFree: undefined }, this.#onLate);
+    this.#waits.push(wait);
+    return wait.run();
+  }
+
+  async #hold(scope: Scope): Promise<boolean> {
+    const { nodeTimeoutMs, ttlMs } = this.#terms;
+    const { clock, nodes, timers } = this.#environment;
+    this.#hasHeld = true;
+    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, 0));
+    const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
+    const sentAtMs = clock.earliest();
+    await round.ask(nodes);
+    timer.cancel();
+    return round.decision === 'granted' && clock.now() - sentAtMs < ttlMs && this.#end === undefined;
+  }
+
+  /** Extends what is held for as long as the others are waited for. Whether it was held all the time, the claim tells. */
+  #keep(scopes: readonly Scope[]): void {
+    const { nodes, timers } = this.#environment;
+    const { ttlMs } = this.#terms;
+    this.#keeper?.cancel();
+    this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
+      for (const scope of scopes) {
+        const order = { ttlMs, fence: 0, mayCreate: false };
+        void this.#round(extension(scope, this.#terms.token, order)).ask(nodes);
+      }
+      this.#keep(scopes);
+    });
+  }
+
+  #round(request: ReturnType<typeof extension>): Round {
+    const { clock, nodes } = this.#environment;
+    const round = new Round(nodes, request, clock.earliest(), { onLateVote: this.#onLate });
+    this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];
+    return round;
+  }
+}
