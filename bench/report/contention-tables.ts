@@ -9,7 +9,10 @@ export function contentionTables(results: Results): readonly Table[] {
   const { contention, crashes } = results;
   const isForAll = ({ nodes, isFrozen }: ContentionRow): boolean => nodes > 1 && !isFrozen;
   const crowds = groupBy(contention.filter(isForAll), describeCrowd);
-  const others = contention.filter((row) => !isForAll(row));
+  const settings = [
+    ['with one master', contention.filter((row) => row.nodes === 1 && !row.isFrozen)],
+    ['with one of five that stands still', contention.filter(({ isFrozen }) => isFrozen)],
+  ] as const;
   return [
     ...crowds.map(([crowd, rows]): Table => {
       return {
@@ -18,11 +21,13 @@ export function contentionTables(results: Results): readonly Table[] {
         rows: rows.map((row) => [labelOf(row.contender), ...ratesOf(row, row.toBestPeer)]),
       };
     }),
-    {
-      title: 'One key, the same with one master, and with one of five that stands still',
-      head: ['', ...RATES.map((name) => (name === TO_BEST ? 'to the healthy rate' : name))],
-      rows: others.map((row) => [labelWithCrowd(row), ...ratesOf(row, row.toHealthy)]),
-    },
+    ...settings.map(([setting, rows]): Table => {
+      return {
+        title: `One key, the same ${setting}`,
+        head: ['', ...RATES.map((name) => (name === TO_BEST ? 'to the healthy rate' : name))],
+        rows: rows.map((row) => [labelWithCrowd(row), ...ratesOf(row, row.toHealthy)]),
+      };
+    }),
     ...crowds.map(([crowd, rows]): Table => {
       return {
         title: `Hand-offs, ${crowd}`,
@@ -30,11 +35,13 @@ export function contentionTables(results: Results): readonly Table[] {
         rows: rows.map((row) => [labelOf(row.contender), ...handOffsOf(row)]),
       };
     }),
-    {
-      title: 'Hand-offs with one master, and with one of five that stands still',
-      head: ['', ...HAND_OFFS],
-      rows: others.map((row) => [labelWithCrowd(row), ...handOffsOf(row)]),
-    },
+    ...settings.map(([setting, rows]): Table => {
+      return {
+        title: `Hand-offs ${setting}`,
+        head: ['', ...HAND_OFFS],
+        rows: rows.map((row) => [labelWithCrowd(row), ...handOffsOf(row)]),
+      };
+    }),
     crashTable(crashes),
     targetTable(results),
   ];
@@ -67,7 +74,7 @@ function ratesOf(row: ContentionRow, ratio: ContentionRow['toBestPeer']): Row {
     short(figures.handOffsPerSecond.median),
     handOffsToBestPeer === undefined ? NONE : two(handOffsToBestPeer.median),
     short(figures.requestsPerGrant),
-    `${two(figures.clientCpuMs)} + ${two(figures.masterCpuMs)}`,
+    Number.isFinite(figures.clientCpuMs) ? `${two(figures.clientCpuMs)} + ${two(figures.masterCpuMs)}` : NONE, // nothing was granted
     two(figures.jain),
     `${whole(figures.longestGapTurns)} (${whole(figures.longestGapMs)})`,
     whole(figures.gaveUp),
@@ -89,7 +96,9 @@ function handOffsOf(row: ContentionRow): Row {
   const { figures } = row;
   if (figures === undefined) return failed(row, HAND_OFFS);
   return [
-    `${short(figures.handOffP50Ms)} / ${short(figures.handOffP99Ms)}`,
+    figures.handOffsPerSecond.median > 0 || Number.isFinite(figures.handOffP50Ms)
+      ? `${short(figures.handOffP50Ms)} / ${short(figures.handOffP99Ms)}`
+      : 'no hand-off',
     two(figures.roundTripMs),
     short(figures.handOffRoundTrips),
     two(figures.claimMs),

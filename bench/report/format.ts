@@ -25,6 +25,11 @@ export function two(value: number): string {
   return Number.isFinite(value) ? value.toFixed(2) : NONE;
 }
 
+/** What is added to a row of which some steps failed. */
+export function failuresOf(failures: number, failure: string | undefined): string {
+  return `${failures} failed${failure === undefined ? '' : `: ${brief(failure)}`}`;
+}
+
 /** In µs: p50 / p95 / p99. */
 export function latency({ p50Us, p95Us, p99Us }: Latency): string {
   return [p50Us, p95Us, p99Us].map(whole).join(' / ');

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import type { Results } from '../results.js';
-import { type Chart, drawChart } from './chart.js';
+import type { Chart } from './chart.js';
+import { drawChart } from './draw.js';
 import { charts } from './charts.js';
 import { toMarkdown } from './text.js';
 
@@ -20,6 +21,7 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^One key/, 'contention'],
   [/^One key/, 'turns'],
   [/renewed by the library/, 'footprint'],
+  [/^The package/, 'package'],
 ];
 
 /** @returns the files that were written */

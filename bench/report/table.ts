@@ -1,4 +1,5 @@
 /** A table as text and as Markdown. */
+import { NONE } from './format.js';
 
 export type Row = readonly string[];
 
@@ -6,6 +7,18 @@ export interface Table {
   readonly title: string;
   readonly head: Row;
   readonly rows: readonly Row[];
+}
+
+/** Without rows and columns in which no cell has a figure or a word; the first column only names its row. */
+export function pruned({ title, head, rows }: Table): Table {
+  const telling = rows.filter((row) => row.slice(1).some(says));
+  const isKept = head.map((_, i) => i === 0 || telling.some((row) => says(row[i] ?? '')));
+  const kept = (row: Row): Row => row.filter((_, i) => isKept[i]);
+  return { title, head: kept(head), rows: telling.map(kept) };
+}
+
+function says(cell: string): boolean {
+  return cell !== '' && cell !== NONE;
 }
 
 /** One group of rows for each value, in the order in which they come. */

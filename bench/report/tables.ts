@@ -1,9 +1,9 @@
 /** The tables of a run. Pure: nothing is measured here. */
 import { describeLoad } from '../plan.js';
 import type { FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
-import { brief, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
+import { brief, failuresOf, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
 import { contentionTables } from './contention-tables.js';
-import { groupBy, type Row, type Table } from './table.js';
+import { groupBy, pruned, type Row, type Table } from './table.js';
 
 export function tables(results: Results): readonly Table[] {
   return [
@@ -15,7 +15,9 @@ export function tables(results: Results): readonly Table[] {
     stepTable(results),
     ...heldTables(results),
     packageTable(results),
-  ].filter(({ rows }) => rows.length > 0);
+  ]
+    .map(pruned)
+    .filter(({ rows }) => rows.length > 0);
 }
 
 function loadTables(loads: readonly LoadRow[]): readonly Table[] {
@@ -31,7 +33,7 @@ function loadTables(loads: readonly LoadRow[]): readonly Table[] {
         if (figures === undefined) return failed(contender, trouble, 5 + first.length);
         const { acquire, release, pair, pairsPerSecond, cpuPerPairUs, failures, failure } = figures;
         return [
-          labelOf(contender) + (failures > 0 ? ` (${failures} failed: ${brief(failure ?? '')})` : ''),
+          labelOf(contender) + (failures > 0 ? ` (${failuresOf(failures, failure)})` : ''),
           ...(isSequential ? [latency(acquire), latency(release)] : []),
           latency(pair),
           whole(pairsPerSecond),
@@ -65,7 +67,7 @@ function faultTable(faults: readonly FaultRow[]): Table {
         ...others.map(({ trouble, figures, ratio }) => {
           if (figures === undefined) return brief(trouble ?? NONE);
           const { failures, failure } = figures;
-          return withRange(ratio) + (failures > 0 ? `, ${failures} failed: ${brief(failure ?? NONE)}` : '');
+          return withRange(ratio) + (failures > 0 ? `, ${failuresOf(failures, failure)}` : '');
         }),
       ];
     }),

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { markdownTable, textTable } from '../../bench/report/table.js';
+import { markdownTable, pruned, textTable } from '../../bench/report/table.js';
 import { toMarkdown, toText } from '../../bench/report/text.js';
 import { BEGIN, between, END, picturesOf } from '../../bench/report/publish.js';
 import { FIGURES, results } from './report-results.js';
@@ -23,6 +23,49 @@ describe('bench: tables', () => {
       '| --- | ---: |',
       '| a\\|b | 1 |',
     ]);
+  });
+
+  it('a row or a column without a figure or a word is not printed; trouble is a word', () => {
+    const table = {
+      title: 't',
+      head: ['', 'a', 'b', 'c'],
+      rows: [
+        ['one', '1', '–', ''],
+        ['two', '–', '–', '–'],
+        ['three', 'hangs', '', ''],
+        ['four', '–', '–', '4'],
+      ],
+    };
+    expect(pruned(table)).to.deep.equal({
+      title: 't',
+      head: ['', 'a', 'c'],
+      rows: [
+        ['one', '1', ''],
+        ['three', 'hangs', ''],
+        ['four', '–', '4'],
+      ],
+    });
+  });
+
+  it('with one master, or without hand-offs, no column and no cell is of dashes', () => {
+    const [quorum] = results().contention;
+    const figures = quorum?.figures;
+    if (quorum === undefined || figures === undefined) throw new Error('the results have contention');
+    const none = { median: 0, min: 0, max: 0 };
+    const alone = { contender: 'timestamp-script', clients: 10, nodes: 1, isFrozen: false } as const;
+    const text = toText(
+      results({
+        contention: [
+          {
+            ...alone,
+            figures: { ...figures, handOffsPerSecond: none, handOffP50Ms: NaN, handOffP99Ms: NaN },
+          },
+        ],
+      }),
+    );
+    expect(text).to.include('One key, the same with one master');
+    expect(text).to.include('no hand-off');
+    expect(text).to.not.match(/to the healthy rate|to the best peer|– \/ –|that stands still/);
   });
 
   it('as text and as Markdown: every figure of every scenario, with its range, and where it was measured', () => {
@@ -100,7 +143,7 @@ describe('bench: the published page', () => {
     const seven = { nodes: 7, inFlight: 1, contender: 'quorate', figures: FIGURES } as const;
     const run = results({ loads: [...results().loads, seven] }); // two tables of one subject
     const text = toMarkdown(run, picturesOf(run, 'figures'));
-    for (const name of ['sequential', 'parallel', 'faults', 'contention', 'turns', 'footprint']) {
+    for (const name of ['sequential', 'parallel', 'faults', 'contention', 'turns', 'footprint', 'package']) {
       expect(text.split(`figures/bench-${name}-light.svg`), name).to.have.length(2);
       expect(text.split(`figures/bench-${name}-dark.svg`), name).to.have.length(2);
     }
