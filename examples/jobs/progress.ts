@@ -1,4 +1,4 @@
-/** What is seen while it runs: one line that is written over on a terminal, a plain line every second elsewhere. */
+/** What is seen while it runs: one line that is written over on a terminal; elsewhere a plain line a second, where it is news. */
 import type { WriteStream } from 'node:tty';
 
 export interface Counts {
@@ -17,6 +17,7 @@ export class Progress {
   readonly #output: Output;
   readonly #counts: () => Counts;
   readonly #timer: NodeJS.Timeout;
+  #written = '';
   #ended = false;
 
   constructor(output: Output, counts: () => Counts) {
@@ -45,9 +46,14 @@ export class Progress {
     const full = Math.round((BAR_WIDTH * done) / jobs);
     const begun = elapsedMs !== undefined;
     const text = begun ? `${stamp(elapsedMs)}  ${done} of ${jobs} jobs done` : '  the workers start';
-    if (this.#output.isTTY !== true) return void this.#output.write(`${text}\n`);
+    if (this.#output.isTTY !== true) return this.#writeOnce(text);
     const line = begun ? `${text}  ${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}` : text;
     this.#output.write(`${CLEAR_LINE}${line.slice(0, (this.#output.columns || 80) - 1)}`);
+  }
+
+  #writeOnce(text: string): void {
+    if (text !== this.#written) this.#output.write(`${text}\n`);
+    this.#written = text;
   }
 }
 
