@@ -15,7 +15,28 @@ describe('chaos run: the report', () => {
     for (const text of [textReport(run, summary, 'x.html'), page(run, summary)]) {
       expect(text).to.include('c2.1.jsonl:3').and.include('overlap');
     }
-    expect(page(run, summary)).to.not.match(/(src|href)=|https?:/);
+    expect(page(run, summary)).to.not.match(/(src|href)=|https?:|\bimport\b/);
+  });
+
+  it('prints no table and no row of zeros, and no mark for what did not happen', () => {
+    const one = lease('c1.1', { op: 1, askT: 90, t: 100, until: 1_100, fence: 10 });
+    const run = modelOf({ 'c1.1': life(one) }, fault('m1', 'freeze', [2_000, 2_001, 3_000, 3_001]));
+    const summary = summarize(run, judge(run));
+    const html = page(run, summary);
+    const tables = [...html.matchAll(/<table>.*?<\/table>/gs)].map(([table]) => table);
+    expect(tables).to.have.length.greaterThan(0);
+    for (const table of tables) {
+      const rows = table.split('<tr><td>').slice(1);
+      expect(rows, table).to.have.length.greaterThan(0);
+      for (const row of rows) expect(row).to.not.match(/^[^<]*(<td>(0|–))+$/);
+    }
+    expect(html).to.include('All grants').and.not.include('Grants in one attempt');
+    expect(html).to.not.include('NaN').and.not.include('– ms');
+    expect(html).to.include('>freeze</li>').and.not.include('>unplug</li>');
+    expect(html).to.include('a minority faulty').and.not.include('a majority faulty');
+    const text = textReport(run, summary, 'x.html');
+    expect(text).to.include('all grants');
+    expect(text).to.not.match(/one attempt|majority faulty/);
   });
 
   it("judges and draws an hour's worth of leases: 72,000", function () {

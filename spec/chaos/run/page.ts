@@ -1,26 +1,21 @@
-/** The report page: one file that needs no network. */
+/**
+ * The report page: one file that needs no network. Code of its own draws its timeline (15 kB), where Apache ECharts draws the
+ * bench's charts: a build of ECharts with its custom series, axes, zoom and canvas alone is 579 kB in each page, and the
+ * page of a run of 28 s is 27 kB. ECharts has no timeline either, so each bar would still be a shape that is given to it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import { colourStyle, MARKS } from './colours.js';
 import type { FaultKind } from './history.js';
 import { believedEnd, type LeaseSpan, type RunModel, type Span } from './model.js';
-import { describeTally, inMs, isGood, type Latency, type Summary } from './summary.js';
+import { inMs, isGood, type Latency, type Summary } from './summary.js';
 import { isOfMaster, Weather } from './weather.js';
 
 /** In a longer run single leases cannot be seen all at once. */
 const FIRST_WINDOW_MS = 60_000;
 const MOST_VIOLATIONS = 100;
 
-const KIND_COLOURS: Readonly<Record<FaultKind, string>> = {
-  kill: '--kill',
-  stop: '--stop',
-  freeze: '--freeze',
-  cut: '--cut',
-  'cut-to-master': '--half',
-  'cut-to-client': '--half',
-  'cut-pushes': '--pushes',
-  unplug: '--unplug',
-  pause: '--pause',
-  crash: '--kill',
-};
 /** By number, to keep an hour's page small. */
 const OUTCOMES = ['ended with its validity', 'released', 'handed over', 'lost'] as const;
 const OUTCOME_NUMBERS = { open: 0, released: 1, gave: 1, lost: 3 } as const;
@@ -39,7 +34,8 @@ export function page(run: RunModel, summary: Summary): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>quorate: chaos, seed ${facts.seed}</title>
-<style>${asset('style.css')}</style>
+<style>${asset('style.css')}
+${colourStyle(facts.clients)}</style>
 <main>
 <h1 class="${isGood(summary) ? 'good' : 'bad'}">${headline(summary)}</h1>
 <p>${facts.clients} client processes contend for ${facts.keys.length} keys over ${facts.masters} Redis masters (${escape(facts.backend)}, ${guard}),
@@ -48,8 +44,9 @@ ${violations(summary)}
 ${tiles(run, summary)}
 <div class="card">
 <div class="bar"><h2>Timeline</h2><button data-do="in">+</button><button data-do="out">−</button><button data-do="all">whole run</button>
-<span>wheel: zoom · drag: move · shift+wheel: sideways · strip above: go there</span></div>
-<canvas id="map"></canvas><canvas id="lines"></canvas>
+<span>zoom: wheel or two fingers · move: drag, or shift+wheel · strip: go there</span></div>
+<canvas id="map" role="img" aria-label="Grants over the whole run"></canvas>
+<canvas id="lines" tabindex="0" role="img" aria-label="Who held which key, and what was struck; arrow keys move, + and − zoom"></canvas>
 ${legend(run)}
 </div>
 <div class="tables">
@@ -63,7 +60,7 @@ ${countTable('What the checker looked at', summary.verdict.judged)}
 </main>
 <div id="tip"></div>
 <script type="application/json" id="data">${data}</script>
-<script type="module">${asset('timeline.mjs')}</script>
+<script type="module">${script('timeline.mjs')}</script>
 </html>
 `;
 }
@@ -84,54 +81,71 @@ function violations({ verdict }: Summary): string {
   return `<div class="card violations"><h2>Violations, and the lines that prove them</h2><ul>${items.join('')}</ul></div>`;
 }
 
+/** Grants and overlaps are told in any case, the others where there were any. */
 function tiles(run: RunModel, { grants, refusals, ends, takeovers, faults, verdict }: Summary): string {
   const overlaps = verdict.violations.filter(({ kind }) => kind === 'overlap').length;
   const lapsed = (ends['lost'] ?? 0) + (ends['open'] ?? 0);
-  const list: [string, string][] = [
-    [sum(grants).toLocaleString('en-US'), 'leases granted'],
-    [`${overlaps}`, 'overlaps of valid leases'],
-    [(refusals['LOCK_TAKEN'] ?? 0).toLocaleString('en-US'), 'honest refusals (LOCK_TAKEN)'],
-    [lapsed.toLocaleString('en-US'), 'leases lost, or of a crashed holder'],
-    [
-      takeovers.count.toLocaleString('en-US'),
-      `taken over, ${inMs(takeovers.p50Ms)} ms after the end (median)`,
-    ],
-    [`${sum(faults)}`, `faults, ${run.spans.filter(isOfMaster).length} of masters`],
-    [verdict.judged.heals.toLocaleString('en-US'), 'answers after a heal, in time'],
+  const tile = (count: number, what: string): string =>
+    `<div class="tile"><b>${count.toLocaleString('en-US')}</b><span>${what}</span></div>`;
+  const others: [number, string][] = [
+    [refusals['LOCK_TAKEN'] ?? 0, 'honest refusals (LOCK_TAKEN)'],
+    [lapsed, 'leases lost, or of a crashed holder'],
+    [takeovers.count, `taken over, ${inMs(takeovers.p50Ms)} ms after the end (median)`],
+    [sum(faults), `faults, ${run.spans.filter(isOfMaster).length} of masters`],
+    [verdict.judged.heals, 'answers after a heal, in time'],
   ];
-  return `<div class="tiles">${list.map(([figure, what]) => `<div class="tile"><b>${figure}</b><span>${what}</span></div>`).join('')}</div>`;
+  return `<div class="tiles">${[
+    tile(sum(grants), 'leases granted'),
+    tile(overlaps, 'overlaps of valid leases'),
+    ...others.filter(([count]) => count > 0).map(([count, what]) => tile(count, what)),
+  ].join('')}</div>`;
 }
 
-function legend({ facts }: RunModel): string {
-  const clients = Array.from(
-    { length: facts.clients },
-    (_, i) => `<li><i data-client="${i}"></i>c${i + 1}</li>`,
+/** Only what happened in this run has a mark. */
+function legend(run: RunModel): string {
+  const { facts, spans } = run;
+  const item = (style: string, words: string): string => `<li><i style="${style}"></i>${words}</li>`;
+  const clients = Array.from({ length: facts.clients }, (_, i) =>
+    item(`background:var(--client-${i})`, `c${i + 1}`),
   );
-  const kinds = Object.entries(KIND_COLOURS)
-    .filter(([kind]) => kind !== 'cut-to-client' && kind !== 'crash')
-    .map(
-      ([kind, colour]) =>
-        `<li><i style="background:var(${colour})"></i>${kind === 'cut-to-master' ? 'cut one way' : kind === 'kill' ? 'killed −9' : kind}</li>`,
-    );
+  const names = new Map(spans.map(({ kind }) => [MARKS[kind], KIND_NAMES[kind] ?? kind]));
+  const kinds = [...names].map(([mark, name]) => item(`background:var(--${mark})`, name));
+  const troubles = new Weather(run).troubles();
   return `<ul class="legend">${clients.join('')}</ul><ul class="legend">${kinds.join('')}
-<li><i style="background:var(--quiet);opacity:.4"></i>paler: up again, not voting yet (guard)</li>
-<li><i style="background:var(--kill);width:3px"></i>red end: lost, or its holder was killed</li>
-<li><i style="background:var(--fault)"></i>a minority faulty</li><li><i style="background:var(--worst)"></i>a majority faulty</li>
+${item('background:var(--quiet);opacity:.4', 'paler: up again, not voting yet (guard)')}
+${item('background:var(--kill);width:3px', 'red end: lost, or its holder was killed')}
+${troubles.some(({ isWorst }) => !isWorst) ? item('background:var(--fault)', 'a minority faulty') : ''}
+${troubles.some(({ isWorst }) => isWorst) ? item('background:var(--worst)', 'a majority faulty') : ''}
 <li>dots: time to a grant, 1 ms to 4 s, logarithmic</li></ul>`;
 }
 
+const KIND_NAMES: Partial<Record<FaultKind, string>> = {
+  kill: 'killed −9',
+  crash: 'killed −9',
+  'cut-to-master': 'cut one way',
+  'cut-to-client': 'cut one way',
+};
+
 function latencyTable(title: string, list: readonly Latency[]): string {
-  const rows = list.map(({ phase, count, p50Ms, p99Ms, maxMs }) => {
-    return `<tr><td>${phase}<td>${count.toLocaleString('en-US')}<td>${inMs(p50Ms)}<td>${inMs(p99Ms)}<td>${inMs(maxMs)}`;
-  });
-  return `<div class="card"><h2>${title}</h2><table><tr><th>masters<th>count<th>p50<th>p99<th>longest${rows.join('')}</table></div>`;
+  const rows = list
+    .filter(({ count }) => count > 0)
+    .map(({ phase, count, p50Ms, p99Ms, maxMs }) => {
+      return `<tr><td>${phase}<td>${count.toLocaleString('en-US')}<td>${inMs(p50Ms)}<td>${inMs(p99Ms)}<td>${inMs(maxMs)}`;
+    });
+  return card(title, rows, '<tr><th>masters<th>count<th>p50<th>p99<th>longest');
 }
 
 function countTable(title: string, counts: Readonly<Record<string, number>>): string {
-  const rows = Object.entries(counts).map(
-    ([name, count]) => `<tr><td>${escape(name)}<td>${count.toLocaleString('en-US')}`,
-  );
-  return `<div class="card"><h2>${title}</h2><table>${rows.join('') || `<tr><td>${describeTally(counts)}`}</table></div>`;
+  const rows = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `<tr><td>${escape(name)}<td>${count.toLocaleString('en-US')}`);
+  return card(title, rows);
+}
+
+/** Nothing where there is nothing to count. */
+function card(title: string, rows: readonly string[], head = ''): string {
+  if (rows.length === 0) return '';
+  return `<div class="card"><h2>${title}</h2><table>${head}${rows.join('')}</table></div>`;
 }
 
 /** Lists of numbers, sorted by their first one: [from, to, …], in ms since the run began. */
@@ -167,7 +181,7 @@ function timelineData(run: RunModel): object {
     keys: facts.keys,
     masters,
     clients,
-    kindColours: KIND_COLOURS,
+    marks: MARKS,
     outcomes: OUTCOMES,
     leases: leaseRows,
     longestLeaseMs: longest(leaseRows.flat()),
@@ -207,6 +221,18 @@ function sum(counts: Readonly<Record<string, number>>): number {
 
 function length(seconds: number): string {
   return seconds < 120 ? `${Math.round(seconds)} s` : `${(seconds / 60).toFixed(1)} minutes`;
+}
+
+/** With what it imports, in one piece. */
+function script(name: string): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(new URL(`page/${name}`, import.meta.url))],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    legalComments: 'none',
+  });
+  return (outputFiles[0]?.text ?? '').replaceAll('</script', '<\\/script');
 }
 
 function asset(name: string): string {

@@ -118,12 +118,18 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
   const { facts } = run;
   const { violations, judged } = summary.verdict;
   const row = (name: string, text: string): string => `  ${name.padEnd(22)} ${text}`;
-  const table = (title: string, list: readonly Latency[]): string[] => [
-    `  ${title.padEnd(40)}${['count', 'p50', 'p99', 'longest'].map((head) => head.padStart(9)).join('')}`,
-    ...list.map(({ phase, count, p50Ms, p99Ms, maxMs }) => {
-      return `    ${phase.padEnd(38)}${[`${count}`, inMs(p50Ms), inMs(p99Ms), inMs(maxMs)].map((cell) => cell.padStart(9)).join('')}`;
-    }),
-  ];
+  const table = (title: string, list: readonly Latency[]): string[] => {
+    const rows = list.filter(({ count }) => count > 0);
+    const line = (first: string, cells: readonly string[]): string =>
+      `  ${first.padEnd(40)}${cells.map((cell) => cell.padStart(9)).join('')}`;
+    if (rows.length === 0) return [];
+    return [
+      line(title, ['count', 'p50', 'p99', 'longest']),
+      ...rows.map(({ phase, count, p50Ms, p99Ms, maxMs }) =>
+        line(`  ${phase}`, [`${count}`, inMs(p50Ms), inMs(p99Ms), inMs(maxMs)]),
+      ),
+    ];
+  };
   return [
     '',
     row(

@@ -2,24 +2,25 @@
  * The timeline, in the browser: drawn on a canvas, and only what lies in the window, since an hour has tens of thousands
  * of leases. All times are milliseconds since the run began.
  */
+import { COLUMN, columnsOf, plotOf, timeAt, within as withinRun, xOf } from './geometry.ts';
+import { across, listen } from './input.mjs';
+
 const data = JSON.parse(document.getElementById('data').textContent);
 const map = document.getElementById('map');
 const lines = document.getElementById('lines');
 const tip = document.getElementById('tip');
-const LEFT = 96;
 const KEY_HEIGHT = 30;
 const LATENCY_HEIGHT = 74;
 const ROW_HEIGHT = 17;
-const GAP = 22;
-const LEAST_MS = 50;
+const GAP = 24;
 const lanes = [];
-const view = { from: 0, to: data.lengthMs };
+let view = { from: 0, to: data.lengthMs };
 let colours = {};
 
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
-const clientColour = (i) => `hsl(${(i * 137.5 + 210) % 360} ${isDark() ? '58% 62%' : '56% 48%'})`;
-const spanColour = (kind) => colours[data.kindColours[kind]] ?? colours['--quiet'];
+const whole = () => ({ from: 0, to: data.lengthMs });
+const plotIn = (canvas) => plotOf(canvas.getBoundingClientRect().width);
+const clientColour = (i) => colours[`--client-${i}`];
+const spanColour = (kind) => colours[`--${data.marks[kind]}`] ?? colours['--quiet'];
 
 function layOut() {
   lanes.length = 0;
@@ -30,7 +31,7 @@ function layOut() {
   };
   data.keys.forEach((name, i) => add('key', name, i, KEY_HEIGHT));
   y += GAP;
-  add('latency', 'acquire', 0, LATENCY_HEIGHT);
+  add('latency', 'time to a grant', 0, LATENCY_HEIGHT);
   y += GAP;
   data.masters.forEach((name, i) => add('master', name, i, ROW_HEIGHT));
   y += GAP;
@@ -62,6 +63,11 @@ function firstFrom(list, t) {
   return low;
 }
 
+/** What has a time and no length. */
+function* pointsWithin(list, { from, to }) {
+  for (let i = firstFrom(list, from); i < list.length && list[i][0] <= to; i++) yield list[i];
+}
+
 /** No lease and no fault begins longer before its end than the longest one. */
 function* within(list, longestMs, { from, to }) {
   for (let i = firstFrom(list, from - longestMs); i < list.length && list[i][0] <= to; i++) {
@@ -71,36 +77,55 @@ function* within(list, longestMs, { from, to }) {
 
 function draw() {
   const { context, width, height } = prepare(lines);
-  const x = (t) => LEFT + ((t - view.from) / (view.to - view.from)) * (width - LEFT - 8);
-  drawTroubles(context, x, height);
-  drawAxis(context, x, { width, height });
+  const plot = plotOf(width);
+  const x = (t) => xOf(t, view, plot);
+  drawTroubles(context, x, { plot, height });
+  drawAxis(context, x, { plot, height });
   for (const lane of lanes) {
-    context.fillStyle = colours['--soft'];
-    context.textAlign = 'left';
-    context.fillText(lane.name, 0, lane.y + lane.height / 2);
-    if (lane.kind !== 'latency') {
-      context.fillStyle = colours['--lane'];
-      context.fillRect(LEFT, lane.y + 2, width - LEFT - 8, lane.height - 4);
-    }
+    drawName(context, lane, plot);
     context.save();
     context.beginPath();
-    context.rect(LEFT, lane.y - 4, width - LEFT - 8, lane.height + 8);
+    context.rect(plot.left, lane.y - 4, plot.width, lane.height + 8);
     context.clip();
-    drawLane[lane.kind](context, lane, x);
+    drawLane[lane.kind](context, lane, { x, plot });
     context.restore();
   }
   drawMap();
 }
 
-function drawTroubles(context, x, height) {
+const LEVELS = [1, 10, 100, 1_000];
+
+function levelOf(ms, lane) {
+  return lane.y + lane.height - (Math.log10(Math.max(1, ms)) / Math.log10(4_000)) * lane.height;
+}
+
+/** Beside the lane, where nothing is drawn; that of the dots above them, since their scale stands beside. */
+function drawName(context, lane, { left, width }) {
+  context.fillStyle = colours['--soft'];
+  context.textAlign = 'left';
+  if (lane.kind === 'latency') {
+    context.fillText(lane.name, left, lane.y - 9, width);
+    context.textAlign = 'right';
+    for (const ms of LEVELS)
+      context.fillText(ms < 1_000 ? `${ms} ms` : '1 s', left - 6, levelOf(ms, lane), Math.max(1, left - 6));
+    return;
+  }
+  context.fillText(lane.name, 0, lane.y + lane.height / 2, Math.max(1, left - 6));
+  context.fillStyle = colours['--lane'];
+  context.fillRect(left, lane.y + 2, width, lane.height - 4);
+}
+
+function drawTroubles(context, x, { plot: { left, width }, height }) {
   for (const [from, to, worst] of within(data.troubles, data.longestTroubleMs, view)) {
+    const start = Math.max(left, x(from));
+    const end = Math.min(left + width, x(to));
     context.fillStyle = colours[worst ? '--worst' : '--fault'];
-    context.fillRect(Math.max(LEFT, x(from)), 14, Math.max(1, x(to) - Math.max(LEFT, x(from))), height - 14);
+    context.fillRect(start, 14, Math.max(1, end - start), height - 14);
   }
 }
 
-function drawAxis(context, x, { width, height }) {
-  const wanted = ((view.to - view.from) * 110) / (width - LEFT);
+function drawAxis(context, x, { plot: { left, width }, height }) {
+  const wanted = ((view.to - view.from) * 80) / width;
   const steps = [
     5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 12e5, 36e5,
   ];
@@ -110,7 +135,7 @@ function drawAxis(context, x, { width, height }) {
     context.fillStyle = colours['--grid'];
     context.fillRect(x(t), 16, 1, height - 16);
     context.fillStyle = colours['--soft'];
-    context.fillText(clockText(t, step), Math.min(x(t), width - 24), 7);
+    context.fillText(clockText(t, step), Math.min(x(t), left + width - 16), 7);
   }
 }
 
@@ -121,7 +146,7 @@ function clockText(t, step) {
 }
 
 const drawLane = {
-  key(context, lane, x) {
+  key(context, lane, { x }) {
     for (const [from, to, client, outcome] of within(data.leases[lane.index], data.longestLeaseMs, view)) {
       const width = Math.max(0.8, x(to) - x(from) - 0.4);
       context.fillStyle = clientColour(client);
@@ -131,31 +156,25 @@ const drawLane = {
       context.fillRect(x(to) - Math.min(2, width), lane.y + 1, Math.min(2, width), lane.height - 2);
     }
   },
-  latency(context, lane, x) {
-    const y = (ms) => lane.y + lane.height - (Math.log10(Math.max(1, ms)) / Math.log10(4_000)) * lane.height;
-    context.textAlign = 'left';
-    for (const ms of [1, 10, 100, 1_000]) {
-      context.fillStyle = colours['--grid'];
-      context.fillRect(LEFT, y(ms), lines.clientWidth, 1);
-      context.fillStyle = colours['--soft'];
-      context.fillText(ms < 1_000 ? `${ms} ms` : '1 s', LEFT + 3, y(ms) - 7);
-    }
-    for (const [t, ms, client] of within(data.latencies, 0, { from: view.from, to: view.to })) {
+  latency(context, lane, { x, plot }) {
+    context.fillStyle = colours['--grid'];
+    for (const ms of LEVELS) context.fillRect(plot.left, levelOf(ms, lane), plot.width, 1);
+    for (const [t, ms, client] of pointsWithin(data.latencies, view)) {
       context.fillStyle = clientColour(client);
-      context.fillRect(x(t) - 1, y(ms) - 1, 2.4, 2.4);
+      context.fillRect(x(t) - 1.5, levelOf(ms, lane) - 1.5, 3, 3);
     }
   },
-  master(context, lane, x) {
-    drawSpans(context, lane, x, data.masterSpans[lane.index]);
+  master(context, lane, { x, plot }) {
+    drawSpans(context, lane, { x, plot, spans: data.masterSpans[lane.index] });
   },
-  client(context, lane, x) {
+  client(context, lane, { x, plot }) {
     context.fillStyle = clientColour(lane.index);
-    context.fillRect(LEFT, lane.y + lane.height / 2 - 1, 4_000, 2);
-    drawSpans(context, lane, x, data.clientSpans[lane.index]);
+    context.fillRect(plot.left, lane.y + lane.height / 2 - 1, plot.width, 2);
+    drawSpans(context, lane, { x, plot, spans: data.clientSpans[lane.index] });
   },
 };
 
-function drawSpans(context, lane, x, spans) {
+function drawSpans(context, lane, { x, plot, spans }) {
   for (const [from, to, kind, until, how] of within(spans, data.longestSpanMs, view)) {
     context.fillStyle = spanColour(kind);
     context.fillRect(x(from), lane.y + 2, Math.max(1.5, x(to) - x(from)), lane.height - 4);
@@ -163,57 +182,47 @@ function drawSpans(context, lane, x, spans) {
     context.fillRect(x(to), lane.y + 2, Math.max(0, x(until) - x(to)), lane.height - 4);
     context.globalAlpha = 1;
     const name = how === '' ? kind : `${kind}, ${how}`;
-    if (x(to) - x(from) < context.measureText(name).width + 8) continue;
+    const start = Math.max(plot.left, x(from));
+    if (Math.min(x(to), plot.left + plot.width) - start < context.measureText(name).width + 8) continue;
     context.fillStyle = colours['--card'];
     context.textAlign = 'left';
-    context.fillText(name, Math.max(LEFT, x(from)) + 4, lane.y + lane.height / 2 + 0.5);
+    context.fillText(name, start + 4, lane.y + lane.height / 2 + 0.5);
   }
 }
 
 /** The whole run: grants a pixel as bars, faults behind them, and the window. */
 function drawMap() {
   const { context, width, height } = prepare(map);
-  const x = (t) => LEFT + (t / data.lengthMs) * (width - LEFT - 8);
+  const plot = plotOf(width);
+  const x = (t) => xOf(t, whole(), plot);
   for (const [from, to, worst] of data.troubles) {
     context.fillStyle = colours[worst ? '--worst' : '--fault'];
     context.fillRect(x(from), 0, Math.max(1, x(to) - x(from)), height);
   }
-  const columns = new Float64Array(Math.ceil((width - LEFT) / 3) + 1);
-  for (const [t] of data.grants) columns[Math.floor((x(t) - LEFT) / 3)] += 1;
-  const most = columns.reduce((a, b) => Math.max(a, b), 1);
+  const columns = columnsOf(data.grants, whole(), plot);
+  const most = Math.max(1, ...columns);
   context.fillStyle = colours['--quiet'];
   columns.forEach((count, i) => {
     const tall = (count / most) * (height - 6);
-    context.fillRect(LEFT + i * 3, height - tall, 2.2, tall);
+    context.fillRect(plot.left + i * COLUMN, height - tall, COLUMN - 0.8, tall);
   });
   context.strokeStyle = colours['--ink'];
   context.lineWidth = 1.5;
   context.strokeRect(x(view.from), 1, Math.max(3, x(view.to) - x(view.from)), height - 2);
   context.fillStyle = colours['--soft'];
-  context.fillText('grants', 0, height / 2);
+  context.fillText('grants', 0, height / 2, Math.max(1, plot.left - 6));
 }
 
-function show(from, to) {
-  const width = Math.min(data.lengthMs, Math.max(LEAST_MS, to - from));
-  view.from = Math.min(Math.max(0, from), data.lengthMs - width);
-  view.to = view.from + width;
+function show(wanted) {
+  view = withinRun(wanted, data.lengthMs);
   draw();
 }
 
-function zoom(factor, at = (view.from + view.to) / 2) {
-  show(at - (at - view.from) * factor, at + (view.to - at) * factor);
-}
-
-function timeAt(canvas, clientX, { from, to }) {
-  const { left, width } = canvas.getBoundingClientRect();
-  return from + ((clientX - left - LEFT) / (width - LEFT - 8)) * (to - from);
-}
-
 function describeAt(clientX, clientY) {
-  const t = timeAt(lines, clientX, view);
+  const t = timeAt(across(lines, clientX), view, plotIn(lines));
   const y = clientY - lines.getBoundingClientRect().top;
   const lane = lanes.find((one) => y >= one.y && y < one.y + one.height);
-  const near = ((view.to - view.from) / lines.clientWidth) * 2;
+  const near = ((view.to - view.from) / plotIn(lines).width) * 2;
   const window = { from: t - near, to: t + near };
   const when = (from, to) => `${(from / 1_000).toFixed(3)} s, for ${Math.round(to - from)} ms`;
   if (lane?.kind === 'key') {
@@ -226,80 +235,29 @@ function describeAt(clientX, clientY) {
     if (span !== undefined)
       return `${lane.name}: ${span[2]}${span[4] === '' ? '' : `, data ${span[4]}`}\n${when(span[0], span[1])}`;
   } else if (lane?.kind === 'latency') {
-    const [dot] = within(data.latencies, 0, window);
+    const [dot] = pointsWithin(data.latencies, window);
     if (dot !== undefined) return `${data.clients[dot[2]]}: granted after ${dot[1]} ms`;
   }
   return '';
 }
 
-function listen() {
-  let dragged;
-  lines.addEventListener('wheel', (event) => {
-    event.preventDefault();
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      const by = ((event.deltaX || event.deltaY) / lines.clientWidth) * (view.to - view.from);
-      show(view.from + by, view.to + by);
-    } else zoom(Math.exp(event.deltaY / 400), timeAt(lines, event.clientX, view));
-  });
-  lines.addEventListener('pointerdown', (event) => {
-    dragged = { x: event.clientX, from: view.from, to: view.to };
-    lines.setPointerCapture(event.pointerId);
-  });
-  lines.addEventListener('pointerup', () => (dragged = undefined));
-  lines.addEventListener('pointermove', (event) => {
-    if (dragged !== undefined) {
-      const by = ((dragged.x - event.clientX) / (lines.clientWidth - LEFT)) * (dragged.to - dragged.from);
-      show(dragged.from + by, dragged.to + by);
-    }
-    const text = dragged === undefined ? describeAt(event.clientX, event.clientY) : '';
-    tip.style.display = text === '' ? 'none' : 'block';
-    tip.textContent = text;
-    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${event.clientY + 14}px`;
-  });
-  lines.addEventListener('pointerleave', () => (tip.style.display = 'none'));
-  const jump = (event) => {
-    if (event.buttons === 0) return;
-    const half = (view.to - view.from) / 2;
-    const t = timeAt(map, event.clientX, { from: 0, to: data.lengthMs });
-    show(t - half, t + half);
-  };
-  map.addEventListener('pointerdown', jump);
-  map.addEventListener('pointermove', jump);
-  for (const button of document.querySelectorAll('button[data-do]')) {
-    button.addEventListener('click', () => {
-      if (button.dataset.do === 'all') show(0, data.lengthMs);
-      else zoom(button.dataset.do === 'in' ? 0.5 : 2);
-    });
-  }
-  addEventListener('resize', draw);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', begin);
+function tell(event) {
+  const text = event === undefined ? '' : describeAt(event.clientX, event.clientY);
+  tip.style.display = text === '' ? 'none' : 'block';
+  tip.textContent = text;
+  if (event === undefined) return;
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${event.clientY + 14}px`;
 }
 
+const COLOURS = ['card', 'ink', 'soft', 'grid', 'lane', 'quiet', 'fault', 'worst'];
+
 function begin() {
-  const names = [
-    'ground',
-    'card',
-    'ink',
-    'soft',
-    'grid',
-    'lane',
-    'quiet',
-    'kill',
-    'stop',
-    'freeze',
-    'cut',
-    'half',
-    'pushes',
-    'unplug',
-    'pause',
-    'fault',
-    'worst',
-  ];
-  colours = Object.fromEntries(names.map((name) => [`--${name}`, style(`--${name}`)]));
-  document
-    .querySelectorAll('[data-client]')
-    .forEach((mark) => (mark.style.background = clientColour(Number(mark.dataset.client))));
+  const style = getComputedStyle(document.documentElement);
+  const names = [...COLOURS, ...Object.values(data.marks), ...data.clients.map((_, i) => `client-${i}`)];
+  colours = Object.fromEntries(
+    names.map((name) => [`--${name}`, style.getPropertyValue(`--${name}`).trim()]),
+  );
   draw();
 }
 
@@ -307,8 +265,10 @@ layOut();
 // a window in which single leases can be seen, around the worst of it
 if (data.lengthMs > data.firstWindowMs) {
   const worst = data.troubles.find(([, , isWorst]) => isWorst) ?? data.troubles[0] ?? [0];
-  view.from = Math.max(0, Math.min(worst[0] - data.firstWindowMs / 4, data.lengthMs - data.firstWindowMs));
-  view.to = view.from + data.firstWindowMs;
+  const from = worst[0] - data.firstWindowMs / 4;
+  view = withinRun({ from, to: from + data.firstWindowMs }, data.lengthMs);
 }
-listen();
+listen({ lines, map, lengthMs: data.lengthMs, view: () => view, show, tell });
+addEventListener('resize', draw);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', begin);
 begin();
