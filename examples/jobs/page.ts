@@ -3,7 +3,11 @@ import { colours } from './picture-style.js';
 import { describeFault, inMs, isGood, risesIn, type Summary } from './summary.js';
 import { escape } from './svg.js';
 
-export function page(summary: Summary, svg: string): string {
+/** Widths in px for which a run's picture is drawn: for a phone, for a half and for a whole screen. */
+export const PICTURE_WIDTHS = [366, 760, 1240] as const;
+
+/** @param pictures one for each of `PICTURE_WIDTHS` */
+export function page(summary: Summary, pictures: readonly string[]): string {
   const { options } = summary;
   const title = `quorate: ${options.jobs} jobs on ${options.workers} workers`;
   return `<!doctype html>
@@ -17,8 +21,9 @@ ${STYLE}
 <main>
 <h1>${escape(headline(summary))}</h1>
 ${story(summary)}
-<div class="scroll">${svg}</div>
+<div class="pictures">${pictures.map((svg) => `<div>${svg}</div>`).join('\n')}</div>
 ${legend(options.nodes.length === 0)}
+${faultList(summary)}
 <div class="tables">
 ${factsTable(summary)}
 ${latencyTable(summary)}
@@ -112,8 +117,13 @@ function latencyTable({ latencies }: Summary): string {
   return `<table><caption>Acquire, in ms: one attempt that was granted</caption>${head}\n${body.join('\n')}</table>`;
 }
 
-function notes({ options, faults }: Summary): string {
+/** Numbered as in the picture, which has room for few words. */
+function faultList({ faults }: Summary): string {
   const list = faults.map((fault) => `<li>${escape(describeFault(fault))}</li>`).join('');
+  return `<section><h2>The faults, one after another, never two at once</h2><ol class="faults">${list}</ol></section>`;
+}
+
+function notes({ options }: Summary): string {
   const items = [
     `<b>Who refuses a stale effect?</b> The ledger. Whatever a worker says to it carries <code>lease.fence</code>, a number that
 rises with every grant of a job: first the question whether the job is done, then the effect. What is lower than the highest that
@@ -127,7 +137,6 @@ second effect under the newest fence, and it does not undo work: two workers may
 second effect is counted, and the run fails. Since the ledger helps now, “1” alone is no proof of exclusion: that no two leases
 of a job overlap is checked apart from it, from the workers' own log on the machine's monotonic clock, and so are the fences.`,
     ...(options.nodes.length === 0 ? [WHY_WAIT] : []),
-    `<b>The faults</b>, one after another, never two at once: <ol>${list}</ol>`,
     `Seed ${options.seed}, ttl ${options.ttlMs} ms, renewed while a job runs. The same seed repeats the order of the jobs and the
 length of their work, not the timing.`,
   ];
@@ -146,9 +155,17 @@ body{margin:0;background:var(--environment);color:var(--ink);font:15px/1.55 syst
 main{max-width:1280px;margin:0 auto;padding:24px 20px 48px}
 h1{font-size:26px;line-height:1.25;margin:0 0 8px}
 p{max-width:86ch;margin:0 0 14px}
-.scroll{overflow-x:auto;border:1px solid var(--grid);border-radius:8px;padding:8px 0}
-.scroll svg{display:block;width:100%;min-width:1000px;height:auto}
-.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 15px;padding:0;margin:12px 0 28px;font-size:12.5px;color:var(--soft)}
+.pictures{border:1px solid var(--grid);border-radius:8px;padding:8px 0}
+.pictures svg{display:block;width:100%;height:auto}
+.pictures div{display:none}
+@media (max-width:599px){.pictures div:nth-child(1){display:block}main{padding:20px 12px 40px}h1{font-size:22px}}
+@media (min-width:600px) and (max-width:999px){.pictures div:nth-child(2){display:block}}
+@media (min-width:1000px){.pictures div:nth-child(3){display:block}}
+h2{font-size:15px;margin:0 0 6px}
+.faults{counter-reset:fault;list-style:none;margin:0 0 28px;padding:0;max-width:100ch;font-size:14px}
+.faults li{counter-increment:fault;position:relative;padding:2px 0 4px 30px}
+.faults li::before{content:counter(fault);position:absolute;left:0;top:4px;width:20px;height:20px;border-radius:50%;background:var(--edge);color:var(--ground);font:700 11px/20px system-ui,sans-serif;text-align:center}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 15px;padding:0;margin:12px 0 24px;font-size:12.5px;color:var(--soft)}
 .legend span{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px;vertical-align:-1px}
 .legend .dot{border-radius:50%}
 .tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:28px 40px;align-items:start}
@@ -160,5 +177,4 @@ th{font-weight:500;color:var(--soft)}
 .notes{margin-top:32px;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:20px 40px;font-size:14px}
 .note{max-width:76ch}
 .bad{color:var(--lost);font-weight:600}
-ol{margin:4px 0 0;padding-left:20px}
 `;

@@ -1,11 +1,17 @@
 /**
  * The picture of a run as one SVG: the faults over all lanes, the masters, who held what when, and how long each acquire
  * took. Colours are in the SVG's own style, for light and dark.
+ *
+ * It is written by hand, where Apache ECharts draws the bench's charts: ECharts has no timeline, so each bar, band and curve
+ * would be a shape that is given to it all the same, and what it writes has neither classes, by which one picture follows
+ * the reader's light or dark page, nor titles, which say what a bar is when the mouse is over it.
  */
 import { findTakeovers, type Takeover } from './checker.js';
 import type { Run } from './conductor.js';
 import type { Fault } from './faults.js';
 import type { Claim, LeaseRecord } from './history.js';
+import { faultBands } from './picture-faults.js';
+import { type Layout, layoutOf, MASTER_LANE, WORKER_LANE } from './picture-layout.js';
 import { PICTURE_STYLE } from './picture-style.js';
 import { escape, round, scale, type Scale, tag, text } from './svg.js';
 import { faultDuring, type Summary, timedClaims } from './summary.js';
@@ -15,32 +21,18 @@ export interface PictureOf {
   readonly summary: Summary;
   /** Names of the masters; none when they are somebody's own. */
   readonly masters: readonly string[];
+  /** In px. @default as wide as a large screen */
+  readonly width?: number;
 }
 
-const WIDTH = 1240;
-const LEFT = 84;
-const RIGHT = 18;
-const FAULTS_Y = 8;
-const FAULTS_HEIGHT = 52;
-const MASTER_LANE = 20;
-const WORKER_LANE = 40;
-const DOTS_HEIGHT = 168;
-const GAP = 34;
+const WIDE = 1240;
 
-interface Layout {
-  readonly x: Scale;
-  readonly mastersY: number;
-  readonly workersY: number;
-  readonly dotsY: number;
-  readonly bottom: number;
-}
-
-export function picture({ run, summary, masters }: PictureOf): string {
-  const layout = layoutOf(run, masters);
+export function picture({ run, summary, masters, width = WIDE }: PictureOf): string {
+  const layout = layoutOf(run, masters, width);
   const height = layout.bottom + 34;
   const parts = [
     timeAxis(layout, run.endMs),
-    ...run.faults.map((fault, i) => faultBand(fault, i, layout)),
+    ...faultBands(run.faults, layout),
     ...masterLanes(masters, run, layout),
     ...workerLanes(run, layout),
     ...findTakeovers(run.history.leases).map((takeover) => takeoverLine(takeover, run, layout)),
@@ -51,29 +43,19 @@ export function picture({ run, summary, masters }: PictureOf): string {
     {
       xmlns: 'http://www.w3.org/2000/svg',
       class: 'quorate-run',
-      viewBox: `0 0 ${WIDTH} ${height}`,
+      viewBox: `0 0 ${width} ${height}`,
       role: 'img',
-      'aria-label': `${summary.jobsDone} jobs on ${run.workers.length} workers: who held what when`,
+      'aria-label': `${summary.jobsDone} jobs on ${run.workers.length} workers, ${run.faults.length} faults: who held what when`,
     },
-    [
-      tag('style', {}, [PICTURE_STYLE]),
-      tag('rect', { class: 'ground', width: WIDTH, height }),
-      ...parts,
-    ].join('\n'),
+    [tag('style', {}, [PICTURE_STYLE]), tag('rect', { class: 'ground', width, height }), ...parts].join('\n'),
   );
 }
 
-function layoutOf(run: Run, masters: readonly string[]): Layout {
-  const mastersY = FAULTS_Y + FAULTS_HEIGHT + 30;
-  const workersY = mastersY + (masters.length === 0 ? 0 : masters.length * MASTER_LANE + GAP);
-  const dotsY = workersY + run.workers.length * WORKER_LANE + GAP;
-  const x = scale({ from: 0, to: run.endMs, start: LEFT, end: WIDTH - RIGHT });
-  return { x, mastersY, workersY, dotsY, bottom: dotsY + DOTS_HEIGHT };
-}
+const LEAST_SECOND = 44;
 
-function timeAxis({ x, bottom }: Layout, endMs: number): string {
+function timeAxis({ x, axisY, bottom }: Layout, endMs: number): string {
   const seconds = Array.from({ length: Math.floor(endMs / 1_000) + 1 }, (_, second) => second);
-  const every = seconds.length > 24 ? 5 : 1;
+  const every = [1, 2, 5, 10].find((some) => x(some * 1_000) - x(0) >= LEAST_SECOND) ?? 20;
   return seconds
     .filter((second) => second % every === 0)
     .map((second) => {
@@ -82,7 +64,7 @@ function timeAxis({ x, bottom }: Layout, endMs: number): string {
         class: 'grid',
         x1: at,
         x2: at,
-        y1: FAULTS_Y + FAULTS_HEIGHT + 8,
+        y1: axisY,
         y2: bottom,
       });
       return line + text(`${second} s`, { class: 'tick', x: at, y: bottom + 18, 'text-anchor': 'middle' });
@@ -90,51 +72,16 @@ function timeAxis({ x, bottom }: Layout, endMs: number): string {
     .join('');
 }
 
-/** A fault: its span over all lanes, and what it was above them. */
-function faultBand(fault: Fault, index: number, { x, bottom }: Layout): string {
-  const [from, to] = [x(fault.fromMs), x(fault.toMs)];
-  const lines = faultLabel(fault);
-  // a label that would run out of the picture ends where its span ends
-  const fits = from + 200 < WIDTH;
-  const place = fits ? { x: from + 26, 'text-anchor': 'start' } : { x: to - 4, 'text-anchor': 'end' };
-  return [
-    tag('rect', { class: 'band', x: from, y: FAULTS_Y, width: to - from, height: bottom - FAULTS_Y }),
-    tag('line', { class: 'edge', x1: from, x2: from, y1: FAULTS_Y, y2: bottom }),
-    tag('circle', { class: 'badge', cx: from + 12, cy: FAULTS_Y + 14, r: 9 }),
-    text(`${index + 1}`, { class: 'number', x: from + 12, y: FAULTS_Y + 18, 'text-anchor': 'middle' }),
-    ...lines.map((line, i) =>
-      text(line, { class: i === 0 ? 'fault' : 'note', ...place, y: FAULTS_Y + 18 + i * 16 }),
-    ),
-  ].join('');
-}
-
-function faultLabel(fault: Fault): string[] {
-  const { target, kind } = fault;
-  switch (kind) {
-    case 'master-killed': {
-      const where =
-        fault.hit === undefined ? 'between two acquisitions' : `inside an acquire of ${fault.hit.worker}`;
-      return [`${target} killed −9`, where, 'back empty after one ttl'];
-    }
-    case 'master-frozen':
-      return [`${target} frozen`, 'answers nothing', 'until it is thawed'];
-    case 'worker-killed':
-      return [`${target} killed −9`, `in the middle of job:${fault.job}`, `${fault.takenBy} takes it over`];
-    case 'worker-paused':
-      return [`${target} paused`, `in the middle of job:${fault.job}`, 'its late effect is refused'];
-  }
-}
-
-function masterLanes(masters: readonly string[], run: Run, { x, mastersY }: Layout): string[] {
+function masterLanes(masters: readonly string[], run: Run, { x, left, mastersY }: Layout): string[] {
   if (masters.length === 0) return [];
   const lanes = masters.map((name, i) => {
     const y = mastersY + i * MASTER_LANE;
     const spans = run.faults.filter((fault) => fault.target === name);
-    const up = tag('rect', { class: 'up', x: LEFT, y: y + 4, width: x(run.endMs) - LEFT, height: 10, rx: 2 });
-    const label = text(name, { class: 'lane', x: LEFT - 10, y: y + 13, 'text-anchor': 'end' });
+    const up = tag('rect', { class: 'up', x: left, y: y + 4, width: x(run.endMs) - left, height: 10, rx: 2 });
+    const label = text(name, { class: 'lane', x: left - 10, y: y + 13, 'text-anchor': 'end' });
     return [label, up, ...spans.map((fault) => masterSpan(fault, y, x))].join('');
   });
-  return [text('masters', { class: 'title', x: LEFT, y: mastersY - 6 }), ...lanes];
+  return [text('masters', { class: 'title', x: left, y: mastersY - 6 }), ...lanes];
 }
 
 function masterSpan({ kind, fromMs, toMs }: Fault, y: number, x: Scale): string {
@@ -147,7 +94,9 @@ function masterSpan({ kind, fromMs, toMs }: Fault, y: number, x: Scale): string 
     height: 14,
     rx: 2,
   };
-  const words = text(frozen ? 'frozen' : 'dead', { class: 'in-bar', x: x(fromMs) + 6, y: y + 13 });
+  const word = frozen ? 'frozen' : 'dead';
+  const room = bar.width - 8 >= word.length * LETTER;
+  const words = room ? text(word, { class: 'in-bar', x: x(fromMs) + 5, y: y + 13 }) : '';
   const back = text('empty', { class: 'note', x: x(toMs) + 5, y: y + 13 });
   return tag('rect', bar) + words + (frozen ? '' : back);
 }
@@ -157,17 +106,22 @@ function workerLanes(run: Run, layout: Layout): string[] {
     const y = layout.workersY + i * WORKER_LANE;
     const leases = run.history.leases.filter(({ worker }) => worker === name);
     return [
-      text(name, { class: 'lane', x: LEFT - 10, y: y + 23, 'text-anchor': 'end' }),
-      tag('line', { class: 'rail', x1: LEFT, x2: layout.x(run.endMs), y1: y + 33, y2: y + 33 }),
+      text(name, { class: 'lane', x: layout.left - 10, y: y + 23, 'text-anchor': 'end' }),
+      tag('line', { class: 'rail', x1: layout.left, x2: layout.x(run.endMs), y1: y + 33, y2: y + 33 }),
       ...leases.map((lease) => leaseBar(lease, y, layout.x)),
       ...run.faults
         .filter(({ target }) => target === name)
         .map((fault) => workerSpan(fault, y, run, layout.x)),
     ].join('');
   });
-  return [text('workers and their leases', { class: 'title', x: LEFT, y: layout.workersY - 6 }), ...lanes];
+  return [
+    text('workers and their leases', { class: 'title', x: layout.left, y: layout.workersY - 6 }),
+    ...lanes,
+  ];
 }
 
+/** About as wide as a letter of a small line is, in px. */
+const LETTER = 6.7;
 const ROOM_FOR_NUMBER = 30;
 
 /** The bar is what the holder made use of; the tail of one that was lost goes to the end of its validity. */
@@ -212,18 +166,18 @@ function workerSpan(fault: Fault, y: number, run: Run, x: Scale): string {
 }
 
 /** Right of a point, or left of it where the picture ends. */
-function beside(at: number, by: number): { x: number; 'text-anchor': string } {
-  const fits = at + by + 90 < WIDTH;
+function beside(at: number, by: number, width: number): { x: number; 'text-anchor': string } {
+  const fits = at + by + 60 < width;
   return fits ? { x: at + by, 'text-anchor': 'start' } : { x: at - by, 'text-anchor': 'end' };
 }
 
 /** From the end of the old lease's validity to the grant of the new one. */
-function takeoverLine({ from, to, job }: Takeover, run: Run, { x, workersY }: Layout): string {
+function takeoverLine({ from, to, job }: Takeover, run: Run, { x, workersY, width }: Layout): string {
   const middle = (worker: string): number => workersY + run.workers.indexOf(worker) * WORKER_LANE + 21;
   const [x1, y1, x2, y2] = [x(from.validUntilMs), middle(from.worker), x(to.grantedAtMs), middle(to.worker)];
   const bend = Math.max(14, (x2 - x1) / 2);
   const d = `M${round(x1)} ${y1}C${round(x1 + bend)} ${y1} ${round(x2 - bend)} ${y2} ${round(x2)} ${y2}`;
-  const label = text(`job:${job}`, { class: 'note strong', ...beside(x2, 4), y: y2 - 14 });
+  const label = text(`job:${job}`, { class: 'note strong', ...beside(x2, 4, width), y: y2 - 14 });
   return (
     tag('path', { class: 'takeover', d }) +
     tag('circle', { class: 'takeover-end', cx: x2, cy: y2, r: 4 }) +
@@ -232,8 +186,12 @@ function takeoverLine({ from, to, job }: Takeover, run: Run, { x, workersY }: La
 }
 
 const LEAST_MS = 0.2;
+const DOTS_TITLES = [
+  'how long each acquire took (one attempt that was granted)',
+  'how long each acquire took',
+] as const;
 
-function latencyDots(run: Run, { x, dotsY, bottom }: Layout): string[] {
+function latencyDots(run: Run, { x, left, right, dotsY, bottom }: Layout): string[] {
   const timed = timedClaims(run.history.claims);
   const mostMs = Math.max(20, ...timed.map(durationMs));
   const level = scale({
@@ -245,14 +203,14 @@ function latencyDots(run: Run, { x, dotsY, bottom }: Layout): string[] {
   const y = (ms: number): number => level(Math.log(Math.max(ms, LEAST_MS)));
   const ticks = [0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].filter((ms) => ms <= mostMs * 1.2);
   return [
-    text('how long each acquire took (one attempt that was granted)', {
+    text(DOTS_TITLES.find((title) => left + title.length * LETTER < right) ?? '', {
       class: 'title',
-      x: LEFT,
+      x: left,
       y: dotsY - 6,
     }),
     ...ticks.flatMap((ms) => [
-      tag('line', { class: 'grid', x1: LEFT, x2: WIDTH - RIGHT, y1: y(ms), y2: y(ms) }),
-      text(`${ms} ms`, { class: 'tick', x: LEFT - 10, y: y(ms) + 4, 'text-anchor': 'end' }),
+      tag('line', { class: 'grid', x1: left, x2: right, y1: y(ms), y2: y(ms) }),
+      text(`${ms} ms`, { class: 'tick', x: left - 10, y: y(ms) + 4, 'text-anchor': 'end' }),
     ]),
     ...timed.map((claim) => {
       const phase = faultDuring(claim, run.faults);

@@ -4,9 +4,10 @@ import type { Fault } from '../../../examples/jobs/faults.js';
 import { type Claim, History } from '../../../examples/jobs/history.js';
 import type { LedgerEntry } from '../../../examples/jobs/ledger.js';
 import type { JobsOptions } from '../../../examples/jobs/options.js';
-import { page } from '../../../examples/jobs/page.js';
+import { page, PICTURE_WIDTHS } from '../../../examples/jobs/page.js';
 import { picture } from '../../../examples/jobs/picture.js';
 import { report } from '../../../examples/jobs/report.js';
+import { elementsOf } from '../../bench/xml.js';
 import { isGood, percentile, risesIn, summarize, type Summary } from '../../../examples/jobs/summary.js';
 
 const OPTIONS: JobsOptions = { jobs: 2, workers: 4, seed: 1, ttlMs: 1_000, output: 'output', nodes: [] };
@@ -129,7 +130,7 @@ describe('examples/jobs: the summary', () => {
     expect(summary.problems).to.deep.equal(['job:0 was granted with fence 2 (w4#9) after fence 2 (w2#0)']);
     expect(isGood(summary)).to.equal(false);
     expect(risesIn(summary)).to.equal('NO: 1 of 5 grants');
-    for (const text of [report(summary, 'x'), page(summary, '')])
+    for (const text of [report(summary, 'x'), page(summary, [])])
       expect(text).to.contain('NO: 1 of 5 grants');
   });
 
@@ -179,8 +180,39 @@ describe('examples/jobs: the picture', () => {
     expect(svg).not.to.match(/NaN|undefined|Infinity/);
   });
 
+  for (const width of PICTURE_WIDTHS) {
+    it(`${width} px wide: well-formed, the same each time, with every fault, and nothing beyond its edges`, () => {
+      const drawn = picture({ run, summary, masters: ['redis-1', 'redis-2'], width });
+      expect(elementsOf(drawn)[0]).to.equal('svg');
+      expect(picture({ run, summary, masters: ['redis-1', 'redis-2'], width })).to.equal(drawn);
+      expect(drawn).to.contain(`viewBox="0 0 ${width} `);
+      expect(drawn.match(/class="badge"/g)).to.have.length(FAULTS.length);
+      for (const [, x = ''] of drawn.matchAll(/ c?x[12]?="([\d.-]+)"/g))
+        expect(Number(x)).to.be.within(0, width);
+      for (const [, x = '', own = ''] of drawn.matchAll(/<rect [^>]*?x="([\d.]+)"[^>]* width="([\d.]+)"/g))
+        expect(Number(x) + Number(own), `of ${width}`).to.be.at.most(width);
+    });
+  }
+
+  it('a fault’s name is written where it ends before the next fault; its number always is', () => {
+    const [first, second] = FAULTS;
+    if (first === undefined || second === undefined) throw new Error('there are faults');
+    const soon = [first, { ...second, fromMs: first.fromMs + 60 }];
+    const drawn = picture({ run: { ...run, faults: soon }, summary, masters: [] });
+    expect(drawn.match(/class="badge"/g)).to.have.length(2);
+    expect(drawn).to.not.contain(`>${first.target} killed −9<`);
+    expect(drawn).to.contain(`>${second.target} frozen<`);
+  });
+
+  it('a page for a phone lists every fault by its number', () => {
+    const html = page(summary, [svg]);
+    const list = /<ol class="faults">(.*?)<\/ol>/s.exec(html)?.[1] ?? '';
+    expect(list.match(/<li>/g)).to.have.length(FAULTS.length);
+    for (const { target } of FAULTS) expect(list).to.contain(target);
+  });
+
   it('fetches nothing, on its own and in its page', () => {
-    const html = page(summary, svg);
+    const html = page(summary, [svg]);
     expect(html).to.contain(svg);
     expect(html).not.to.match(/<script|<link|src=|url\(|@import/);
     expect(html.replaceAll('http://www.w3.org/2000/svg', '')).not.to.match(/https?:/);
@@ -194,6 +226,6 @@ describe('examples/jobs: the picture', () => {
       .and.match(/stale effects refused +1, by the ledger/);
     const bad = summarize(OPTIONS, { ...run, troubles: ['w4 ended with exit code 1'] }, entries);
     expect(report(bad, 'x')).to.contain('NOT GOOD').and.contain('w4 ended with exit code 1');
-    expect(page(bad, svg)).to.contain('w4 ended with exit code 1');
+    expect(page(bad, [svg])).to.contain('w4 ended with exit code 1');
   });
 });
