@@ -98,7 +98,7 @@ export interface Measured extends RoundFigures, Probe {
   readonly masterCpuMs: number;
 }
 
-export function idealPerSecond({ roundTripMs }: Probe): number {
+function idealPerSecond({ roundTripMs }: Probe): number {
   return 1_000 / (HOLD_MS + 2 * roundTripMs);
 }
 

@@ -38,7 +38,7 @@ export interface Summary {
   readonly problems: readonly string[];
 }
 
-export const FAULT_NAMES: Readonly<Record<FaultKind, string>> = {
+const FAULT_NAMES: Readonly<Record<FaultKind, string>> = {
   'master-killed': 'a master killed -9, back empty after one ttl',
   'master-frozen': 'a master frozen',
   'worker-killed': 'a worker killed -9 in the middle of a job',

@@ -148,7 +148,7 @@ export function expiryError(resources: readonly string[], failure: RedlockError 
 }
 
 /** Node by node what was said, for the caller. */
-export function tallyOf(
+function tallyOf(
   outcomes: readonly (Outcome | undefined)[],
   nodes: readonly NamedNode[],
 ): NodeOutcome[] {

@@ -63,7 +63,7 @@ const SPARE = `local spare = ${MAX_DROPPED}
  * `alive` returns the first who hears that text, and by how many connections: false where that is not allowed. Those
  * before it are dropped. A client is asked once: who shares its channel hears as much. Needs SPARE.
  */
-export const LINE = `local function line(l, q, t)
+const LINE = `local function line(l, q, t)
   local function int(number) return string.format('%.0f', number) end
   local function client(token) return string.match(token, '^[^:]*') end
   local function push(token, text)

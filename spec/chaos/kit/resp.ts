@@ -54,7 +54,7 @@ function toldBy(bytes: Buffer): string[] | undefined {
 }
 
 /** Where the reply that begins at `start` ends; undefined while it is incomplete. */
-export function replyEnd(buffer: Buffer, start = 0): number | undefined {
+function replyEnd(buffer: Buffer, start = 0): number | undefined {
   const end = lineEnd(buffer, start);
   if (end === undefined) return undefined;
   const type = String.fromCharCode(buffer[start] ?? 0);

@@ -4,7 +4,7 @@ import { RunReader } from './model.js';
 import { judge } from './checker.js';
 import type { RunModel } from './model.js';
 
-export const FACTS: RunFacts = {
+const FACTS: RunFacts = {
   seed: 1,
   command: 'npm run chaos -- --seed 1',
   masters: 3,

@@ -11,7 +11,7 @@ import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS } from './options.js
 import { drawPlan, type PlanTerms } from './plan.js';
 
 /** Before every key, so that nobody else's lock is met. */
-export const KEY_PREFIX = 'quorate-chaos:';
+const KEY_PREFIX = 'quorate-chaos:';
 /** Nothing is struck at the end of a run, so that the last heal has time to show. */
 const CALM_MS = 3_000;
 /** A client's longest call, its longest work, and a busy machine. */

@@ -106,7 +106,7 @@ export function inMs(value: number): string {
   return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-US');
 }
 
-export function describeTally(counts: Readonly<Record<string, number>>): string {
+function describeTally(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([name, count]) => `${name} ${count.toLocaleString('en-US')}`);
   return parts.length === 0 ? 'none' : parts.join(' · ');
 }
