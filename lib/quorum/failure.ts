@@ -148,10 +148,7 @@ export function expiryError(resources: readonly string[], failure: RedlockError 
 }
 
 /** Node by node what was said, for the caller. */
-function tallyOf(
-  outcomes: readonly (Outcome | undefined)[],
-  nodes: readonly NamedNode[],
-): NodeOutcome[] {
+function tallyOf(outcomes: readonly (Outcome | undefined)[], nodes: readonly NamedNode[]): NodeOutcome[] {
   return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
 }
 
