@@ -27,27 +27,6 @@ export class QueuePlace {
   sentAtMs = 0;
   /** A request is under way, and its reply waited for. */
   isAwaited = false;
-  /** What was sent may still be carried out: whoever takes the place back has to follow it. */
-  isInFlight = false;
-  isFollowed = false;
-  wasSent = false;
-
-  /** Is a request unanswered, with no withdrawal behind it? */
-  get isOwed(): boolean {
-    return this.isInFlight && !this.isFollowed;
-  }
-
-  sent(): void {
-    this.wasSent = true;
-    this.isFollowed = false;
-    this.isInFlight = true; // a second step after NOSCRIPT is the same request
-  }
-
-  /** A withdrawal follows what was sent; false where that is answered. */
-  follow(): boolean {
-    if (this.isInFlight) this.isFollowed = true;
-    return this.isInFlight;
-  }
 
   /** It takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {

@@ -11,6 +11,7 @@
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
+import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { NOBODY, QueuePlace, pollMs } from './queue-place.js';
 import type { Push } from '../protocol/pushes.js';
@@ -70,6 +71,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #quorum: number;
   readonly #places: readonly QueuePlace[];
   readonly #onLate: OnLatePlace;
+  readonly #deliveries: Deliveries;
   #asked: Ask | undefined;
   #askedAtMs = -Infinity;
   #timer: Timer | undefined;
@@ -86,6 +88,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#onLate = onLate;
     this.#quorum = quorumOf(environment.nodes.length);
     this.#places = environment.nodes.map(() => new QueuePlace());
+    this.#deliveries = new Deliveries(environment.nodes.length);
   }
 
   get isWanted(): boolean {
@@ -94,7 +97,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** The masters on which it may have a place or a vote. */
   get sentTo(): readonly Node[] {
-    return this.#environment.nodes.filter((node) => this.#placeAt(node).wasSent);
+    return this.#environment.nodes.filter((node) => this.#deliveries.wasSent(node));
   }
 
   /** What each master said last, by its index. */
@@ -103,7 +106,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   get isAnswered(): boolean {
-    return this.#places.every(({ isInFlight }) => !isInFlight);
+    return this.#deliveries.isAnswered;
   }
 
   /** Queues on all masters; resolves when it is over. */
@@ -180,15 +183,15 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   // --- answers
 
   onSent(node: Node): void {
-    this.#placeAt(node).sent();
+    this.#deliveries.send(node);
   }
 
   follow(node: Node): boolean {
-    return this.#placeAt(node).follow();
+    return this.#deliveries.follow(node);
   }
 
   owes(node: Node): boolean {
-    return this.#placeAt(node).isOwed;
+    return this.#deliveries.owes(node);
   }
 
   drop(): void {
@@ -197,13 +200,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   onReply(node: Node, reply: unknown): void {
     const place = this.#placeAt(node);
-    const { isFollowed } = place;
+    const isOwed = this.#deliveries.owes(node);
     place.isAwaited = false;
-    place.isInFlight = false;
-    if (!this.isWanted) {
-      if (!isFollowed) this.#onLate(node);
-      return;
-    }
+    this.#deliveries.answer(node);
+    if (!this.isWanted) return isOwed ? this.#onLate(node) : undefined;
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
@@ -224,7 +224,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   onFailure(node: Node, cause: Error, mayRun = false): void {
     const place = this.#placeAt(node);
     place.isAwaited = false;
-    if (!mayRun) place.isInFlight = false;
+    if (!mayRun) this.#deliveries.answer(node);
     if (this.isWanted) this.#fail(node, unknownBy(cause));
   }
 

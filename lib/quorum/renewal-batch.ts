@@ -7,6 +7,7 @@
  */
 import { Batch, entryReply, isAllYes } from '../node/batch.js';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';
 import type { Node, Sink, Withdrawn } from '../node/node.js';
 import { quorumOf } from '../protocol/quorum.js';
@@ -57,7 +58,7 @@ export class Renewing implements Withdrawn {
   granted = 0;
   /** The call that it is in; none while it goes alone. */
   renewal: RenewalBatch | undefined;
-  followedAt: Node[] | undefined;
+  #followedAt: Node[] | undefined;
 
   constructor(grant: Grant, request: Request, { nodeTimeoutMs, onEnd }: Terms) {
     this.grant = grant;
@@ -68,12 +69,17 @@ export class Renewing implements Withdrawn {
 
   follow(node: Node): boolean {
     if (!this.owes(node)) return false;
-    (this.followedAt ??= []).push(node);
+    (this.#followedAt ??= []).push(node);
     return true;
   }
 
   owes(node: Node): boolean {
-    return this.renewal?.isUnansweredAt(node) === true && this.followedAt?.includes(node) !== true;
+    return this.renewal?.isInFlightTo(node) === true && !this.isFollowedAt(node);
+  }
+
+  /** What takes its lease back follows the call there. The others in the call may not be followed. */
+  isFollowedAt(node: Node): boolean {
+    return this.#followedAt?.includes(node) === true;
   }
 
   /** It was sent when it was asked for: nothing of it waits, but it may still be carried out. */
@@ -121,8 +127,7 @@ class RenewalBatch implements Sink {
   readonly #environment: RenewalEnvironment;
   readonly #batch: Batch;
   readonly #members: readonly Renewing[];
-  /** Masters that may still carry it out. */
-  readonly #unanswered: Node[] = [];
+  readonly #deliveries: Deliveries;
   /** So many are still waited for. */
   #awaited = 0;
   /** So many masters extended all of them. */
@@ -143,6 +148,7 @@ class RenewalBatch implements Sink {
     this.#batch = batch;
     this.#members = members;
     this.#onSure = onSure;
+    this.#deliveries = new Deliveries(environment.nodes.length);
   }
 
   send(): void {
@@ -164,8 +170,8 @@ class RenewalBatch implements Sink {
     for (const node of targets) node.sendTogether(command, count, this);
   }
 
-  isUnansweredAt(node: Node): boolean {
-    return this.#unanswered.includes(node);
+  isInFlightTo(node: Node): boolean {
+    return this.#deliveries.isInFlight(node);
   }
 
   dropped(member: Renewing): void {
@@ -173,7 +179,7 @@ class RenewalBatch implements Sink {
   }
 
   onSent(node: Node): void {
-    this.#unanswered.push(node);
+    this.#deliveries.send(node);
     this.#awaited++;
   }
 
@@ -199,12 +205,12 @@ class RenewalBatch implements Sink {
   }
 
   /** Where a lease has ended before the answer came, and nothing that takes it back followed on the same connection. */
-  #undoLate({ grant, followedAt }: Renewing, node: Node): void {
-    if (grant.isEnded && followedAt?.includes(node) !== true) this.#environment.owe(node, grant);
+  #undoLate(member: Renewing, node: Node): void {
+    if (member.grant.isEnded && !member.isFollowedAt(node)) this.#environment.owe(node, member.grant);
   }
 
   #noteAnswer(node: Node): void {
-    this.#unanswered.splice(this.#unanswered.indexOf(node), 1);
+    this.#deliveries.answer(node);
     if (this.#isOver) this.#close();
   }
 
@@ -221,7 +227,7 @@ class RenewalBatch implements Sink {
   }
 
   #onTimeout(): void {
-    for (const node of this.#unanswered) node.markSilent();
+    for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent();
     this.#conclude();
   }
 
@@ -239,7 +245,7 @@ class RenewalBatch implements Sink {
 
   /** Nothing has to follow it any more. */
   #close(): void {
-    if (this.#unanswered.length > 0) return;
+    if (!this.#deliveries.isAnswered) return;
     for (const member of this.#members) member.grant.closed(member);
   }
 }

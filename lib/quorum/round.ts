@@ -4,6 +4,7 @@
  * for all.
  */
 import { atEndOfTurn } from '../runtime/clock.js';
+import { Deliveries } from './deliveries.js';
 import type { Node, Sink } from '../node/node.js';
 import {
   classOf,
@@ -35,10 +36,6 @@ export interface Outgrowth {
   closed(round: Round): void;
 }
 
-/** The way of one request to one master. */
-const Delivery = { unsent: 0, unanswered: 1, followed: 2, answered: 3 } as const;
-type Delivery = (typeof Delivery)[keyof typeof Delivery];
-
 /** One fan-out of claims or extensions over N masters. */
 export class Round implements Sink, Counts {
   readonly request: Request;
@@ -66,18 +63,15 @@ export class Round implements Sink, Counts {
   #hasFailed = false;
   readonly #nodes: readonly Node[];
   readonly #late: LateVotes;
-  /** How each master stands, by its index. */
-  readonly #deliveries: Delivery[];
+  readonly #deliveries: Deliveries;
   /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
   readonly #fences: number[];
   /** Which permits each master gave, by its index; empty where none were asked for. */
   readonly #slots: (string | undefined)[] = [];
   #alignedOn: string | undefined;
   #met = 0;
-  #unanswered = 0;
   #asked = 0;
   #answered = 0;
-  #sent = 0;
   #isOver = false;
   #isAsking = false;
   #settle: (() => void) | undefined;
@@ -88,11 +82,8 @@ export class Round implements Sink, Counts {
     this.sentAtMs = sentAtMs;
     this.#late = late;
     this.outcomes = new Array<Outcome | undefined>(nodes.length);
-    this.#deliveries = new Array<Delivery>(nodes.length);
-    for (let i = 0; i < nodes.length; i++) {
-      this.outcomes[i] = undefined;
-      this.#deliveries[i] = Delivery.unsent;
-    }
+    for (let i = 0; i < nodes.length; i++) this.outcomes[i] = undefined;
+    this.#deliveries = new Deliveries(nodes.length);
     this.#fences = request.isFenced ? new Array<number>(nodes.length) : [];
     this.pending = nodes.length;
   }
@@ -153,9 +144,9 @@ export class Round implements Sink, Counts {
 
   /** The masters that may have carried the request out; `nodes` itself when it is all of them. */
   get sentTo(): readonly Node[] {
-    return this.#sent === this.#nodes.length
+    return this.#deliveries.sent === this.#nodes.length
       ? this.#nodes
-      : this.#nodes.filter((node) => this.#deliveries[node.index] !== Delivery.unsent);
+      : this.#nodes.filter((node) => this.#deliveries.wasSent(node));
   }
 
   /** The permits that this master gave. */
@@ -185,7 +176,7 @@ export class Round implements Sink, Counts {
       if (this.#isOver) break;
       node.send(ask);
     }
-    if (this.#sent < this.#asked && this.request.isFenced)
+    if (this.#deliveries.sent < this.#asked && this.request.isFenced)
       atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own
     else this.#isAsking = false;
   }
@@ -196,7 +187,7 @@ export class Round implements Sink, Counts {
     if (!this.#isAgreed) this.#dropUnagreed(silence);
     for (const node of this.#nodes) {
       if (this.outcomes[node.index] !== undefined) continue;
-      const isUnsent = this.#deliveries[node.index] === Delivery.unsent;
+      const isUnsent = !this.#deliveries.wasSent(node);
       const cause = isTimeout && isUnsent ? node.unsentFor(silence) : silence;
       this.#count(node, unknown(cause));
       if (isTimeout && !isUnsent) node.markSilent();
@@ -245,23 +236,18 @@ export class Round implements Sink, Counts {
   }
 
   onSent(node: Node): void {
-    const before = this.#deliveries[node.index];
-    if (before === Delivery.unanswered) return; // the second step after NOSCRIPT
-    if (before === Delivery.unsent) this.#sent++;
-    if (!this.#isAsking) this.isPrompt = false;
-    this.#deliveries[node.index] = Delivery.unanswered;
-    this.#unanswered++;
+    const isSecondStep = this.#deliveries.isInFlight(node); // after NOSCRIPT
+    if (!isSecondStep && !this.#isAsking) this.isPrompt = false;
+    this.#deliveries.send(node);
   }
 
   follow(node: Node): boolean {
-    if (this.#deliveries[node.index] !== Delivery.unanswered) return false;
-    this.#deliveries[node.index] = Delivery.followed;
-    return true;
+    return this.#deliveries.follow(node);
   }
 
   onReply(node: Node, reply: unknown): void {
     // on a cluster, requests may overtake each other
-    const isFollowed = this.#deliveries[node.index] === Delivery.followed && !node.isCluster;
+    const isFollowed = this.#deliveries.isFollowed(node) && !node.isCluster;
     this.#noteAnswer(node);
     const outcome = this.request.read(reply);
     if (this.#isOver) {
@@ -282,7 +268,7 @@ export class Round implements Sink, Counts {
 
   /** Is a request that may leave a vote unanswered there, with no withdrawal behind it? */
   owes(node: Node): boolean {
-    return this.#deliveries[node.index] === Delivery.unanswered;
+    return this.#deliveries.owes(node);
   }
 
   drop(): void {
@@ -290,14 +276,11 @@ export class Round implements Sink, Counts {
   }
 
   get isAnswered(): boolean {
-    return this.#unanswered === 0;
+    return this.#deliveries.isAnswered;
   }
 
   #noteAnswer(node: Node): void {
-    const delivery = this.#deliveries[node.index];
-    if (delivery !== Delivery.unanswered && delivery !== Delivery.followed) return;
-    this.#deliveries[node.index] = Delivery.answered;
-    if (--this.#unanswered === 0 && this.#isOver) this.#grant?.closed(this);
+    if (this.#deliveries.answer(node) && this.isAnswered && this.#isOver) this.#grant?.closed(this);
   }
 
   #add(node: Node, outcome: Outcome): void {
@@ -366,7 +349,7 @@ export class Round implements Sink, Counts {
 
   #finish(): void {
     this.#isOver = true;
-    if (this.#sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
+    if (this.#deliveries.sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
     this.#settle?.();
   }
 }

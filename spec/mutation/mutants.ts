@@ -94,8 +94,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'round: closed when those that were asked have answered, while it goes on',
     file: 'lib/quorum/round.ts',
-    find: 'if (--this.#unanswered === 0 && this.#isOver) this.#grant?.closed(this);',
-    replace: 'if (--this.#unanswered === 0) this.#grant?.closed(this);',
+    find: 'if (this.#deliveries.answer(node) && this.isAnswered && this.#isOver) this.#grant?.closed(this);',
+    replace: 'if (this.#deliveries.answer(node) && this.isAnswered) this.#grant?.closed(this);',
     specs: ['spec/lease/lease.spec.ts'],
   },
   {

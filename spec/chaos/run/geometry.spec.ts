@@ -1,14 +1,5 @@
 import { expect } from 'chai';
-import {
-  columnsOf,
-  dragged,
-  pinched,
-  plotOf,
-  timeAt,
-  within,
-  xOf,
-  zoomed,
-} from './page/geometry.js';
+import { columnsOf, dragged, pinched, plotOf, timeAt, within, xOf, zoomed } from './page/geometry.js';
 
 const RUN = { from: 0, to: 30_000 };
 

@@ -476,7 +476,7 @@ export const VARIANTS: readonly Variant[] = [
       {
         file: 'lib/coordinator/acquisition.ts',
         find: 'const conclude = (isFull = true): void => {',
-        replace: `if (this.#wait !== undefined) {
+        replace: `if (this.#line?.isSpread === true) {
       for (const node of nodes) round.onReply(node, request.isFenced ? [1, 1, 0] : [1, 0, 0]);
       round.fence = 0;
     }
