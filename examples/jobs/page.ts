@@ -151,7 +151,7 @@ was renewed on a quorum of the others.`;
 const STYLE = `${colours(':root')}
 :root{color-scheme:light dark}
 *{box-sizing:border-box}
-body{margin:0;background:var(--environment);color:var(--ink);font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
+body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
 main{max-width:1280px;margin:0 auto;padding:24px 20px 48px}
 h1{font-size:26px;line-height:1.25;margin:0 0 8px}
 p{max-width:86ch;margin:0 0 14px}

@@ -1,14 +1,14 @@
 /** Colours and type of the page and its pictures, light and dark. */
 
-const LIGHT = `--environment:#fff;--card:#f7f9fb;--ink:#1d2733;--soft:#5c6979;--grid:#dfe5eb;--rail:#c9d2db;--belief:#2a78c2;
+const LIGHT = `--ground:#fff;--card:#f7f9fb;--ink:#1d2733;--soft:#5c6979;--grid:#dfe5eb;--rail:#c9d2db;--belief:#2a78c2;
 --bad:#c43a26;--good:#0f7a4f;--fault:#a86a00;--overlap:#d1462f29;--step:#fff;`;
-const DARK = `--environment:#12171d;--card:#181f27;--ink:#e6ebf1;--soft:#9aa8b7;--grid:#27303a;--rail:#3a4653;--belief:#3d85c8;
+const DARK = `--ground:#12171d;--card:#181f27;--ink:#e6ebf1;--soft:#9aa8b7;--grid:#27303a;--rail:#3a4653;--belief:#3d85c8;
 --bad:#f0705a;--good:#3cc48d;--fault:#e3ac35;--overlap:#f0705a30;--step:#12171d;`;
 
 export const STYLE = `:root{${LIGHT}color-scheme:light dark}
 @media (prefers-color-scheme:dark){:root{${DARK}}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--environment);color:var(--ink);font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
+body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
 main{max-width:1180px;margin:0 auto;padding:28px 20px 56px}
 h1{font-size:28px;line-height:1.2;margin:0 0 8px}
 h2{font-size:20px;line-height:1.3;margin:0 0 4px}
