@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { integers } from '../../../lib/protocol/replies.js';
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
-import { oneServer, putData, TYPES } from '../../support/server.js';
+import { oneServer, putData, type Type, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
@@ -34,14 +35,25 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     server.redis.set(MARKER, `1|${id}|${since}|${period}`);
   const marker = (): Promise<string | null> => server.redis.get(MARKER);
 
+  const nowMs = async (): Promise<number> => Math.floor((await server.micros()) / 1_000);
+  /** Puts it there, in place of what is; nothing for undefined. */
+  const put = async (text: string | Type | undefined): Promise<void> => {
+    await server.redis.del(MARKER);
+    if (TYPES.includes(text as Type)) await putData(server.redis, MARKER, text as Type);
+    else if (text !== undefined) await server.redis.set(MARKER, text);
+  };
+  /** Of this process, from so long ago. */
+  const own = async (agoMs: number): Promise<string> =>
+    `1|${server.runId}|${(await nowMs()) - agoMs}|${HOUR_MS}`;
+  const unreadable = ['2|id|0|3600000', '1|id|x|3600000', '1||0|3600000', '1|id|0|', 'text', '', ...TYPES];
+
   for (const [script, vote, granted] of voters) {
-    const { name } = script;
-    const untouched = async (): Promise<void> => {
-      expect(await server.redis.mget('a', 'c')).to.deep.equal(['mine', String(COUNT)]);
-      expect(await server.redis.pttl('a')).to.equal(-1);
-    };
-    describe(name, () => {
+    describe(script.name, () => {
       beforeEach(() => server.redis.mset('a', 'mine', 'c', COUNT));
+      const untouched = async (): Promise<void> => {
+        expect(await server.redis.mget('a', 'c')).to.deep.equal(['mine', String(COUNT)]);
+        expect(await server.redis.pttl('a')).to.equal(-1);
+      };
 
       it(`${JSON.stringify(granted)}: the period of this process is over; the marker stays`, async () => {
         await mark(0);
@@ -49,71 +61,50 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
         expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
       });
 
-      it('{-1, period, 0}: no marker; the time is noted, without expiry, and nothing else is changed', async () => {
-        const before = Math.floor((await server.micros()) / 1_000);
-        expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
-        const [version, id, since, period] = ((await marker()) ?? '').split('|');
-        expect([version, id, period]).to.deep.equal(['1', server.runId, String(HOUR_MS)]);
-        expect(Number(since)).to.be.within(before, (await server.micros()) / 1_000);
-        expect(await server.redis.pttl(MARKER)).to.equal(-1);
-        await untouched();
+      it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
+        expect(await vote(0)).to.deep.equal(granted);
+        expect(await server.redis.exists(MARKER)).to.equal(0);
       });
 
-      it('{-1, period, 0}: the marker is of another process, however long ago that began', async () => {
-        for (const since of [0, 1]) {
-          await mark(since, HOUR_MS, 'another');
+      it('{-1, period, 0}: no marker, or one of another process, however old: a period begins; nothing else changes', async () => {
+        for (const text of [undefined, `1|another|0|${HOUR_MS}`, `1|another|1|${HOUR_MS}`]) {
+          await put(text);
+          const before = await nowMs();
           expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
-          expect(await marker()).to.match(new RegExp(`^1\\|${server.runId}\\|\\d{13}\\|${HOUR_MS}$`));
+          const [version, id, since, period] = ((await marker()) ?? '').split('|');
+          expect([version, id, period]).to.deep.equal(['1', server.runId, String(HOUR_MS)]);
+          expect(Number(since)).to.be.within(before, await nowMs());
+          expect(await server.redis.pttl(MARKER)).to.equal(-1);
         }
         await untouched();
       });
 
-      it('{-1, ms, 0}: what is left of the period; the marker stays', async () => {
-        const since = Math.floor((await server.micros()) / 1_000) - 1_000_000;
-        await mark(since);
-        const reply = await vote(HOUR_MS);
-        const [code, ms, last] = Array.isArray(reply) ? reply.map(Number) : [];
-        expect([code, last]).to.deep.equal([-1, 0]);
-        const leftMs = HOUR_MS - 1_000_000;
-        expect(ms).to.be.within(leftMs - 5_000, leftMs);
-        expect(await marker()).to.equal(`1|${server.runId}|${since}|${HOUR_MS}`);
+      it('{-1, ms, 0}: what is left, or a whole period where the clock stepped back behind the marker', async () => {
+        for (const [agoMs, leftMs] of [
+          [1_000_000, HOUR_MS - 1_000_000],
+          [-1_000_000, HOUR_MS],
+        ] as const) {
+          const text = await own(agoMs);
+          await put(text);
+          const [code, ms = 0, last] = integers(await vote(HOUR_MS), 3);
+          expect([code, last]).to.deep.equal([-1, 0]);
+          expect(ms).to.be.within(leftMs - 60_000, leftMs);
+          expect((await marker()) === text).to.equal(agoMs > 0);
+        }
         await untouched();
       });
 
-      it('{-1, period, 0}: the clock stepped back behind the marker; the period begins again', async () => {
-        await mark(Math.floor((await server.micros()) / 1_000) + 1_000_000);
-        expect(await vote(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
+      it('{-2, ms, 0}: another period, {-2, 0, 0}: unreadable, for clients with a guard and without; it stays', async () => {
+        for (const [text, ms] of [
+          [`1|${server.runId}|0|5000`, 5_000] as const,
+          ...unreadable.map((one) => [one, 0] as const),
+        ]) {
+          await put(text);
+          const before = await server.redis.dump(MARKER);
+          for (const period of [HOUR_MS, 0]) expect(await vote(period), text).to.deep.equal([-2, ms, 0]);
+          expect(await server.redis.dump(MARKER), text).to.equal(before);
+        }
         await untouched();
-      });
-
-      it('{-2, ms, 0}: the period here is another one, for clients with a guard and without', async () => {
-        await mark(0, 5_000);
-        for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 5_000, 0]);
-        expect(await marker()).to.equal(`1|${server.runId}|0|5000`);
-        await untouched();
-      });
-
-      for (const text of ['2|id|0|3600000', '1|id|x|3600000', '1||0|3600000', '1|id|0|', 'text', '']) {
-        it(`{-2, 0, 0}: a marker that is ${JSON.stringify(text)}, for clients with a guard and without`, async () => {
-          await server.redis.set(MARKER, text);
-          for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 0, 0]);
-          expect(await marker()).to.equal(text);
-          await untouched();
-        });
-      }
-
-      for (const type of TYPES) {
-        it(`{-2, 0, 0}: a marker that is a ${type}`, async () => {
-          await putData(server.redis, MARKER, type);
-          for (const period of [HOUR_MS, 0]) expect(await vote(period)).to.deep.equal([-2, 0, 0]);
-          expect(await server.redis.type(MARKER)).to.equal(type);
-          await untouched();
-        });
-      }
-
-      it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
-        expect(await vote(0)).to.deep.equal(granted);
-        expect(await server.redis.exists(MARKER)).to.equal(0);
       });
     });
   }
@@ -157,22 +148,18 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     });
   });
 
-  it('claim without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}', async () => {
-    const claim = (): Promise<unknown> => run(CLAIM, ['a', 'b', MARKER], 'mine', 60_000, 0, 0, HOUR_MS);
-    expect(await claim()).to.deep.equal([-1, HOUR_MS, 0]);
-    expect(await server.redis.exists('a', 'b')).to.equal(0);
-    await mark(0);
-    expect(await claim()).to.deep.equal([1, 0, 0]);
-    expect(await server.redis.mget('a', 'b')).to.deep.equal(['mine', 'mine']);
-  });
-
-  it('extend without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}', async () => {
-    const extend = (): Promise<unknown> => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, 0, 0, HOUR_MS);
-    expect(await extend()).to.deep.equal([-1, HOUR_MS, 0]);
-    expect(await server.redis.exists('a', 'b')).to.equal(0);
-    await mark(0);
-    expect(await extend()).to.deep.equal([1, 0, 0]);
-  });
+  for (const [name, vote] of [
+    ['claim', () => run(CLAIM, ['a', 'b', MARKER], 'mine', 60_000, 0, 0, HOUR_MS)],
+    ['extend', () => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, 0, 0, HOUR_MS)],
+  ] as const) {
+    it(`${name} without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}`, async () => {
+      expect(await vote()).to.deep.equal([-1, HOUR_MS, 0]);
+      expect(await server.redis.exists('a', 'b')).to.equal(0);
+      await mark(0);
+      expect(await vote()).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.mget('a', 'b')).to.deep.equal(['mine', 'mine']);
+    });
+  }
 
   it('period −1: no marker is looked for, whatever the last key holds', async () => {
     await putData(server.redis, MARKER, 'list');
@@ -192,7 +179,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     };
 
     it('{1, 0, 0}: no marker; it votes from now on', async () => {
-      const before = Math.floor((await server.micros()) / 1_000);
+      const before = await nowMs();
       expect(await bootstrap(HOUR_MS)).to.deep.equal([1, 0, 0]);
       await expectOver(before);
       expect(await run(VOUCH, [MARKER], HOUR_MS)).to.deep.equal([1, 0, 0]);
@@ -204,40 +191,28 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       expect(await marker()).to.equal(`1|${server.runId}|17|${HOUR_MS}`);
     });
 
-    it('{-1, ms, 0}: quarantined, and stays so; {-1, period, 0} when the marker is of another process', async () => {
-      const since = Math.floor((await server.micros()) / 1_000) - 1_000_000;
-      await mark(since);
-      const reply = await bootstrap(HOUR_MS);
-      expect(Array.isArray(reply) && reply[0] === -1 && reply[1] < HOUR_MS).to.equal(true);
-      expect(await marker()).to.equal(`1|${server.runId}|${since}|${HOUR_MS}`);
-      await mark(0, HOUR_MS, 'another');
+    it('{-1, ms, 0}: quarantined; {-2, ms, 0}: another period, {-2, 0, 0}: unreadable; all stay', async () => {
+      for (const [text, code, ms] of [
+        [await own(1_000_000), -1, HOUR_MS - 1_000_000] as const,
+        [`1|${server.runId}|0|5000`, -2, 5_000] as const,
+        ...unreadable.map((one) => [one, -2, 0] as const),
+      ]) {
+        await put(text);
+        const before = await server.redis.dump(MARKER);
+        const [first, second = 0, third] = integers(await bootstrap(HOUR_MS), 3);
+        expect([first, third], text).to.deep.equal([code, 0]);
+        expect(second, text).to.be.within(code === -1 ? ms - 60_000 : ms, ms);
+        expect(await server.redis.dump(MARKER), text).to.equal(before);
+      }
+      await put(`1|another|0|${HOUR_MS}`); // the period of this process begins
       expect(await bootstrap(HOUR_MS)).to.deep.equal([-1, HOUR_MS, 0]);
     });
 
-    it('{-2, ms, 0}: another period, {-2, 0, 0}: unreadable; both stay', async () => {
-      await mark(0, 5_000);
-      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 5_000, 0]);
-      expect(await marker()).to.equal(`1|${server.runId}|0|5000`);
-      await server.redis.set(MARKER, 'text');
-      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 0, 0]);
-      await server.redis.del(MARKER);
-      await putData(server.redis, MARKER, 'hash');
-      expect(await bootstrap(HOUR_MS)).to.deep.equal([-2, 0, 0]);
-      expect(await server.redis.type(MARKER)).to.equal('hash');
-    });
-
     it('{1, 0, 0} with force: whatever is there is replaced', async () => {
-      const puts: (() => Promise<unknown>)[] = [
-        () => mark(0, 5_000),
-        () => mark(0, HOUR_MS, 'another'),
-        () => server.redis.set(MARKER, 'text'),
-        ...TYPES.map((type) => () => putData(server.redis, MARKER, type)),
-      ];
-      for (const put of puts) {
-        await server.redis.del(MARKER);
-        await put();
-        const before = Math.floor((await server.micros()) / 1_000);
-        expect(await bootstrap(HOUR_MS, 1)).to.deep.equal([1, 0, 0]);
+      for (const text of [`1|${server.runId}|0|5000`, `1|another|0|${HOUR_MS}`, ...unreadable]) {
+        await put(text);
+        const before = await nowMs();
+        expect(await bootstrap(HOUR_MS, 1), text).to.deep.equal([1, 0, 0]);
         await expectOver(before);
       }
     });

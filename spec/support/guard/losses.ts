@@ -162,7 +162,7 @@ export const periods: Section = (rule) => {
       `all are back within the ttl, ${data}: the next holder comes after the first`,
       'RDB',
       async (stand) => {
-        const options = { ttlMs: 2_000, restartGuardMs: 2_100, nodeTimeoutMs: 5_000 };
+        const options = { ttlMs: 1_500, restartGuardMs: 1_600, nodeTimeoutMs: 5_000 };
         const [a, b] = [await stand.started(options), stand.open(options)];
         await stand.ok((await stand.ok(a.acquire('r'))).release());
         for (const master of stand.masters) await master.checkpoint();
@@ -173,7 +173,7 @@ export const periods: Section = (rule) => {
         const before = await counts();
         await stand.happen(event);
         for (const [i, count] of (await counts()).entries()) expect(count).to.be.below(before[i] ?? 0);
-        stand.expectQuarantined(await stand.decided(() => b.acquire('r', { waitMs: 0 })), 2_100);
+        stand.expectQuarantined(await stand.decided(() => b.acquire('r', { waitMs: 0 })), 1_600);
         const next = await stand.ok(b.acquire('r', PATIENT));
         expect([lease.status, lease.remainingMs()]).to.deep.equal(['lost', 0]);
         expect(next.fence).to.be.above(lease.fence ?? Infinity);
