@@ -212,6 +212,21 @@ describe('turnstile: a minority of masters', () => {
       }
     }
 
+    it(`N=${nodes}, ${spare} away as one leaves: its place there is taken back once they are back`, async () => {
+      const bench = new SharedBench(nodes);
+      const abort = new AbortController();
+      const minority = bench.masters.slice(0, spare);
+      await bench.ask({ h: 'write', a: 'write' });
+      const b = await bench.asks('b', 'write', { signal: abort.signal });
+      for (const master of minority) master.cut();
+      abort.abort();
+      await settle();
+      expect([b.code, bench.queueAt(minority[0]).join()]).to.deep.equal(['ABORTED', 'b']);
+      for (const master of minority) master.become('ready');
+      await bench.time.advance(5_000); // the place itself would be there for a minute
+      for (const master of bench.masters) expect(bench.queueAt(master)).to.deep.equal([]);
+    });
+
     it(`N=${nodes}, one more dead while it stands at the door: it fails at the end of its wait, and nothing is left`, async () => {
       const bench = new SharedBench(nodes);
       await bench.asks('h', 'write', { ttlMs: 30_000 });
