@@ -105,7 +105,9 @@ export class SharedBench {
   /** Once all have gone: nothing but counters is left, and no timer. */
   async expectNothingLeft(): Promise<void> {
     await this.time.advance(2_000); // who was the last to have the gate is known for that long
-    const left = this.masters.map((master) => master.names().filter((key) => !/^quorate:fence:/.test(key)));
+    const left = this.masters.map((master) =>
+      master.names().filter((key) => !key.startsWith('quorate:fence:')),
+    );
     expect(left).to.deep.equal(this.masters.map(() => []));
     await this.time.advance(6_000); // lines for pushes close when nobody has waited for that long
     expect(this.time.pending).to.equal(0);

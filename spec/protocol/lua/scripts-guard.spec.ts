@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { integers } from '../../../lib/protocol/replies.js';
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
-import { oneServer, putData, type Type, TYPES } from '../../support/server.js';
+import { oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
@@ -36,10 +36,11 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
   const marker = (): Promise<string | null> => server.redis.get(MARKER);
 
   const nowMs = async (): Promise<number> => Math.floor((await server.micros()) / 1_000);
-  /** Puts it there, in place of what is; nothing for undefined. */
-  const put = async (text: string | Type | undefined): Promise<void> => {
+  /** Puts it there, or data of the type of that name, in place of what is; nothing for undefined. */
+  const put = async (text: string | undefined): Promise<void> => {
+    const type = TYPES.find((one) => one === text);
     await server.redis.del(MARKER);
-    if (TYPES.includes(text as Type)) await putData(server.redis, MARKER, text as Type);
+    if (type !== undefined) await putData(server.redis, MARKER, type);
     else if (text !== undefined) await server.redis.set(MARKER, text);
   };
   /** Of this process, from so long ago. */
