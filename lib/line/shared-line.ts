@@ -88,6 +88,7 @@ export class SharedLine implements Line {
   depart(end: QueueWaitEnd): Departure {
     const turnstile = this.#turnstile;
     if (turnstile === undefined) throw new Error('it waits before it departs');
+    this.#unwatch(); // or the next one is refused while it stands, and newcomers pass it
     this.#turnstile = undefined;
     return {
       withdrawal: turnstile.leaving(),
@@ -100,7 +101,7 @@ export class SharedLine implements Line {
 
   /** First nobody is watched for any more, then the line goes on. */
   leave(): void {
-    if (this.#watched !== undefined) this.#unwatch(this.#watched.watcher, this.#watched.round);
+    this.#unwatch();
     if (this.#turnstile === undefined) return;
     const withdrawal = this.#turnstile.leaving();
     void withdrawal.send();
@@ -108,7 +109,10 @@ export class SharedLine implements Line {
   }
 
   /** Where its claim was granted, the claim itself has seen to that; a master that is only slow will, where all is free. */
-  #unwatch(watcher: string, round: Round): void {
+  #unwatch(): void {
+    if (this.#watched === undefined) return;
+    const { watcher, round } = this.#watched;
+    this.#watched = undefined;
     const targets = round.sentTo.filter((node) => {
       const said = round.outcomes[node.index]?.kind;
       return said === undefined ? this.#wasRefused : said !== 'granted';
