@@ -52,10 +52,10 @@ export const MUTANTS: readonly Mutant[] = [
     specs: IN_LINE,
   },
   {
-    name: 'acquisition: what is left of a wait is undone for a ttl only',
-    file: 'lib/coordinator/acquisition.ts',
-    find: 'const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);',
-    replace: 'const untilMs = expiredByMs(clock.earliest(), this.#terms.ttlMs, driftFactor);',
+    name: 'mutex line: what is left of a wait is undone for a ttl only',
+    file: 'lib/line/mutex-line.ts',
+    find: 'Math.max(ttlMs, LONGEST_LIFE_MS)',
+    replace: 'ttlMs',
     specs: IN_LINE,
   },
   {
