@@ -3,7 +3,7 @@
  */
 import { type Clock, SystemClock, SystemTimers, type Timers } from './runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
-import type { ResolvedOptions } from './input/options.js';
+import type { InstanceTerms } from './input/options.js';
 import { type Random, SystemRandom } from './runtime/random.js';
 import {
   checkClient,
@@ -57,7 +57,7 @@ function noClients(given: unknown): RedlockError {
 }
 
 /** One server that is listed twice would vote twice; and a cluster has no one process whose restart could be guarded. */
-export function checkMasters(transports: readonly Transport[], { restartGuardMs }: ResolvedOptions): void {
+export function checkMasters(transports: readonly Transport[], { restartGuardMs }: InstanceTerms): void {
   if (transports.length === 0) throw invalidArgument('clients', transports, 'a non-empty array');
   const names = transports.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);

@@ -2,7 +2,7 @@
 export { Redlock, type Routine } from './redlock.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
 export type { LeaseHandle } from './lease/lease-handle.js';
-export { Lease, type LeaseStatus } from './lease/lease.js';
+export type { AnyLease, Lease, LeaseStatus, ReentrantLease, WriteLease } from './lease/public.js';
 export type {
   Lockable,
   Mutex,
@@ -16,9 +16,13 @@ export type {
   TryReadOptions,
   WriteLock,
 } from './locks/lockable.js';
-export { ReentrantLease } from './locks/reentrant-lease.js';
-export type { Owner, ReentrantMutex, ReentrantOptions, TryReentrantOptions } from './locks/reentrance.js';
-export { WriteLease } from './lease/write-lease.js';
+export type {
+  AnyMutex,
+  Owner,
+  ReentrantMutex,
+  ReentrantOptions,
+  TryReentrantOptions,
+} from './locks/reentrance.js';
 export type { Member, MemberInspection, NodeMembers, Watcher } from './lease/shared-inspection.js';
 export {
   type CauseJson,
@@ -37,6 +41,7 @@ export {
   DEFAULTS,
   type RedlockOptions,
   type ResolvedOptions,
+  type ResolvedRetry,
   type RetryOptions,
   type TryAcquireOptions,
 } from './input/options.js';
@@ -44,7 +49,7 @@ export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';
 export type { TimestampUnit } from './timestamp/instant.js';
-export { TimestampLease } from './timestamp/lease.js';
+export type { TimestampLease } from './timestamp/public.js';
 export {
   type ResolvedTimestampOptions,
   TIMESTAMP_DEFAULTS,

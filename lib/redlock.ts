@@ -12,7 +12,8 @@ import { type Inspection, readInspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
 import { HeldLeases } from './lease/held-leases.js';
-import { Lease, type LeaseEnvironment } from './lease/lease.js';
+import { Lease as OwnLease, type LeaseEnvironment } from './lease/lease.js';
+import type { Lease } from './lease/public.js';
 import {
   type LockBackend,
   type Mutex,
@@ -31,8 +32,11 @@ import {
   type BootstrapOptions,
   CALL_NAMES,
   type CloseOptions,
+  type InstanceTerms,
   NO_OPTIONS,
   nodeTimeoutFor,
+  optionsInForce,
+  or,
   type RedlockOptions,
   type ResolvedCall,
   type ResolvedClose,
@@ -47,7 +51,7 @@ import {
 import type { Random } from './runtime/random.js';
 import { sharedInspection } from './protocol/request.js';
 import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
-import { Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
+import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
 import { LinkedList } from './runtime/linked-list.js';
@@ -69,8 +73,13 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  * ```
  */
 export class Redlock {
-  /** The options in force, defaults filled in; `nodeTimeoutMs` 0 stands for min(ttl / 10, 200). */
+  /**
+   * The options in force, defaults filled in; frozen. They are the instance's: what a call, or a lock of its own
+   * (`redlock.mutex(name, { fair: false })`), sets otherwise is not shown.
+   */
   readonly options: ResolvedOptions;
+  /** What calls fall back on. */
+  readonly #terms: InstanceTerms;
   readonly #coordinator: Coordinator;
   readonly #guard: RestartGuard;
   readonly #hasCluster: boolean;
@@ -95,12 +104,13 @@ export class Redlock {
   /** @internal */
   constructor(environment: Environment, options?: RedlockOptions);
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
-    const resolved = resolveOptions(options);
+    const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, timers, random, transports } = environment;
-    checkMasters(transports, resolved);
+    checkMasters(transports, terms);
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
-    this.options = resolved;
+    this.options = optionsInForce(terms, this.#hasCluster);
+    this.#terms = terms;
     this.#random = random;
     this.#disconnect = environment.disconnect;
     this.#coordinator = new Coordinator({
@@ -108,13 +118,13 @@ export class Redlock {
       clock,
       timers,
       random,
-      driftFactor: resolved.driftFactor,
+      driftFactor: terms.driftFactor,
     });
-    this.#keys = new ResourceKeys(this.#coordinator.nodes, resolved);
+    this.#keys = new ResourceKeys(this.#coordinator.nodes, terms);
     this.#guard = new RestartGuard(this.#coordinator, timers, {
-      marker: markerKey(resolved.keyPrefix),
-      periodMs: resolved.restartGuardMs,
-      nodeTimeoutMs: nodeTimeoutFor(resolved.ttlMs, resolved.nodeTimeoutMs),
+      marker: markerKey(terms.keyPrefix),
+      periodMs: terms.restartGuardMs,
+      nodeTimeoutMs: this.options.nodeTimeoutMs,
     });
     this.#held = new HeldLeases(clock, timers);
     this.#reentrance = new Reentrance(this.#held);
@@ -127,7 +137,7 @@ export class Redlock {
       clock,
       timers,
       fraction: () => this.#random.fraction(),
-      ttlBounds: resolved,
+      ttlBounds: terms,
       isClosing: () => this.#isClosing,
       onEnd: (lease) => this.#held.delete(lease),
     };
@@ -161,7 +171,7 @@ export class Redlock {
    */
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
-    const call = resolveCall(options, CALL_NAMES.acquire, this.options);
+    const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
     const cancellation = this.#begin(options.signal);
     try {
       const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
@@ -177,7 +187,7 @@ export class Redlock {
     options: TryAcquireOptions = NO_OPTIONS,
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
-    const call = resolveCall(options, CALL_NAMES.tryAcquire, this.options);
+    const call = resolveCall(options, CALL_NAMES.tryAcquire, this.#terms);
     return nullIfTaken(this.#acquire(names, { ...call, waitMs: 0 }, options.signal));
   }
 
@@ -204,8 +214,8 @@ export class Redlock {
       routineAfterOptions,
     );
     const names = resolveResources(resources);
-    const call = resolveCall(options, CALL_NAMES.acquire, this.options);
-    const lease = await this.#acquire(names, { ...call, renew: options.renew ?? true }, options.signal);
+    const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
+    const lease = await this.#acquire(names, { ...call, renew: or(options.renew, true) }, options.signal);
     return this.#held.run(lease, lease, routine);
   }
 
@@ -217,8 +227,8 @@ export class Redlock {
    *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
-    const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.options);
-    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.options), ttlMs, fencing: fence > 0 };
+    const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.#terms);
+    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.#terms), ttlMs, fencing: fence > 0 };
     return this.#underCancellation(options.signal, async (cancellation) => {
       const wish = this.#wish(resources, call, kind);
       const grant = await this.#coordinator.adopt(wish, { token, fence }, cancellation);
@@ -228,7 +238,8 @@ export class Redlock {
 
   /**
    * A lock of that name, held by one at a time. With `reentrant`, whoever holds it by `using` can enter it again in the
-   * same flow of calls, or by the same `owner`, without a message; the last exit releases.
+   * same flow of calls, or by the same `owner`, without a message; the last exit releases. Where `reentrant` is a flag that
+   * the compiler does not know, what both kinds offer is there.
    *
    * @throws RedlockError `INVALID_ARGUMENT`
    *
@@ -240,7 +251,8 @@ export class Redlock {
    * ```
    */
   mutex(name: string, options: MutexOptions & { readonly reentrant: true }): ReentrantMutex;
-  mutex(name: string, options?: MutexOptions & { readonly reentrant?: false }): Mutex;
+  mutex(name: string, options?: MutexOptions & { readonly reentrant?: false | undefined }): Mutex;
+  mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
     const mutex = mutexOf(this.#backend, this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
@@ -281,7 +293,7 @@ export class Redlock {
   async inspect(resource: string): Promise<Inspection> {
     const name = this.#keys.one(resource);
     if (this.#isClosing) throw closedError();
-    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
+    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.options.nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
@@ -339,7 +351,7 @@ export class Redlock {
     return this.close();
   }
 
-  #acquire(names: readonly string[], call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease> {
+  #acquire(names: readonly string[], call: ResolvedCall, signal: AbortSignal | undefined): Promise<OwnLease> {
     return this.#underCancellation(signal, async (cancellation) => {
       const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
       return this.#toLease(grant, names, call);
@@ -353,7 +365,7 @@ export class Redlock {
         this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
       );
     return {
-      options: this.options,
+      terms: this.#terms,
       run: (lease, routine) => this.#held.run(lease, lease, routine),
       acquire: async (name, kind, call, signal) =>
         this.#toLease(await grant(name, kind, call, signal), [name], call),
@@ -365,14 +377,10 @@ export class Redlock {
       inspectMembers: async (name) => {
         if (this.#isClosing) throw closedError();
         const request = sharedInspection(this.#keys.keyOf(name));
-        const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
+        const looks = await this.#coordinator.survey(request, this.options.nodeTimeoutMs);
         return readShared(name, looks, this.#coordinator.nodes);
       },
     };
-  }
-
-  get #nodeTimeoutMs(): number {
-    return nodeTimeoutFor(this.options.ttlMs, this.options.nodeTimeoutMs);
   }
 
   /** Runs a call that `close` and the caller's signal can end. */
@@ -415,12 +423,12 @@ export class Redlock {
     };
   }
 
-  #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): Lease {
+  #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): OwnLease {
     const isWriter = grant.kind.name === 'write';
-    return this.#hold(new (isWriter ? WriteLease : Lease)(this.#leaseEnvironment, grant, resources, call));
+    return this.#hold(new (isWriter ? WriteLease : OwnLease)(this.#leaseEnvironment, grant, resources, call));
   }
 
-  #hold<Held extends Lease>(lease: Held): Held {
+  #hold<Held extends OwnLease>(lease: Held): Held {
     this.#held.add(lease);
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
@@ -430,7 +438,7 @@ export class Redlock {
   async #close(terms: ResolvedClose): Promise<void> {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
     await this.#held.drain(terms);
-    await this.#coordinator.close(this.#nodeTimeoutMs);
+    await this.#coordinator.close(this.options.nodeTimeoutMs);
     this.#disconnect();
   }
 }

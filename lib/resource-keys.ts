@@ -1,7 +1,7 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './runtime/errors.js';
 import { markerKey, queueKey, RESERVED } from './protocol/keys.js';
-import { type ResolvedOptions, resolveResources } from './input/options.js';
+import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
 import { checkOneSlot } from './redis/hash-slots.js';
 
@@ -18,7 +18,7 @@ export class ResourceKeys {
   readonly #settings: Settings;
   readonly #hasCluster: boolean;
 
-  constructor(masters: readonly Master[], options: ResolvedOptions) {
+  constructor(masters: readonly Master[], options: InstanceTerms) {
     this.#masters = masters;
     this.#keyPrefix = options.keyPrefix;
     this.#hasCluster = masters.some(({ isCluster }) => isCluster);
@@ -66,7 +66,7 @@ interface Settings {
  * A claim by script looks for the marker also where this instance has no guard, since it would void that of others. A
  * plain claim cannot; and on a cluster the marker lies in a slot of its own.
  */
-function settingsFor(hasCluster: boolean, { keyPrefix, restartGuardMs: guardMs }: ResolvedOptions): Settings {
+function settingsFor(hasCluster: boolean, { keyPrefix, restartGuardMs: guardMs }: InstanceTerms): Settings {
   const guarded = { marker: markerKey(keyPrefix), guardMs };
   const unguarded = { marker: undefined, guardMs: NO_MARKER };
   return {

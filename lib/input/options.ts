@@ -9,9 +9,9 @@ import { driftMs } from '../protocol/validity.js';
 /** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
 export interface RetryOptions {
   /** The shortest wait between two attempts. Milliseconds, at least 1. @default 10 */
-  readonly minDelayMs?: number;
+  readonly minDelayMs?: number | undefined;
   /** The longest wait between two attempts, reached by doubling. Milliseconds, at least `minDelayMs`. @default 200 */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
 }
 
 /** What can be set for an instance and, with another value, for one call. */
@@ -20,36 +20,36 @@ interface SharedOptions {
    * How long a lease lives without renewal, and for how long a crashed holder blocks the others. Milliseconds, a safe
    * integer that leaves room for drift (`ttlMs > ttlMs · driftFactor + 2`). @default 30_000
    */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /**
    * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
    * `tryAcquire`. @default 10_000
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /**
    * How long an attempt waits for masters that do not answer. Milliseconds, at least 1.
    * @default min(ttlMs / 10, 200)
    */
-  readonly nodeTimeoutMs?: number;
+  readonly nodeTimeoutMs?: number | undefined;
   /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
-  readonly renew?: boolean;
+  readonly renew?: boolean | undefined;
   /**
    * No renewal starts later than this after the lease was acquired, so that it ends at most one ttl later.
    * Milliseconds, at least 1, or `Infinity`. Has no effect without renewal. @default Infinity
    */
-  readonly maxHoldMs?: number;
+  readonly maxHoldMs?: number | undefined;
   /**
    * Give each lease a fencing token, `lease.fence`, that rises with every grant of the resource. Off, a lone claim is a
    * plain `SET key token NX PX ttl`. @default true
    */
-  readonly fencing?: boolean;
+  readonly fencing?: boolean | undefined;
   /**
    * Wait in line: masters keep a queue for each lock that is waited for, and a release hands over to the first in it. Off,
    * waiters try again and again, and whoever comes first is served first. @default true
    */
-  readonly fair?: boolean;
+  readonly fair?: boolean | undefined;
   /** The waits between attempts of those that do not wait in line. */
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryOptions | undefined;
 }
 
 /** Options of `new Redlock` and `Redlock.connect`. */
@@ -58,27 +58,27 @@ export interface RedlockOptions extends SharedOptions {
    * The share of a ttl by which the clocks of masters and clients may run apart; 2 ms come on top. From 0 up to, not
    * including, 1. @default 0.01
    */
-  readonly driftFactor?: number;
+  readonly driftFactor?: number | undefined;
   /** Stands before each resource's name in the masters' keys. @default '' */
-  readonly keyPrefix?: string;
+  readonly keyPrefix?: string | undefined;
   /**
    * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
    * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
    * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
    */
-  readonly restartGuardMs?: number;
+  readonly restartGuardMs?: number | undefined;
 }
 
 /** Options of `tryAcquire`. */
 export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair'> {
   /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `acquire` and `using`. */
 export interface AcquireOptions extends SharedOptions {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `adopt`. */
@@ -87,7 +87,7 @@ export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair'>;
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
   /** Also where there is a marker already: its quarantine ends, and its guard period becomes this instance's. @default false */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
 }
 
 /** Options of `close`. */
@@ -96,18 +96,26 @@ export interface CloseOptions {
    * How long running routines, and holders of leases that were taken by hand, may take to stop, in ms; 0 does not wait,
    * `Infinity` waits until they have. What is held after it runs out by its ttl. @default 30000
    */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
   /**
    * Releases the leases that were taken by hand (`acquire`, `tryAcquire`, `adopt`) at once: nobody works under them any
    * more. Those of running routines are not touched. @default false
    */
-  readonly releaseHeld?: boolean;
+  readonly releaseHeld?: boolean | undefined;
+}
+
+/** The options of `bootstrap`, filled in. */
+export interface ResolvedBootstrap {
+  readonly force: boolean;
 }
 
 /** The options of `close`, filled in. */
-export type ResolvedClose = Required<CloseOptions>;
+export interface ResolvedClose {
+  readonly drainMs: number;
+  readonly releaseHeld: boolean;
+}
 
-/** The defaults of all options that have a fixed one. */
+/** The defaults of all options that have a fixed one; times in milliseconds. */
 export const DEFAULTS = Object.freeze({
   ttlMs: 30_000,
   waitMs: 10_000,
@@ -141,11 +149,51 @@ export interface ResolvedCall {
   readonly maxDelayMs: number;
 }
 
-/** The options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default, which depends on the ttl. */
-export interface ResolvedOptions extends ResolvedCall {
+/** What calls fall back on: the options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default, by the call's ttl. */
+export interface InstanceTerms extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
   readonly restartGuardMs: number;
+}
+
+/**
+ * The options of an instance as they are in force, every default filled in: `redlock.options`. They are those of calls that
+ * set none of their own. Frozen.
+ */
+export interface ResolvedOptions {
+  /** How long a lease lives without renewal. Milliseconds. */
+  readonly ttlMs: number;
+  /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
+  readonly waitMs: number;
+  /**
+   * How long an attempt waits for masters that do not answer. Milliseconds. Where none was given, it is that of this
+   * `ttlMs`, min(ttlMs / 10, 200); a call with another ttl has its own.
+   */
+  readonly nodeTimeoutMs: number;
+  /** Whether `acquire`, `tryAcquire` and `adopt` renew. `using` does, unless a call says otherwise. */
+  readonly renew: boolean;
+  /** How long after its acquisition a lease may still start a renewal. Milliseconds, or `Infinity`. */
+  readonly maxHoldMs: number;
+  /** Whether leases get a fencing token. */
+  readonly fencing: boolean;
+  /** Whether waiters stand in line. False with a Redis Cluster among the masters, whatever was asked for. */
+  readonly fair: boolean;
+  /** The waits between attempts of those that do not wait in line. */
+  readonly retry: ResolvedRetry;
+  /** The share of a ttl that is taken off for drift; 2 ms come on top. */
+  readonly driftFactor: number;
+  /** Stands before each resource's name in the masters' keys. */
+  readonly keyPrefix: string;
+  /** How long a master that may have lost data gives no vote. Milliseconds; 0 for no guard. */
+  readonly restartGuardMs: number;
+}
+
+/** The waits between attempts as they are in force. */
+export interface ResolvedRetry {
+  /** The shortest wait between two attempts. Milliseconds. */
+  readonly minDelayMs: number;
+  /** The longest wait between two attempts. Milliseconds. */
+  readonly maxDelayMs: number;
 }
 
 /** What bounds a ttl from below and from above. */
@@ -166,7 +214,7 @@ export const CALL_NAMES = {
 } as const;
 
 /** Fills in the options of an instance. */
-export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
+export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   checkNames('options', given, INSTANCE_NAMES);
   const driftFactor = or(given.driftFactor, DEFAULTS.driftFactor);
   if (typeof driftFactor !== 'number' || !(driftFactor >= 0 && driftFactor < 1)) {
@@ -183,8 +231,19 @@ export function resolveOptions(given: RedlockOptions = {}): ResolvedOptions {
   return Object.freeze({ ...resolveShared(given, { ...DEFAULTS, nodeTimeoutMs: 0, ...own }), ...own });
 }
 
+/** What an instance shows of its options: what holds for a call that sets none. */
+export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): ResolvedOptions {
+  const { minDelayMs, maxDelayMs, ...rest } = terms;
+  return Object.freeze({
+    ...rest,
+    nodeTimeoutMs: nodeTimeoutFor(terms.ttlMs, terms.nodeTimeoutMs),
+    fair: terms.fair && !hasCluster,
+    retry: Object.freeze({ minDelayMs, maxDelayMs }),
+  });
+}
+
 /** Fills in the options of `bootstrap`. */
-export function resolveBootstrap(given: BootstrapOptions): Required<BootstrapOptions> {
+export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
   checkNames('options', given, ['force']);
   const force = or(given.force, false);
   if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
@@ -207,7 +266,7 @@ export function resolveClose(given: CloseOptions): ResolvedClose {
 export function resolveCall(
   given: AcquireOptions,
   names: readonly string[],
-  instance: ResolvedOptions,
+  instance: InstanceTerms,
 ): ResolvedCall {
   if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
   checkNames('options', given, names);
@@ -247,7 +306,7 @@ export function resolveResources(given: string | readonly string[]): readonly st
   return sorted;
 }
 
-function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCall {
+function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall {
   const ttlMs = or(given.ttlMs, base.ttlMs);
   checkTtl(ttlMs, base);
   const waitMs = or(given.waitMs, base.waitMs);
@@ -282,7 +341,7 @@ function resolveShared(given: AcquireOptions, base: ResolvedOptions): ResolvedCa
 
 function resolveRetry(
   given: RetryOptions | undefined,
-  base: ResolvedOptions,
+  base: InstanceTerms,
 ): { minDelayMs: number; maxDelayMs: number } {
   if (given === undefined) return { minDelayMs: base.minDelayMs, maxDelayMs: base.maxDelayMs };
   checkNames('retry', given, RETRY_NAMES);

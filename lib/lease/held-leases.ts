@@ -5,7 +5,8 @@
  * and only who works under it gives it back. A lease that is freed earlier lets others in beside a routine that goes on.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
-import type { Lease } from './lease.js';
+import type { Lease as OwnLease } from './lease.js';
+import type { Lease } from './public.js';
 import type { ResolvedClose } from '../input/options.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
 
@@ -32,7 +33,7 @@ const FEW_LEASES = 100;
 export class HeldLeases {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #leases = new LinkedList<Lease>();
+  readonly #leases = new LinkedList<OwnLease>();
   readonly #work = new LinkedList<Work>();
   #deadline: Timer | undefined;
   #deadlineAtMs = 0;
@@ -43,13 +44,13 @@ export class HeldLeases {
     this.#timers = timers;
   }
 
-  add(lease: Lease): void {
+  add(lease: OwnLease): void {
     this.#leases.add(lease);
     this.#sweep();
   }
 
   /** It is held no longer, whatever the reason. */
-  delete(lease: Lease): void {
+  delete(lease: OwnLease): void {
     this.#leases.delete(lease);
     this.#proceed();
   }
@@ -99,7 +100,7 @@ export class HeldLeases {
 
   /** Those that no routine works under. */
   #releaseUnused(): void {
-    const used = new Set(this.#work.list().map(({ lease }) => lease));
+    const used: ReadonlySet<Lease> = new Set(this.#work.list().map(({ lease }) => lease));
     for (const lease of this.#leases.list()) if (!used.has(lease)) void lease.release();
   }
 

@@ -12,9 +12,9 @@ export interface LeaseHandle {
   readonly token: string;
   readonly ttlMs: number;
   /** The lease's fencing token; not there when fencing was off. */
-  readonly fence?: number;
+  readonly fence?: number | undefined;
   /** How it is held, where it is not an exclusive lock: permits with their slots, as `0,3`. */
-  readonly lock?: 'read' | 'write' | { readonly permits: number; readonly slots: string };
+  readonly lock?: 'read' | 'write' | { readonly permits: number; readonly slots: string } | undefined;
 }
 
 /**

@@ -12,14 +12,13 @@ import type { RedlockError } from '../runtime/errors.js';
 import { closingError, expiryError, extensionError, releasedError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { heldAs, type LeaseHandle } from './lease-handle.js';
+import type { Lease as PublicLease, LeaseStatus } from './public.js';
 import { nodeTimeoutFor, resolveTtl, type TtlBounds } from '../input/options.js';
 import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, type Renewed } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
-
-export type LeaseStatus = 'held' | 'lost' | 'released';
 
 /** What a lease needs of the instance that it comes from. */
 export interface LeaseEnvironment {
@@ -57,24 +56,9 @@ type State =
 const HELD: State = Object.freeze({ kind: 'held' });
 const GIVEN_AWAY: State = Object.freeze({ kind: 'released', done: Promise.resolve() });
 
-/**
- * A lock in its holder's hands.
- *
- * @example
- * ```ts
- * const lease = await redlock.acquire('invoice:42', { ttlMs: 10_000 });
- * try {
- *   await bill(42, { signal: lease.signal });
- *   lease.assertHeld();
- * } finally {
- *   await lease.release();
- * }
- * ```
- */
-export class Lease {
-  /** What it locks: sorted, without duplicates. */
+/** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
+export class Lease implements PublicLease {
   readonly resources: readonly string[];
-  /** How long it lives without renewal, in ms, from each extension on. */
   readonly ttlMs: number;
   #previous: Lease | undefined;
   #next: Lease | undefined;
@@ -86,7 +70,6 @@ export class Lease {
   /** Who waits for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
-  /** @internal Leases come from `acquire`, `tryAcquire`, `using` and `adopt`. */
   constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
     this.#environment = environment;
     this.#grant = grant;
@@ -99,7 +82,7 @@ export class Lease {
     this.#arm();
   }
 
-  /** @internal Links of the instance's list of held leases: private, so that none of them shows another one. */
+  /** Links of the instance's list of held leases: private, so that none of them shows another one. */
   get previous(): Lease | undefined {
     return this.#previous;
   }
@@ -107,7 +90,6 @@ export class Lease {
     this.#previous = lease;
   }
 
-  /** @internal */
   get next(): Lease | undefined {
     return this.#next;
   }
@@ -115,61 +97,40 @@ export class Lease {
     this.#next = lease;
   }
 
-  /** The secret that the masters keep for it. Not for logs. */
   get token(): string {
     return this.#grant.token;
   }
 
-  /**
-   * The fencing token: a safe integer that is higher than that of every earlier grant of these resources. Send it along
-   * with each effect; a resource that refuses lower ones than it has seen (`quorate/fence`) is safe from late holders.
-   * Undefined when fencing is off, and for readers and
-   * holders of permits: where several hold a lock at a time, no number is the latest.
-   */
   get fence(): number | undefined {
     return this.#grant.fence === 0 ? undefined : this.#grant.fence;
   }
 
-  /** @internal The end of its validity by the instance's clock, for onlookers that must not disturb. */
+  /** The end of its validity by the instance's clock, for onlookers that must not disturb. */
   get validUntilMs(): number {
     return this.#grant.validUntilMs;
   }
 
-  /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
     this.checkValidity(this.#environment.clock.now());
     return this.#state.kind;
   }
 
-  /** Validity left, in ms; 0 when it is not held. */
   remainingMs(): number {
     const nowMs = this.#environment.clock.now();
     this.checkValidity(nowMs);
     return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
   }
 
-  /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
   assertHeld(): void {
     this.checkValidity(this.#environment.clock.now());
     const error = this.#endError();
     if (error !== undefined) throw error;
   }
 
-  /**
-   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
-   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). It also aborts when the instance closes
-   * (`CLOSED`): the lease stays held, so that the work can end in order. A release does not abort it.
-   */
   get signal(): AbortSignal {
     return this.#watch().signal;
   }
 
-  /**
-   * Makes the lease live for `ttlMs` from now, by default its own ttl; it is never shortened.
-   *
-   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: not extended, the old validity stands · `VALIDITY_EXPIRED`: a
-   *   quorum agreed too late · `LOCK_LOST`: others hold it, or it ended meanwhile · `NOT_HELD`: it was released
-   */
   async extend(ttlMs?: number): Promise<void> {
     const forMs = resolveTtl(ttlMs, this.ttlMs, this.#environment.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
@@ -186,10 +147,6 @@ export class Lease {
     });
   }
 
-  /**
-   * Gives it back. Resolves when a quorum of masters confirmed, or every one answered or timed out; what is left is
-   * retried in the background until the ttl is over. Never rejects, and does nothing the second time.
-   */
   release(): Promise<void> {
     this.checkValidity(this.#environment.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.#state === HELD) {
@@ -203,12 +160,6 @@ export class Lease {
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
   }
 
-  /**
-   * Gives the lease away: what another process needs for `redlock.adopt(handle)`. From here on this object holds
-   * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
-   *
-   * @throws RedlockError `LOCK_LOST` or `NOT_HELD`
-   */
   handle(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
@@ -218,7 +169,6 @@ export class Lease {
     return { version: 1, resources, token, ttlMs, ...more };
   }
 
-  /** Releases it at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }
@@ -234,13 +184,13 @@ export class Lease {
     return printed(this, 'Lease', ...given);
   }
 
-  /** @internal The instance closes: whoever works under it is to stop. It stays held. */
+  /** The instance closes: whoever works under it is to stop. It stays held. */
   tellClosing(): void {
     const controller = this.#watch();
     if (!controller.signal.aborted) controller.abort(closingError(this.resources));
   }
 
-  /** @internal Nobody renews or watches it any more; it is held until its validity ends. */
+  /** Nobody renews or watches it any more; it is held until its validity ends. */
   letRunOut(): void {
     this.#disarm();
     const care = this.#takeCare();
@@ -335,7 +285,7 @@ export class Lease {
     if (care.renewal !== undefined) this.#environment.renewals.remove(care.renewal);
   }
 
-  /** @internal Its timer has fired, together with those of others or alone. */
+  /** Its timer has fired, together with those of others or alone. */
   takeRenewal(): DueExtension | undefined {
     const care = this.#care;
     if (care === undefined || this.#state !== HELD) return undefined;
@@ -389,7 +339,7 @@ export class Lease {
     this.#arm();
   }
 
-  /** @internal Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
+  /** Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
   checkValidity(nowMs: number): void {
     if (this.#state === HELD && nowMs >= this.#grant.validUntilMs) this.#expire();
   }

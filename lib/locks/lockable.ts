@@ -4,20 +4,20 @@
  */
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Inspection } from '../lease/inspection.js';
-import type { Lease } from '../lease/lease.js';
+import type { Lease, WriteLease } from '../lease/public.js';
 import type { MemberInspection } from '../lease/shared-inspection.js';
 import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
+  type InstanceTerms,
   NO_OPTIONS,
+  or,
   type ResolvedCall,
-  type ResolvedOptions,
   resolveCall,
   type TryAcquireOptions,
 } from '../input/options.js';
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
-import type { WriteLease } from '../lease/write-lease.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
 /** What can be locked, and how it is held is its own affair. */
@@ -42,9 +42,9 @@ export interface Lockable<
 /** Options of `redlock.mutex`. */
 export interface MutexOptions {
   /** Whether its waiters stand in line, unless a call says otherwise. @default that of the instance */
-  readonly fair?: boolean;
+  readonly fair?: boolean | undefined;
   /** Whether its holder may enter it again: see `ReentrantMutex`. @default false */
-  readonly reentrant?: boolean;
+  readonly reentrant?: boolean | undefined;
 }
 
 /** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
@@ -53,7 +53,7 @@ export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
 
 interface PermitCount {
   /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
-  readonly permits?: number;
+  readonly permits?: number | undefined;
 }
 export type PermitOptions = ReadOptions & PermitCount;
 export type TryPermitOptions = TryReadOptions & PermitCount;
@@ -82,7 +82,7 @@ type RunUnder = <Held extends Lease, T>(lease: Held, routine: (lease: Held) => P
 
 /** What locks need of the instance that they come from. */
 export interface LockBackend {
-  readonly options: ResolvedOptions;
+  readonly terms: InstanceTerms;
   /** Runs a routine under a lease, and releases it. */
   readonly run: RunUnder;
   acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
@@ -95,7 +95,7 @@ export interface LockBackend {
 interface LockVariant<Held, Seen, Options> {
   readonly names: readonly string[];
   readonly tryNames: readonly string[];
-  readonly defaults: ResolvedOptions;
+  readonly defaults: InstanceTerms;
   readonly run: RunUnder;
   /** Checks what the options have beside the usual, and asks the masters. */
   acquire(options: Options, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Held>;
@@ -134,7 +134,7 @@ class Lock<
       optionsOrRoutine,
       routineAfterOptions,
     );
-    const renew = options?.renew ?? true;
+    const renew = or(options?.renew, true);
     const lease = await this.#acquire(options, this.#variant.names, (call) => ({ ...call, renew }));
     return this.#variant.run(lease, routine);
   }
@@ -159,11 +159,11 @@ export function mutexOf(backend: LockBackend, name: string, options: MutexOption
   checkNames('options', options, ['fair', 'reentrant']);
   const { reentrant = false, ...rest } = options;
   if (typeof reentrant !== 'boolean') throw invalidArgument('reentrant', reentrant, 'true or false');
-  const { fair } = resolveCall(rest, ['fair'], backend.options);
+  const { fair } = resolveCall(rest, ['fair'], backend.terms);
   return new Lock(name, {
     names: CALL_NAMES.acquire,
     tryNames: CALL_NAMES.tryAcquire,
-    defaults: { ...backend.options, fair },
+    defaults: { ...backend.terms, fair },
     run: backend.run,
     acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, MUTEX, call, signal),
     inspect: () => backend.inspect(name),
@@ -180,7 +180,7 @@ export function readWriteLockOf(backend: LockBackend, name: string): ReadWriteLo
   const read: ReadLock = new Lock(name, {
     names: WITHOUT_FENCING.acquire,
     tryNames: WITHOUT_FENCING.tryAcquire,
-    defaults: backend.options,
+    defaults: backend.terms,
     run: backend.run,
     acquire: (_options: AcquireOptions, call, signal) => backend.acquire(name, READ, call, signal),
     inspect,
@@ -188,7 +188,7 @@ export function readWriteLockOf(backend: LockBackend, name: string): ReadWriteLo
   const write: WriteLock = new Lock(name, {
     names: [...CALL_NAMES.acquire, 'from'],
     tryNames: [...CALL_NAMES.tryAcquire, 'from'],
-    defaults: backend.options,
+    defaults: backend.terms,
     run: backend.run,
     acquire: async (options: AcquireOptions, call, signal) => {
       refuseUpgrade(options);
@@ -213,7 +213,7 @@ export function semaphoreOf(backend: LockBackend, name: string, permits: number)
   const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
     names: [...WITHOUT_FENCING.acquire, 'permits'],
     tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
-    defaults: backend.options,
+    defaults: backend.terms,
     run: backend.run,
     acquire: async ({ permits: wanted = 1 }, call, signal) => {
       checkPermits(wanted, permits);

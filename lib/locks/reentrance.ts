@@ -12,12 +12,12 @@ import { invalidArgument } from '../runtime/errors.js';
 import { lossError } from '../quorum/failure.js';
 import type { HeldLeases } from '../lease/held-leases.js';
 import type { Inspection } from '../lease/inspection.js';
-import { ReentrantLease, Hold, notHeld } from './reentrant-lease.js';
-import type { Lease } from '../lease/lease.js';
+import { Hold, notHeld, ReentrantLease as OwnReentrantLease } from './reentrant-lease.js';
+import type { Lease, ReentrantLease } from '../lease/public.js';
 import type { Lockable, Mutex } from './lockable.js';
 import { LostHolds } from './lost-holds.js';
 import { checkNames } from '../input/option-names.js';
-import { type AcquireOptions, CALL_NAMES, isName, type TryAcquireOptions } from '../input/options.js';
+import { type AcquireOptions, CALL_NAMES, isName, or, type TryAcquireOptions } from '../input/options.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
@@ -25,7 +25,7 @@ export type Owner = object | string | symbol;
 
 interface Owned {
   /** Holds in place of the flow of calls. @default none */
-  readonly owner?: Owner;
+  readonly owner?: Owner | undefined;
 }
 export type ReentrantOptions = AcquireOptions & Owned;
 export type TryReentrantOptions = TryAcquireOptions & Owned;
@@ -50,12 +50,15 @@ export interface ReentrantMutex extends Lockable<
   reenter(options?: Owned): ReentrantLease;
 }
 
+/** What a mutex offers whether or not its holder may enter it again: all but `reenter`, `owner` and `lease.handle()`. */
+export type AnyMutex = Lockable<Lease | ReentrantLease, Inspection>;
+
 /** A call that waits for what another call of its owner may get before it. */
 class Wait {
   readonly #caller: Cancellation;
   readonly #controller = new AbortController();
   /** The other call has it, and took this one in. */
-  entry: ReentrantLease | undefined;
+  entry: OwnReentrantLease | undefined;
 
   constructor(signal: AbortSignal | undefined) {
     this.#caller = new Cancellation(signal);
@@ -110,10 +113,10 @@ export class Reentrance {
   /** Runs the routine as a flow that holds, until it has settled. */
   run<T>(
     name: string,
-    entry: ReentrantLease,
+    entry: OwnReentrantLease,
     routine: (entry: ReentrantLease) => Promise<T> | T,
   ): Promise<T> {
-    const hold = ReentrantLease.holdOf(entry);
+    const hold = OwnReentrantLease.holdOf(entry);
     const flow = new Map(this.#flows.getStore()).set(name, hold);
     return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)));
   }
@@ -123,7 +126,7 @@ export class Reentrance {
    *
    * @throws RedlockError `LOCK_LOST`, once: it did, and its lease was lost
    */
-  enterAs(owner: Owner, name: string): ReentrantLease | undefined {
+  enterAs(owner: Owner, name: string): OwnReentrantLease | undefined {
     if (this.#lost.take(owner, name)) throw lossError('it ended before this owner had left', [name]);
     const hold = this.#owners.get(owner)?.get(name)?.hold;
     try {
@@ -223,7 +226,7 @@ class Reentrant implements ReentrantMutex {
     >(optionsOrRoutine, routineAfterOptions);
     checkNames('options', given, NAMES.acquire);
     const { owner, ...options } = given;
-    const entry = await this.#acquire(owner, { ...options, renew: options.renew ?? true });
+    const entry = await this.#acquire(owner, { ...options, renew: or(options.renew, true) });
     return this.#reentrance.run(this.name, entry, routine);
   }
 
@@ -240,13 +243,13 @@ class Reentrant implements ReentrantMutex {
     return this.#mutex.inspect();
   }
 
-  #enterAgain(owner: Owner | undefined): ReentrantLease | undefined {
+  #enterAgain(owner: Owner | undefined): OwnReentrantLease | undefined {
     if (owner === undefined) return this.#reentrance.ofFlow(this.name)?.enter();
     checkOwner(owner);
     return this.#reentrance.enterAs(owner, this.name);
   }
 
-  async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<ReentrantLease> {
+  async #acquire(owner: Owner | undefined, options: AcquireOptions): Promise<OwnReentrantLease> {
     const entry = await this.#enter(owner, options.signal, (signal) =>
       this.#mutex.acquire({ ...options, ...signal }),
     );
@@ -259,7 +262,7 @@ class Reentrant implements ReentrantMutex {
     owner: Owner | undefined,
     signal: AbortSignal | undefined,
     ask: Ask,
-  ): Promise<ReentrantLease | undefined> {
+  ): Promise<OwnReentrantLease | undefined> {
     const entry = this.#enterAgain(owner);
     if (entry !== undefined) return entry;
     if (owner !== undefined) return this.#enterAsOwner(owner, signal, ask);
@@ -272,7 +275,7 @@ class Reentrant implements ReentrantMutex {
     owner: Owner,
     signal: AbortSignal | undefined,
     ask: Ask,
-  ): Promise<ReentrantLease | undefined> {
+  ): Promise<OwnReentrantLease | undefined> {
     const place = this.#reentrance.placeOf(owner, this.name);
     const wait = new Wait(signal);
     place.waits.add(wait);
@@ -291,7 +294,7 @@ class Reentrant implements ReentrantMutex {
     }
   }
 
-  #takeIn(owner: Owner, place: Place, lease: Lease): ReentrantLease {
+  #takeIn(owner: Owner, place: Place, lease: Lease): OwnReentrantLease {
     const hold: Hold = new Hold(lease, () => this.#reentrance.left(owner, this.name, hold));
     const entry = hold.enter();
     place.hold = hold;

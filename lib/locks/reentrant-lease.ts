@@ -3,7 +3,7 @@
  */
 import { RedlockError } from '../runtime/errors.js';
 import { nameResources } from '../quorum/failure.js';
-import type { Lease, LeaseStatus } from '../lease/lease.js';
+import type { Lease, LeaseStatus, ReentrantLease as PublicReentrantLease } from '../lease/public.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 
 /** A lease with the number of those who are in. */
@@ -36,17 +36,15 @@ export class Hold {
   }
 }
 
-/** One entry into a lock that may be entered again: the lease of all who are in, until this one's exit. */
-export class ReentrantLease {
+/** One entry: the lease of all who are in, until this one's exit. */
+export class ReentrantLease implements PublicReentrantLease {
   readonly #hold: Hold;
   #exit: Promise<void> | undefined;
 
-  /** @internal */
   constructor(hold: Hold) {
     this.#hold = hold;
   }
 
-  /** @internal */
   static holdOf(entry: ReentrantLease): Hold {
     return entry.#hold;
   }
@@ -63,17 +61,14 @@ export class ReentrantLease {
     return this.#hold.lease.token;
   }
 
-  /** The same for all who are in. */
   get fence(): number | undefined {
     return this.#hold.lease.fence;
   }
 
-  /** `released` from this entry's own exit on. */
   get status(): LeaseStatus {
     return this.#exit === undefined ? this.#hold.lease.status : 'released';
   }
 
-  /** As the lease's: aborts when that is lost. */
   get signal(): AbortSignal {
     return this.#hold.lease.signal;
   }
@@ -82,19 +77,16 @@ export class ReentrantLease {
     return this.#exit === undefined ? this.#hold.lease.remainingMs() : 0;
   }
 
-  /** Returns if it is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
   assertHeld(): void {
     if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
     this.#hold.lease.assertHeld();
   }
 
-  /** Extends the lease of all who are in. @throws RedlockError as `lease.extend` does */
   async extend(ttlMs?: number): Promise<void> {
     if (this.#exit !== undefined) throw notHeld(this.resources, 'this entry was left');
     await this.#hold.lease.extend(ttlMs);
   }
 
-  /** Leaves; the last one out gives the lock back. Never rejects, and does nothing the second time. */
   release(): Promise<void> {
     this.#exit ??= this.#hold.exit();
     return this.#exit;
@@ -111,7 +103,7 @@ export class ReentrantLease {
 
   /** What `console.log` prints: the same as JSON. */
   [INSPECT](...given: Inspecting): string {
-    return printed(this, 'Entry', ...given);
+    return printed(this, 'ReentrantLease', ...given);
   }
 }
 

@@ -49,11 +49,11 @@ export type NodeOutcome =
   | { readonly node: string; readonly outcome: 'pending' };
 
 export interface RedlockErrorDetails {
-  readonly resources?: readonly string[];
-  readonly attempts?: number;
-  readonly elapsedMs?: number;
-  readonly tally?: readonly NodeOutcome[];
-  readonly remainingMs?: number;
+  readonly resources?: readonly string[] | undefined;
+  readonly attempts?: number | undefined;
+  readonly elapsedMs?: number | undefined;
+  readonly tally?: readonly NodeOutcome[] | undefined;
+  readonly remainingMs?: number | undefined;
   readonly cause?: unknown;
 }
 

@@ -24,9 +24,9 @@ export interface MemoryMastersOptions {
    *
    * @default the monotonic clock, `performance.now()`
    */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Timers of your own, together with `clock`. @default `setTimeout` */
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
 }
 
 /** How a master comes back. */

@@ -10,8 +10,9 @@ import type { Clock, Timer, Timers, WallClock } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
 import { expiryError, lossError, nameResources } from '../quorum/failure.js';
 import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
-import type { LeaseStatus } from '../lease/lease.js';
+import type { LeaseStatus } from '../lease/public.js';
 import { checkTimestampTtl } from './options.js';
+import type { TimestampLease as PublicTimestampLease } from './public.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
 
@@ -59,22 +60,9 @@ type State =
 
 const HELD: State = Object.freeze({ kind: 'held' });
 
-/**
- * A timestamp lock in its holder's hands. It has neither token nor fence: the protocol knows none.
- *
- * @example
- * ```ts
- * const lease = await lock.acquire('lock.invoice');
- * try {
- *   await bill(42, { signal: lease.signal });
- * } finally {
- *   await lease.release();
- * }
- * ```
- */
-export class TimestampLease {
+/** The lease on one key: it implements what users see of it, and is never handed to them as a class. */
+export class TimestampLease implements PublicTimestampLease {
   readonly resources: readonly string[];
-  /** How long it lives without renewal, in ms, from each extension on. */
   readonly ttlMs: number;
   readonly #environment: TimestampLeaseEnvironment;
   #own: OwnInstants;
@@ -89,7 +77,6 @@ export class TimestampLease {
   /** Why the last extension failed; undefined after one that did not. */
   #failure: RedlockError | undefined;
 
-  /** @internal Leases come from `acquire`, `tryAcquire` and `using`. */
   constructor(
     environment: TimestampLeaseEnvironment,
     { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant,
@@ -103,33 +90,26 @@ export class TimestampLease {
     if (renew) this.#arm();
   }
 
-  /** @internal Does its holder believe in it? For onlookers that must not disturb. */
+  /** Does its holder believe in it? For onlookers that must not disturb. */
   get isValid(): boolean {
     return this.#state === HELD && this.#leftMs() > 0;
   }
 
-  /** Right at every instant, also when the event loop was stalled. */
   get status(): LeaseStatus {
     this.#check();
     return this.#state.kind;
   }
 
-  /** Validity left, in ms; 0 when it is not held. */
   remainingMs(): number {
     return this.status === 'held' ? this.#leftMs() : 0;
   }
 
-  /** Returns if the lease is held at this instant; throws `LOCK_LOST` or `NOT_HELD` otherwise. */
   assertHeld(): void {
     this.#check();
     const error = this.#endError();
     if (error !== undefined) throw error;
   }
 
-  /**
-   * Aborts when the lease is lost: by the end of its validity at the latest, or in the first timer phase after an event
-   * loop that was stalled. Its reason is the `RedlockError` (`LOCK_LOST`). A release does not abort it.
-   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -140,12 +120,6 @@ export class TimestampLease {
     return this.#controller.signal;
   }
 
-  /**
-   * Makes the lease live for `ttlMs` from now, by default its own ttl; it is never shortened.
-   *
-   * @throws RedlockError `NO_QUORUM` or `MISCONFIGURED`: the server did not say, the old validity stands · `LOCK_LOST`:
-   *   the key is not its own any more, or it ended meanwhile · `NOT_HELD`: it was released · `INVALID_ARGUMENT`
-   */
   async extend(ttlMs = this.ttlMs): Promise<void> {
     checkTimestampTtl(ttlMs, this.#environment.unit);
     while (this.#extending !== undefined) await this.#extending; // one at a time
@@ -154,18 +128,12 @@ export class TimestampLease {
     if (error !== undefined) throw error;
   }
 
-  /**
-   * Gives it back: deletes the key where it is still this lease's own. Resolves when the server confirmed or its
-   * timeout is over; never rejects, and does nothing the second time or once the lease was lost. It is not tried
-   * again: an instant is no token, and a late second try could meet another's.
-   */
   release(): Promise<void> {
     this.#check();
     if (this.#state === HELD) this.#end({ kind: 'released', done: this.#giveBack() });
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
   }
 
-  /** Releases it at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }

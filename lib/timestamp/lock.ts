@@ -11,11 +11,10 @@ import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js'
 import { invalidArgument, nullIfTaken } from '../runtime/errors.js';
 import { cancelledError, isHopeless, roundError } from '../quorum/failure.js';
 import { RESERVED } from '../protocol/keys.js';
-import { isName, NO_OPTIONS } from '../input/options.js';
+import { isName, NO_OPTIONS, or } from '../input/options.js';
 import { SystemRandom } from '../runtime/random.js';
 import { Backoff } from '../quorum/backoff.js';
 import { type TimestampFailure, type TimestampEnvironment, TimestampKeeper } from './keeper.js';
-import type { TimestampLease } from './lease.js';
 import {
   type ResolvedTimestampOptions,
   resolveTimestampCall,
@@ -26,6 +25,7 @@ import {
   type TimestampLockOptions,
   type TimestampTryOptions,
 } from './options.js';
+import type { TimestampLease } from './public.js';
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
@@ -120,7 +120,7 @@ export class TimestampLock {
       optionsOrRoutine,
       routineAfterOptions,
     );
-    const lease = await this.acquire(resource, { ...options, renew: options.renew ?? true });
+    const lease = await this.acquire(resource, { ...options, renew: or(options.renew, true) });
     try {
       return await routine(lease);
     } finally {

@@ -13,58 +13,58 @@ interface SharedOptions {
    * How long `acquire` goes on trying. Milliseconds; 0 makes one attempt, `Infinity` waits for ever. Has no effect on
    * `tryAcquire`. @default 10_000
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
-  readonly renew?: boolean;
+  readonly renew?: boolean | undefined;
 }
 
 /** Options of `new TimestampLock`. Unit, ttl and margin must suit all programs that use the same keys. */
 export interface TimestampLockOptions extends SharedOptions {
   /** What the other programs on these keys count in. @default 's' */
-  readonly unit?: TimestampUnit;
+  readonly unit?: TimestampUnit | undefined;
   /**
    * `script`: each step is one Lua script, and release and extension compare and write in one. `commands`: `SETNX`,
    * `GET`, `GETSET` and `DEL` alone, for servers and proxies without scripts (in a database other than 0, each in a
    * script that selects it). @default 'script'
    */
-  readonly method?: TimestampMethod;
+  readonly method?: TimestampMethod | undefined;
   /**
    * How long a lease lives without renewal, and for how long a crashed holder blocks the others. The same in all
    * programs on these keys. Milliseconds, whole units of `unit`. @default 60_000
    */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /**
    * The wait between two attempts, on average: each is drawn from half of it to half as much again. Milliseconds, at
    * least 1.
    * @default 100
    */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
   /**
    * How far the wall clocks of two machines may be apart. A holder gives up so much before the end of its ttl, and
    * others' locks are taken over so much later. Milliseconds, from 0 up to, not including, `ttlMs`.
    * @default min(ttlMs / 10, 100)
    */
-  readonly clockMarginMs?: number;
+  readonly clockMarginMs?: number | undefined;
   /**
    * How long an attempt waits for a server that does not answer. Milliseconds, at least 1.
    * @default min(ttlMs / 10, 200)
    */
-  readonly nodeTimeoutMs?: number;
+  readonly nodeTimeoutMs?: number | undefined;
 }
 
 /** Options of a timestamp lock's `tryAcquire`. */
 export interface TimestampTryOptions extends Omit<SharedOptions, 'waitMs'> {
   /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of a timestamp lock's `acquire` and `using`. */
 export interface TimestampAcquireOptions extends SharedOptions {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. */
+/** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. Times in milliseconds. */
 export const TIMESTAMP_DEFAULTS = Object.freeze({
   unit: 's',
   method: 'script',
@@ -78,8 +78,25 @@ export const TIMESTAMP_DEFAULTS = Object.freeze({
   nodeTimeoutMs: 200,
 } satisfies TimestampLockOptions);
 
-/** The options of a timestamp lock, filled in. */
-export type ResolvedTimestampOptions = Readonly<Required<TimestampLockOptions>>;
+/** The options of a timestamp lock as they are in force, every default filled in: `lock.options`. Frozen. */
+export interface ResolvedTimestampOptions {
+  /** What the other programs on these keys count in. */
+  readonly unit: TimestampUnit;
+  /** How the lock talks to its server. */
+  readonly method: TimestampMethod;
+  /** How long a lease lives without renewal. Milliseconds. */
+  readonly ttlMs: number;
+  /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
+  readonly waitMs: number;
+  /** The wait between two attempts, on average. Milliseconds. */
+  readonly pollMs: number;
+  /** Whether `acquire` and `tryAcquire` renew. `using` does, unless a call says otherwise. */
+  readonly renew: boolean;
+  /** How far the wall clocks of two machines may be apart. Milliseconds. */
+  readonly clockMarginMs: number;
+  /** How long an attempt waits for a server that does not answer. Milliseconds. */
+  readonly nodeTimeoutMs: number;
+}
 
 /** The options of one call, filled in. */
 export interface TimestampCall {

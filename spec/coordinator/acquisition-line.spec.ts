@@ -1,7 +1,7 @@
 /** An acquisition that waits in line: when it queues instead of trying, what it sends, how its wait ends. */
 import { expect } from 'chai';
 import { queueKey } from '../../lib/protocol/keys.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

@@ -1,7 +1,7 @@
 /** Many acquisitions at once: there is room for some of them, and the others wait unsent. */
 import { expect } from 'chai';
 import { FIRST_LIMIT, MOST_LIMIT } from '../../lib/coordinator/admission.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

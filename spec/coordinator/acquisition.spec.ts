@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RedlockError } from '../../lib/runtime/errors.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import { SystemClock } from '../../lib/runtime/clock.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { FLOOR_LEAD_US } from '../../lib/protocol/lua/mutex.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { CloseOptions } from '../../lib/input/options.js';
 import { DEFAULTS } from '../../lib/input/options.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

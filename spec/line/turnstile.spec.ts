@@ -1,6 +1,6 @@
 /** Waiting at the door of a lock that several may hold: when the head claims, and what it leaves behind. */
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';

@@ -1,7 +1,8 @@
 /** Read-write locks, semaphores and mutexes over masters in memory, under virtual time: what does not need real ones. */
 import { expect } from 'chai';
 import type { RedlockError } from '../../lib/runtime/errors.js';
-import { Lease } from '../../lib/lease/lease.js';
+import { Lease as OwnLease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
 import { SEM_CLAIM, SEM_ALIGN } from '../../lib/protocol/lua/shared-scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
@@ -129,7 +130,7 @@ for (const nodes of [1, 2, 3, 4, 5]) {
       const { read, write } = redlock.readWriteLock('r');
       for (const lock of [redlock.mutex('m'), read, write, redlock.semaphore('s', 2)]) {
         const lease = await lock.acquire();
-        expect(lease).to.be.instanceOf(Lease);
+        expect(lease).to.be.instanceOf(OwnLease);
         expect(await lock.inspect()).to.include({ resource: lock.name, state: 'held' });
         await lease.release();
         await (await lock.tryAcquire())?.release();

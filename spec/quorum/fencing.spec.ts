@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { LAST_FENCE } from '../../lib/protocol/lua/mutex.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { hashTag } from '../../lib/redis/hash-slots.js';

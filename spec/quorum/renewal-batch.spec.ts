@@ -1,7 +1,8 @@
 /** Renewals of many leases that fall due together, as leases and masters take them. */
 import { expect } from 'chai';
 import { Grant } from '../../lib/quorum/grant.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import { validUntilMsOf } from '../support/insides.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
@@ -147,7 +148,7 @@ describe('renewals of many leases', () => {
       const leases = await Promise.all(
         ['a', 'b', 'c'].map((name) => redlock.acquire(name, { renew: true })), // renewed together, three times
       );
-      const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
+      const endMs = Math.max(...leases.map(validUntilMsOf));
       const toldAtMs = leases.map(() => NaN);
       leases.forEach((lease, i) => lease.signal.addEventListener('abort', () => (toldAtMs[i] = time.now())));
       for (const master of masters.slice(0, quorumOf(nodes))) master.manner = 'freeze';
@@ -157,7 +158,7 @@ describe('renewals of many leases', () => {
 
     it(`N=${nodes}: a quorum that is frozen costs them all, each told by the end of its validity`, async () => {
       const { leases, masters, time } = await keep(nodes);
-      const endMs = Math.max(...leases.map(({ validUntilMs }) => validUntilMs));
+      const endMs = Math.max(...leases.map(validUntilMsOf));
       const toldAtMs = leases.map(() => NaN);
       leases.forEach((lease, i) => lease.signal.addEventListener('abort', () => (toldAtMs[i] = time.now())));
       for (const master of masters.slice(0, quorumOf(nodes))) master.manner = 'freeze';
@@ -309,7 +310,7 @@ describe('renewals of many leases', () => {
     await time.advance(150);
     for (const master of masters) master.thaw();
     await settle();
-    const ends = leases.map(({ validUntilMs }) => validUntilMs).sort((one, other) => one - other);
+    const ends = leases.map(validUntilMsOf).sort((one, other) => one - other);
     const extended = ends.filter((endMs) => endMs > TTL_MS * 1.2);
     expect(extended.length).to.be.above(100);
     for (const endMs of extended.slice(0, 100)) expect(endMs).to.be.at.most(sentByMs + TTL_MS * 0.99 - 2);

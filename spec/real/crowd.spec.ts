@@ -1,7 +1,7 @@
 /** More at once than masters can answer in one node timeout: all masters are well, so all of it has to come about. */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
 

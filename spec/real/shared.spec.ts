@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { queueKey, gateKey } from '../../lib/protocol/keys.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
 import { Redlock } from '../../lib/redlock.js';
 import { rejection } from '../support/rejection.js';

@@ -4,7 +4,7 @@ import { FakeMaster } from '../support/fake-master.js';
 import { FakeRandom, fakeCluster } from '../support/fake-cluster.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { Redlock } from '../../lib/redlock.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { sentTo } from '../support/commands.js';
 import { rejection } from '../support/rejection.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo } from '../support/commands.js';
 import { serverError } from '../support/fake-master.js';

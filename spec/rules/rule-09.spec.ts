@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';

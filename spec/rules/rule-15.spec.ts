@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { SystemClock } from '../../lib/runtime/clock.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { rejection, thrown } from '../support/rejection.js';
 

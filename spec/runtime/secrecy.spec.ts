@@ -175,8 +175,8 @@ describe('no text shows a token', () => {
       }
       for (const key of ['resources', 'fence', 'ttlMs', 'status', 'remainingMs'])
         expect(inspect(lease), key).to.contain(`${key}:`);
-      expect(inspect(lease)).to.match(/^(Lease|WriteLease|Entry) \{/);
-      expect(inspect([[[lease]]])).to.match(/\[(Lease|WriteLease|Entry)\]/);
+      expect(inspect(lease)).to.match(/^(Lease|WriteLease|ReentrantLease) \{/);
+      expect(inspect([[[lease]]])).to.match(/\[(Lease|WriteLease|ReentrantLease)\]/);
     }
     for (const other of [redlock, redlock.mutex('m'), lock, lock.read, redlock.semaphore('permits', 3)])
       expectNoToken(bench, other);

@@ -8,7 +8,8 @@
  * commands nothing is held back. `apartMs` leaves the model: there, exclusion must break.
  */
 import { TimestampLock } from '../../lib/timestamp/lock.js';
-import type { TimestampLease } from '../../lib/timestamp/lease.js';
+import { isValid } from '../support/insides.js';
+import type { TimestampLease } from '../../lib/timestamp/public.js';
 import type { Property, Violation } from './checker/checker.js';
 import { SimulatedClient } from './world/client.js';
 import { SimulatedLink } from './world/link.js';
@@ -220,7 +221,7 @@ class TimestampRun {
 
   /** Never two that believe in their leases by their own clocks, at one instant of true time. */
   #look(): void {
-    const holders = this.#players.filter(({ lease }) => lease?.isValid === true);
+    const holders = this.#players.filter(({ lease }) => lease !== undefined && isValid(lease));
     const isOverlapping = holders.length > 1;
     if (isOverlapping && !this.#isOverlapping) {
       const names = holders.map(({ client }) => client.name).join(' and ');

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { type Case, healthy, isMinority, KINDS, quorumOf } from './cases.js';
 import type { Trap } from './proxy.js';
 import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, within } from './stage.js';

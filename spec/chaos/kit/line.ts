@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { Program } from '../../support/real.js';
 import type { Bench } from './bench.js';
 import type { ChaosMaster } from './masters.js';

@@ -1,7 +1,7 @@
 /** One case from the first claim to the last key: what must be true while the fault lasts, and after it. */
 import { expect } from 'chai';
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { type Case, type Fault, healthy, isMinority, KINDS, quorumOf } from './cases.js';
 import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, within } from './stage.js';
 import type { Trap } from './proxy.js';

@@ -2,7 +2,8 @@
  * What must hold at every instant of a simulated run, by true time. It looks on and changes nothing: it reads a lease's
  * end, never its `status` while that could still change anything.
  */
-import type { Lease } from '../../../lib/lease/lease.js';
+import { validUntilMsOf } from '../../support/insides.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
 import { Calls } from './calls.js';
@@ -134,7 +135,7 @@ export class Checker {
   }
 
   #hold(client: SimulatedClient, lease: Lease): void {
-    const untilMs = lease.validUntilMs;
+    const untilMs = validUntilMsOf(lease);
     const holding = { lease, client, untilMs, isWork: false, isOver: false, isTold: false };
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
@@ -294,7 +295,7 @@ export class Checker {
       if (list.length === 0) continue;
       for (let i = list.length - 1; i >= 0; i--) {
         const holding = list[i];
-        if (holding !== undefined && holding.lease.validUntilMs !== holding.untilMs) this.#moved(holding);
+        if (holding !== undefined && validUntilMsOf(holding.lease) !== holding.untilMs) this.#moved(holding);
       }
       if (list.length > 1) this.#exclude(resource, list);
     }
@@ -332,8 +333,8 @@ export class Checker {
 
   #moved(holding: Holding): void {
     const { client, lease, untilMs } = holding;
-    holding.untilMs = lease.validUntilMs;
-    if (lease.validUntilMs < untilMs) this.fail('continuity', `${lease.token} was shortened`);
+    holding.untilMs = validUntilMsOf(lease);
+    if (validUntilMsOf(lease) < untilMs) this.fail('continuity', `${lease.token} was shortened`);
     const nowMs = client.clock.now();
     if (holding.isOver || nowMs >= untilMs) {
       const lateMs = (nowMs - untilMs).toFixed(1);
@@ -347,7 +348,7 @@ export class Checker {
       if (holding.isOver || holding.isTold) continue;
       const { client, lease } = holding;
       if (client.isSuspended) continue; // nothing of it can read a clock now, or do anything
-      if (client.clock.now() >= lease.validUntilMs || isOver(holding)) {
+      if (client.clock.now() >= validUntilMsOf(lease) || isOver(holding)) {
         holding.isOver = true;
         continue;
       }

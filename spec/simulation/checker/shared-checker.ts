@@ -2,7 +2,8 @@
  * What must hold at every instant for locks that several may hold: a writer has nobody beside it, no more permits are held
  * than there are, and a holder has the same permits at each master.
  */
-import type { Lease } from '../../../lib/lease/lease.js';
+import { validUntilMsOf } from '../../support/insides.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { Checker } from './checker.js';
 import type { SimulatedClient } from '../world/client.js';
@@ -104,7 +105,7 @@ export class SharedChecker {
 function believes(holding: Holding): boolean {
   const { client, lease } = holding;
   if (holding.isOver || client.isSuspended || !client.isAlive) return false;
-  if (client.clock.now() < lease.validUntilMs && lease.status === 'held') return true;
+  if (client.clock.now() < validUntilMsOf(lease) && lease.status === 'held') return true;
   holding.isOver = true;
   return false;
 }

@@ -4,7 +4,7 @@
  * begins. Nobody else may come in beside a routine whose lease was not lost.
  */
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';

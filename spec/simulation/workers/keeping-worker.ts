@@ -1,6 +1,6 @@
 /** What clients do that keep many locks at a time by renewal: those that fall due together are renewed together. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';

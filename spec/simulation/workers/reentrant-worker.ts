@@ -1,7 +1,8 @@
 /** What clients do with a mutex that its holder enters again: in and out, also when its time may be over. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
-import { ReentrantLease } from '../../../lib/locks/reentrant-lease.js';
+import type { ReentrantLease } from '../../../lib/lease/public.js';
+import { leaseBehind } from '../../support/insides.js';
 import type { ReentrantMutex } from '../../../lib/locks/reentrance.js';
 import type { SharedTerms } from './shared-worker.js';
 import type { Seeded } from '../world/seeded.js';
@@ -58,14 +59,14 @@ export class ReentrantWorker {
     try {
       await checker.call(client, [RESOURCE], async () => {
         outer = await this.#acquire();
-        return ReentrantLease.holdOf(outer).lease;
+        return leaseBehind(outer);
       });
     } catch (error) {
       this.#count(error);
     }
     if (outer === undefined) return;
     this.#deeds.grants++;
-    checker.granted(client, ReentrantLease.holdOf(outer).lease, before);
+    checker.granted(client, leaseBehind(outer), before);
     await this.#goInAndOut(outer);
   }
 
@@ -90,7 +91,7 @@ export class ReentrantWorker {
   /** No message says so, and what was lost is not entered; who is in may leave in any order. */
   async #goInAndOut(outer: ReentrantLease): Promise<void> {
     const { checker } = this.#stage;
-    const { lease } = ReentrantLease.holdOf(outer);
+    const lease = leaseBehind(outer);
     const entries = [outer];
     for (let step = this.#seeded.whole(1, 4); step > 0; step--) {
       await this.#player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));

@@ -1,5 +1,5 @@
 /** The end of a run, with nothing wrong any more: what locks that several may hold owe to those who ask for them. */
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { SHARED_LOCKS, type SharedTerms } from './shared-worker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { describe } from './worker.js';

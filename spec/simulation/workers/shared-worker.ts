@@ -1,6 +1,6 @@
 /** What clients do with locks that several may hold: read, write, downgrade, take permits, and let go of them or not. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';

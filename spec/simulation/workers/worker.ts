@@ -5,7 +5,7 @@
 import type { MemoryFence } from '../../../lib/fence/index.js';
 import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors.js';
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
