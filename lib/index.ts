@@ -1,7 +1,7 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
-export type { LeaseHandle } from './lease/lease-handle.js';
+export type { HandedPermits, LeaseHandle } from './lease/lease-handle.js';
 export type { AnyLease, Lease, LeaseStatus, ReentrantLease, WriteLease } from './lease/public.js';
 export type {
   Lockable,
@@ -23,10 +23,17 @@ export type {
   ReentrantOptions,
   TryReentrantOptions,
 } from './locks/reentrance.js';
-export type { Member, MemberInspection, NodeMembers, Watcher } from './lease/shared-inspection.js';
+export type {
+  Member,
+  MemberInspection,
+  NodeMembers,
+  PermitHolder,
+  Watcher,
+} from './lease/shared-inspection.js';
 export {
   type CauseJson,
   type NodeOutcome,
+  type NodeOutcomeJson,
   RedlockError,
   type RedlockErrorCode,
   type RedlockErrorDetails,

@@ -19,8 +19,10 @@ import {
   type Mutex,
   type MutexOptions,
   mutexOf,
+  type PlainMutexOptions,
   type ReadWriteLock,
   readWriteLockOf,
+  type ReentrantMutexOptions,
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
@@ -59,6 +61,7 @@ import type { RedisClient } from './redis/transport.js';
 import { WriteLease } from './lease/write-lease.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
 
+/** What `redlock.using` runs while the lock is held. */
 export type Routine<T> = (lease: Lease) => Promise<T> | T;
 
 /**
@@ -113,13 +116,8 @@ export class Redlock {
     this.#terms = terms;
     this.#random = random;
     this.#disconnect = environment.disconnect;
-    this.#coordinator = new Coordinator({
-      transports,
-      clock,
-      timers,
-      random,
-      driftFactor: terms.driftFactor,
-    });
+    const { driftFactor } = terms;
+    this.#coordinator = new Coordinator({ transports, clock, timers, random, driftFactor });
     this.#keys = new ResourceKeys(this.#coordinator.nodes, terms);
     this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(terms.keyPrefix),
@@ -166,8 +164,19 @@ export class Redlock {
   /**
    * Acquires one resource, or several: all or none. Tries again within `waitMs`.
    *
+   * @param resources  a name, or names without duplicates
    * @throws RedlockError `LOCK_TAKEN`, `NO_QUORUM`, `QUARANTINED`, `MISCONFIGURED`, `WRONG_KIND`, `VALIDITY_EXPIRED`: how the last full
    *   fan-out stood · `ABORTED` · `CLOSED` · `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const lease = await redlock.acquire('invoice:42', { ttlMs: 10_000, waitMs: 2_000, signal });
+   * try {
+   *   await bill(42, { signal: lease.signal });
+   * } finally {
+   *   await lease.release();
+   * }
+   * ```
    */
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
@@ -197,6 +206,13 @@ export class Redlock {
    * by `lease.signal`. A failed release replaces neither.
    *
    * @throws RedlockError as `acquire` does
+   *
+   * @example
+   * ```ts
+   * const receipt = await redlock.using('invoice:42', { ttlMs: 10_000 }, async (lease) => {
+   *   return bill(42, { signal: lease.signal });
+   * });
+   * ```
    */
   using<T>(resources: string | readonly string[], routine: Routine<T>): Promise<T>;
   using<T>(
@@ -250,8 +266,8 @@ export class Redlock {
    * await account.using(async () => { await deposit(); await deposit(); });
    * ```
    */
-  mutex(name: string, options: MutexOptions & { readonly reentrant: true }): ReentrantMutex;
-  mutex(name: string, options?: MutexOptions & { readonly reentrant?: false | undefined }): Mutex;
+  mutex(name: string, options: ReentrantMutexOptions): ReentrantMutex;
+  mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
     const mutex = mutexOf(this.#backend, this.#keys.one(name), options);

@@ -26,15 +26,34 @@ import type { Look } from '../quorum/survey.js';
 
 /** What `bootstrap` did at one master. */
 export type NodeBootstrap =
-  /** It votes from now on. */
-  | { readonly node: string; readonly state: 'declared' }
-  /** It has a marker already, which was left as it is: it votes (0), or in so many ms. */
-  | { readonly node: string; readonly state: 'unchanged'; readonly remainingMs: number }
-  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It votes from now on. */
+      readonly state: 'declared';
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It has a marker already, which was left as it is. */
+      readonly state: 'unchanged';
+      /** When it votes. Milliseconds from now; 0 where it does already. */
+      readonly remainingMs: number;
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It gave no clear answer: it may have been declared or not. */
+      readonly state: 'unknown';
+      /** What the master, the connection or the node timeout said. */
+      readonly cause: Error;
+    };
 
+/** What `bootstrap` did. */
 export interface BootstrapReport {
   /** Whether any master was changed. */
   readonly changed: boolean;
+  /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeBootstrap[];
 }
 

@@ -12,10 +12,13 @@ import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './
 
 /** What is needed of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */
 export interface RedisFenceClient {
+  /** EVAL: runs a script by its source. */
   eval(script: string, numKeys: number, ...args: string[]): Promise<unknown>;
+  /** EVALSHA: runs a script that the server knows, by its digest. */
   evalsha(digest: string, numKeys: number, ...args: string[]): Promise<unknown>;
 }
 
+/** Options of `new RedisFence`. */
 export interface RedisFenceOptions {
   /** Stands before each resource in the keys. All who write to a resource use the same. @default 'quorate:accepted:' */
   readonly keyPrefix?: string | undefined;

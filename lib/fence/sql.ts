@@ -17,6 +17,7 @@ import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './
  */
 export type SqlQuery = (text: string, params: (string | number)[]) => unknown;
 
+/** Options of `new SqlFence`. */
 export interface SqlFenceOptions {
   /** A plain name, or schema.name: letters, digits and _, at most 63 each, no digit first. @default 'quorate_fences' */
   readonly table?: string | undefined;

@@ -117,19 +117,31 @@ export interface ResolvedClose {
 
 /** The defaults of all options that have a fixed one; times in milliseconds. */
 export const DEFAULTS = Object.freeze({
+  /** Of `ttlMs`. */
   ttlMs: 30_000,
+  /** Of `waitMs`. */
   waitMs: 10_000,
   /** The upper bound of the default of `nodeTimeoutMs`. */
   nodeTimeoutMs: 200,
+  /** Of `driftFactor`: the share of a ttl that is taken off for drift. */
   driftFactor: 0.01,
+  /** Of `keyPrefix`. */
   keyPrefix: '',
+  /** Of `renew`; `using` renews. */
   renew: false,
+  /** Of `maxHoldMs`. */
   maxHoldMs: Infinity,
+  /** Of `fencing`. */
   fencing: true,
+  /** Of `fair`. */
   fair: true,
+  /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
+  /** Of `retry.minDelayMs`. */
   minDelayMs: 10,
+  /** Of `retry.maxDelayMs`. */
   maxDelayMs: 200,
+  /** Of `close`'s `drainMs`. */
   drainMs: 30_000,
 });
 

@@ -10,6 +10,7 @@ import { fingerprint } from '../redis/transport.js';
 
 /** Who waits in line at one master. */
 interface Line {
+  /** How many wait in line. */
   readonly waiting: number;
   /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
   readonly queue: readonly string[];
@@ -17,19 +18,40 @@ interface Line {
 
 /** What one master says of a resource. */
 export type NodeInspection =
-  | ({ readonly node: string; readonly state: 'free' } & Line)
-  /** `remainingMs` is `Infinity` for a key without expiry. */
   | ({
+      /** The master, by host and port. */
       readonly node: string;
+      /** Nobody has its vote. */
+      readonly state: 'free';
+    } & Line)
+  | ({
+      /** The master, by host and port. */
+      readonly node: string;
+      /** Somebody has its vote. */
       readonly state: 'held';
+      /** A fingerprint of the token. */
       readonly holder: string;
+      /** How long the vote lives without renewal. Milliseconds; `Infinity` for a key without expiry. */
       readonly remainingMs: number;
     } & Line)
-  /** The key holds something that is no lock. */
-  | { readonly node: string; readonly state: 'foreign' }
-  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** The key holds something that is no lock. */
+      readonly state: 'foreign';
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It gave no clear answer. */
+      readonly state: 'unknown';
+      /** What the master, the connection or the node timeout said. */
+      readonly cause: Error;
+    };
 
+/** Who holds a resource. Holders are told apart by fingerprints of their tokens, which say nothing about these. */
 export interface Inspection {
+  /** The resource's name, without `keyPrefix`. */
   readonly resource: string;
   /**
    * `held`: one holder has a quorum · `free`: a quorum of masters is free · `foreign`: too many masters hold something
@@ -38,10 +60,11 @@ export interface Inspection {
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
   /** A fingerprint of the holder's token, where one has a quorum. */
   readonly holder?: string;
-  /** How long the holder keeps a quorum if it does nothing more, in ms; `Infinity` without expiry. */
+  /** How long the holder keeps a quorum if it does nothing more. Milliseconds; `Infinity` without expiry. */
   readonly remainingMs?: number;
   /** How many wait in line: the most that any master knows of. */
   readonly waiting: number;
+  /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeInspection[];
 }
 

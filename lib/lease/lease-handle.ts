@@ -7,14 +7,26 @@ import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '.
 
 /** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
 export interface LeaseHandle {
+  /** Of the handle's shape. */
   readonly version: 1;
+  /** What the lease locks. */
   readonly resources: readonly string[];
+  /** The secret that the masters keep for it. */
   readonly token: string;
+  /** The lease's ttl. Milliseconds. */
   readonly ttlMs: number;
   /** The lease's fencing token; not there when fencing was off. */
   readonly fence?: number | undefined;
-  /** How it is held, where it is not an exclusive lock: permits with their slots, as `0,3`. */
-  readonly lock?: 'read' | 'write' | { readonly permits: number; readonly slots: string } | undefined;
+  /** How it is held, where it is not an exclusive lock. */
+  readonly lock?: 'read' | 'write' | HandedPermits | undefined;
+}
+
+/** Permits of a semaphore, in a handle. */
+export interface HandedPermits {
+  /** How many the semaphore has. */
+  readonly permits: number;
+  /** Which of them are held, rising from 0: `0,3`. */
+  readonly slots: string;
 }
 
 /**

@@ -14,27 +14,36 @@ import { fingerprint } from '../redis/transport.js';
 export interface Member {
   /** A fingerprint of the token. */
   readonly holder: string;
+  /** What it holds the lock as. */
   readonly role: 'reader' | 'writer' | 'permits';
   /** Which of how many permits, from 0; empty for readers and writers. */
   readonly slots: readonly number[];
   /** The number of permits that the holder goes by; 0 for readers and writers. */
   readonly permits: number;
+  /** How long it stays without renewal. Milliseconds. */
   readonly remainingMs: number;
 }
 
 /** The one who is next, and keeps others out. */
 export interface Watcher {
+  /** A fingerprint of the token. */
   readonly waiter: string;
+  /** What it waits for. */
   readonly wants: 'to read' | 'to write' | 'permits';
+  /** How long it keeps others out without being heard of again. Milliseconds. */
   readonly remainingMs: number;
 }
 
 /** What one master says. */
 export type NodeMembers =
   | {
+      /** The master, by host and port. */
       readonly node: string;
+      /** Whether anybody holds it there. */
       readonly state: 'free' | 'held';
+      /** All who hold it there. */
       readonly members: readonly Member[];
+      /** Who is next; undefined where nobody has asked to be. */
       readonly watch: Watcher | undefined;
       /** A fingerprint of the one at the head of the line. */
       readonly head: string | undefined;
@@ -43,23 +52,50 @@ export type NodeMembers =
       /** Fingerprints of the first 32 of them, in the order in which they are served. */
       readonly queue: readonly string[];
     }
-  /** The key holds something else. */
-  | { readonly node: string; readonly state: 'foreign' }
-  | { readonly node: string; readonly state: 'unknown'; readonly cause: Error };
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** The key holds something else. */
+      readonly state: 'foreign';
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It gave no clear answer. */
+      readonly state: 'unknown';
+      /** What the master, the connection or the node timeout said. */
+      readonly cause: Error;
+    };
 
+/** Who holds some of a semaphore's permits. */
+export interface PermitHolder {
+  /** A fingerprint of the token. */
+  readonly holder: string;
+  /** Which permits, from 0. */
+  readonly slots: readonly number[];
+}
+
+/**
+ * Who holds a read-write lock or a semaphore, and how many wait. Holders are told apart by fingerprints of their tokens,
+ * which say nothing about these.
+ */
 export interface MemberInspection {
+  /** The lock's name, without `keyPrefix`. */
   readonly resource: string;
   /**
    * `held`: some have a quorum · `free`: a quorum of masters has no holder · `contended`: there are votes, and nobody has a
    * quorum · `foreign`: too many masters hold something else there · `unknown`: too few masters answered.
    */
   readonly state: 'held' | 'free' | 'contended' | 'foreign' | 'unknown';
-  /** Fingerprints of those that have a quorum, in one role or with one set of slots. */
+  /** Fingerprints of the readers that have a quorum. */
   readonly readers: readonly string[];
+  /** A fingerprint of the writer that has one; undefined where there is none. */
   readonly writer: string | undefined;
-  readonly holders: readonly { readonly holder: string; readonly slots: readonly number[] }[];
+  /** Those who have a quorum for one set of permits. */
+  readonly holders: readonly PermitHolder[];
   /** How many stand in line: the most that any master knows of. */
   readonly waiting: number;
+  /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeMembers[];
 }
 

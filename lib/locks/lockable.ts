@@ -27,12 +27,13 @@ export interface Lockable<
   Options extends object = AcquireOptions,
   TryOptions extends object = TryAcquireOptions,
 > {
+  /** The lock's name, without `keyPrefix`. */
   readonly name: string;
   /** Tries again, or waits in line, within `waitMs`. @throws RedlockError as `redlock.acquire` does */
   acquire(options?: Options): Promise<Held>;
   /** One attempt; null when it would have to wait for others. @throws RedlockError as `redlock.tryAcquire` does */
   tryAcquire(options?: TryOptions): Promise<Held | null>;
-  /** Runs the routine while holding it, as `redlock.using` does. */
+  /** Runs the routine while holding it, as `redlock.using` does. @throws RedlockError as `acquire` does */
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
   using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
   /** Who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
@@ -47,15 +48,31 @@ export interface MutexOptions {
   readonly reentrant?: boolean | undefined;
 }
 
-/** No number stands for the latest among several holders, so there is no fencing to switch on or off. */
+/** Options of `redlock.mutex` for a lock that its holder may enter again. */
+export interface ReentrantMutexOptions extends MutexOptions {
+  /** Its holder may enter it again. */
+  readonly reentrant: true;
+}
+
+/** Options of `redlock.mutex` for a lock whose holder waits for itself as for any other. */
+export interface PlainMutexOptions extends MutexOptions {
+  /** Its holder may not enter it again. @default false */
+  readonly reentrant?: false | undefined;
+}
+
+/** Options of a reader's `acquire` and `using`. No number stands for the latest among several holders, so there is no fencing to switch on or off. */
 export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
+/** Options of a reader's `tryAcquire`. */
 export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
 
+/** How much of a semaphore a call asks for. */
 interface PermitCount {
   /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
   readonly permits?: number | undefined;
 }
+/** Options of a semaphore's `acquire` and `using`. */
 export type PermitOptions = ReadOptions & PermitCount;
+/** Options of a semaphore's `tryAcquire`. */
 export type TryPermitOptions = TryReadOptions & PermitCount;
 
 /** Holders one at a time. */
@@ -67,8 +84,11 @@ export type WriteLock = Lockable<WriteLease, MemberInspection>;
 
 /** For any number of readers, or one writer. A writer that waits keeps new readers out. */
 export interface ReadWriteLock {
+  /** The lock's name, without `keyPrefix`. */
   readonly name: string;
+  /** For readers. */
   readonly read: ReadLock;
+  /** For writers. */
   readonly write: WriteLock;
 }
 

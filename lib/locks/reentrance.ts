@@ -23,11 +23,14 @@ import { argumentsOfUsing } from '../input/using-arguments.js';
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
 export type Owner = object | string | symbol;
 
+/** Who calls, where the flow of calls does not tell. */
 interface Owned {
-  /** Holds in place of the flow of calls. @default none */
+  /** Holds in place of the flow of calls. @default undefined: the flow of calls holds */
   readonly owner?: Owner | undefined;
 }
+/** Options of a reentrant lock's `acquire` and `using`. */
 export type ReentrantOptions = AcquireOptions & Owned;
+/** Options of a reentrant lock's `tryAcquire`. */
 export type TryReentrantOptions = TryAcquireOptions & Owned;
 
 const NAMES = {

@@ -55,14 +55,27 @@ export interface Transport {
 
 /** What quorate needs of an ioredis `Redis` or `Cluster`, of version 5 or 6; their types are not interchangeable. */
 export interface RedisClient {
+  /** Where its connection stands: `ready`, `wait`, `end` and others. */
   readonly status: string;
+  /** Connects a client that was made with `lazyConnect`. */
   connect(): Promise<unknown>;
-  createBuiltinCommand(name: string): { string: unknown };
+  /** Makes its method for a command. */
+  createBuiltinCommand(name: string): ClientMethods;
+  /** Adds a listener. */
   on(event: ClientEvent, listener: (error: Error) => void): unknown;
+  /** Removes a listener. */
   removeListener(event: ClientEvent, listener: (error: Error) => void): unknown;
+  /** How many listeners there are. */
   listenerCount(event: ClientEvent): number;
 }
 
+/** The ways to call a command of a client. */
+interface ClientMethods {
+  /** With replies as texts. */
+  string: unknown;
+}
+
+/** The events of a client that are listened to. */
 type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
 /** What is read of a client where it is there. */

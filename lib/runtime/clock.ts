@@ -38,6 +38,7 @@ export const RECENT_MS = 10;
 
 /** A timer that was set; cancelling one that has fired does nothing. */
 export interface Timer {
+  /** It does not call back any more. */
   cancel(): void;
 }
 

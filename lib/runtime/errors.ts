@@ -32,52 +32,105 @@ export type RedlockErrorCode =
 
 /** What one master said in the last full fan-out before an error. */
 export type NodeOutcome =
-  | { readonly node: string; readonly outcome: 'granted' }
-  /** `remainingMs`: the time left of the key that was in the way, where the master could tell. */
   | {
+      /** The master, by host and port. */
       readonly node: string;
+      /** It gave its vote. */
+      readonly outcome: 'granted';
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** Another key or lock was in the way. */
       readonly outcome: 'refused';
+      /** The time left of what was in the way, where the master could tell. Milliseconds. */
       readonly remainingMs?: number;
+      /** There where the key holds data, or a lock of another kind. */
       readonly wrongKind?: true;
       /** What the key holds instead, where the master could tell. */
       readonly holds?: string;
     }
-  /** It may have forgotten votes, and gives none for so long. */
-  | { readonly node: string; readonly outcome: 'quarantined'; readonly remainingMs: number }
-  | { readonly node: string; readonly outcome: 'unknown'; readonly cause: Error }
-  /** It was not waited for: the others had decided by then, or the caller stopped waiting. It may be as well as any. */
-  | { readonly node: string; readonly outcome: 'pending' };
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It may have forgotten votes, and gives none for a while. */
+      readonly outcome: 'quarantined';
+      /** When it votes again. Milliseconds. */
+      readonly remainingMs: number;
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It gave no clear answer: it may have voted or not. */
+      readonly outcome: 'unknown';
+      /** What the master, the connection or the node timeout said. */
+      readonly cause: Error;
+    }
+  | {
+      /** The master, by host and port. */
+      readonly node: string;
+      /** It was not waited for: the others had decided by then, or the caller stopped waiting. It may be as well as any. */
+      readonly outcome: 'pending';
+    };
 
+/** What a `RedlockError` is made of beside its code and its text. What is left out is empty or 0. */
 export interface RedlockErrorDetails {
+  /** The resources that the call was about, sorted. */
   readonly resources?: readonly string[] | undefined;
+  /** How many attempts were made. */
   readonly attempts?: number | undefined;
+  /** From the call to the error. Milliseconds. */
   readonly elapsedMs?: number | undefined;
+  /** Node by node, what was answered in the last full fan-out. */
   readonly tally?: readonly NodeOutcome[] | undefined;
+  /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number | undefined;
+  /** What lies behind it. One that is given as undefined is kept: a signal can be aborted with any reason. */
   readonly cause?: unknown;
 }
 
 /** An error that lies behind another one, in JSON: what it says, and nothing that a client hung on it. */
 export interface CauseJson {
+  /** The error's `name`. */
   readonly name: string;
+  /** The error's text. */
   readonly message: string;
   /** Where it has one that is a text, as errors of the system do. */
   readonly code?: string;
-  /** A text for what is no error. */
+  /** The error behind it; a text for what is no error. */
   readonly cause?: CauseJson | string;
 }
 
 /** What `JSON.stringify` makes of a `RedlockError`: all of its fields. `Infinity` is null there. */
 export interface RedlockErrorJson extends CauseJson {
+  /** What kind of error it is. */
   readonly code: RedlockErrorCode;
+  /** The resources that the call was about, sorted. */
   readonly resources: readonly string[];
+  /** How many attempts were made. */
   readonly attempts: number;
+  /** From the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  readonly tally: readonly (
-    | Exclude<NodeOutcome, { readonly outcome: 'unknown' }>
-    | { readonly node: string; readonly outcome: 'unknown'; readonly cause: CauseJson | string }
-  )[];
+  /** Node by node, what was answered in the last full fan-out. */
+  readonly tally: readonly NodeOutcomeJson[];
+  /** For `QUARANTINED`: when a quorum may vote again. Milliseconds. */
   readonly remainingMs?: number;
+}
+
+/** What one master said, in JSON: its cause without what a client hung on it. */
+export type NodeOutcomeJson = KnownOutcome | UnknownOutcomeJson;
+
+/** An outcome that has no cause. */
+type KnownOutcome = Exclude<NodeOutcome, Pick<UnknownOutcomeJson, 'outcome'>>;
+
+/** An outcome that has one. */
+interface UnknownOutcomeJson {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** It gave no clear answer: it may have voted or not. */
+  readonly outcome: 'unknown';
+  /** What the master, the connection or the node timeout said. */
+  readonly cause: CauseJson | string;
 }
 
 const BRAND = Symbol.for('quorate.RedlockError');
@@ -98,19 +151,24 @@ const BRAND = Symbol.for('quorate.RedlockError');
  * ```
  */
 export class RedlockError extends Error {
+  /** `RedlockError`, in every copy of the module. */
   override readonly name = 'RedlockError';
+  /** What kind of error it is: the contract, where texts may improve. */
   readonly code: RedlockErrorCode;
   /** The resources that the call was about, sorted; empty where it was about none. */
   readonly resources: readonly string[];
   /** How many attempts were made. */
   readonly attempts: number;
-  /** From the call to the error, in ms. */
+  /** From the call to the error. Milliseconds. */
   readonly elapsedMs: number;
   /** Node by node, what was answered in the last full fan-out; empty where none was made. */
   readonly tally: readonly NodeOutcome[];
-  /** For `QUARANTINED`: when a quorum may vote again, in ms, if no more masters fail; undefined for other codes. */
+  /**
+   * For `QUARANTINED`: when a quorum may vote again, if no more masters fail. Milliseconds; undefined for other codes.
+   */
   readonly remainingMs: number | undefined;
 
+  /** For fakes and tests: an error as quorate throws it. @param message  ends with a stop, which is added where it is missing */
   constructor(code: RedlockErrorCode, message: string, details: RedlockErrorDetails = {}) {
     super(asSentence(message), 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
@@ -140,6 +198,7 @@ export class RedlockError extends Error {
     return typeof error === 'object' && error !== null && BRAND in error;
   }
 
+  /** What `instanceof` asks: the same as `is`. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return RedlockError.is(error);
   }

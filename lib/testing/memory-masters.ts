@@ -41,6 +41,7 @@ export interface MemoryMaster {
   readonly name: string;
   /** The id of its process; another one after each restart. */
   readonly runId: string;
+  /** Whether it answers (`up`), stands still, or is dead. */
   readonly state: 'up' | 'frozen' | 'killed';
   /**
    * How long a message is on its way, in ms, each way: a command arrives so much later, and its reply takes as long
@@ -83,6 +84,7 @@ const WALL_US = 1_790_000_000_000_000;
  * ```
  */
 export class MemoryMasters {
+  /** All of them, in the order of their numbers. */
   readonly list: MemoryMasterList;
   readonly #masters: readonly Master[];
   readonly #clock: Clock;
@@ -136,6 +138,7 @@ export class MemoryMasters {
     return this.#closing;
   }
 
+  /** As `close()`: the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

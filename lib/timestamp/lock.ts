@@ -31,17 +31,39 @@ import { argumentsOfUsing } from '../input/using-arguments.js';
 
 export type { TimestampEnvironment } from './keeper.js';
 
+/** What a timestamp lock's `using` runs while the lock is held. */
 export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;
 
-/** What a key holds. Changes nothing. */
+/** What the key of a timestamp lock holds. */
 export type TimestampInspection =
-  /** Nobody holds it: there is no key, or its instant is over. */
-  | { readonly resource: string; readonly state: 'free' }
-  /** `remainingMs`: until it may be taken over, by this client's clock. */
-  | { readonly resource: string; readonly state: 'held'; readonly remainingMs: number }
-  /** No instant of this unit. */
-  | { readonly resource: string; readonly state: 'foreign' }
-  | { readonly resource: string; readonly state: 'unknown'; readonly cause: Error };
+  | {
+      /** The key. */
+      readonly resource: string;
+      /** Nobody holds it: there is no key, or its instant is over. */
+      readonly state: 'free';
+    }
+  | {
+      /** The key. */
+      readonly resource: string;
+      /** Somebody holds it. */
+      readonly state: 'held';
+      /** Until it may be taken over, by this client's clock. Milliseconds. */
+      readonly remainingMs: number;
+    }
+  | {
+      /** The key. */
+      readonly resource: string;
+      /** The key holds no instant of this unit. */
+      readonly state: 'foreign';
+    }
+  | {
+      /** The key. */
+      readonly resource: string;
+      /** The server gave no clear answer. */
+      readonly state: 'unknown';
+      /** What the server, the connection or the node timeout said. */
+      readonly cause: Error;
+    };
 
 /**
  * Timestamp locks on one server, beside programs in other languages that use the same keys.

@@ -66,11 +66,17 @@ export interface TimestampAcquireOptions extends SharedOptions {
 
 /** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. Times in milliseconds. */
 export const TIMESTAMP_DEFAULTS = Object.freeze({
+  /** Of `unit`. */
   unit: 's',
+  /** Of `method`. */
   method: 'script',
+  /** Of `ttlMs`. */
   ttlMs: 60_000,
+  /** Of `waitMs`. */
   waitMs: 10_000,
+  /** Of `pollMs`. */
   pollMs: 100,
+  /** Of `renew`; `using` renews. */
   renew: false,
   /** The upper bound of the default of `clockMarginMs`. */
   clockMarginMs: 100,
