@@ -19,6 +19,8 @@ export interface Environment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
+  /** For the end of a lease whose holder listens for it, and that is not renewed. @default timers */
+  readonly leaseTimers?: Timers;
   /** Closes what the instance owns. */
   readonly disconnect: () => void;
 }

@@ -133,7 +133,7 @@ export class Redlock {
       }),
       coordinator: this.#coordinator,
       clock,
-      timers,
+      timers: environment.leaseTimers ?? timers,
       fraction: () => this.#random.fraction(),
       ttlBounds: terms,
       isClosing: () => this.#isClosing,

@@ -194,15 +194,27 @@ const NODE_LOOP: EventLoop = {
   setImmediate: (callback) => void setImmediate(callback),
 };
 
+interface TimerKind {
+  /** It keeps the process alive. */
+  readonly keepsAlive: boolean;
+  /** It calls back after the I/O that has come in was handled. */
+  readonly isAfterInput: boolean;
+}
+
+const WAIT: TimerKind = { keepsAlive: true, isAfterInput: false };
+const DEADLINE: TimerKind = { keepsAlive: false, isAfterInput: true };
+const BACKGROUND: TimerKind = { keepsAlive: false, isAfterInput: false };
+const LONE_DEADLINE: TimerKind = { keepsAlive: true, isAfterInput: true };
+
 class SystemTimer implements Timer {
   /** Undefined once it was cancelled or has called back. */
   #handle: LoopTimer | undefined;
   #leftMs: number;
   readonly #callback: () => void;
-  readonly #kind: keyof Timers;
+  readonly #kind: TimerKind;
   readonly #loop: EventLoop;
 
-  constructor(loop: EventLoop, kind: keyof Timers, delayMs: number, callback: () => void) {
+  constructor(loop: EventLoop, kind: TimerKind, delayMs: number, callback: () => void) {
     this.#loop = loop;
     this.#kind = kind;
     this.#leftMs = Math.max(delayMs, 0);
@@ -220,13 +232,13 @@ class SystemTimer implements Timer {
     const piece = Math.min(this.#leftMs, LONGEST_MS);
     this.#leftMs -= piece;
     const handle = this.#loop.setTimeout(() => this.#fire(), Math.ceil(piece));
-    if (this.#kind !== 'wait') handle.unref();
+    if (!this.#kind.keepsAlive) handle.unref();
     this.#handle = handle;
   }
 
   #fire(): void {
     if (this.#leftMs > 0) this.#arm();
-    else if (this.#kind === 'deadline') this.#loop.setImmediate(() => this.#end());
+    else if (this.#kind.isAfterInput) this.#loop.setImmediate(() => this.#end());
     else this.#end();
   }
 
@@ -340,15 +352,34 @@ export class SystemTimers implements Timers {
   }
 
   wait(delayMs: number, callback: () => void): Timer {
-    return new SystemTimer(this.#loop, 'wait', delayMs, callback);
+    return new SystemTimer(this.#loop, WAIT, delayMs, callback);
   }
 
   deadline(delayMs: number, callback: () => void): Timer {
     const added = delayMs > LONGEST_MS ? undefined : this.#deadlines.add(delayMs, callback);
-    return added ?? new SystemTimer(this.#loop, 'deadline', delayMs, callback);
+    return added ?? new SystemTimer(this.#loop, DEADLINE, delayMs, callback);
   }
 
   background(delayMs: number, callback: () => void): Timer {
-    return new SystemTimer(this.#loop, 'background', delayMs, callback);
+    return new SystemTimer(this.#loop, BACKGROUND, delayMs, callback);
   }
+}
+
+/**
+ * Timers where no sockets keep the process alive while an answer is awaited: deadlines do, so that a call that is under way
+ * comes to its end.
+ */
+export class SocketlessTimers extends SystemTimers {
+  override deadline(delayMs: number, callback: () => void): Timer {
+    return new SystemTimer(NODE_LOOP, LONE_DEADLINE, delayMs, callback);
+  }
+}
+
+/** The same, where what happens in the background is waited for as well. */
+export function awaitingAll(timers: Timers): Timers {
+  return {
+    wait: (delayMs, callback) => timers.wait(delayMs, callback),
+    deadline: (delayMs, callback) => timers.deadline(delayMs, callback),
+    background: (delayMs, callback) => timers.wait(delayMs, callback),
+  };
 }

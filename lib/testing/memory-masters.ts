@@ -5,7 +5,7 @@
  * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
  * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.
  */
-import { type Clock, SystemClock, SystemTimers, type Timers } from '../runtime/clock.js';
+import { awaitingAll, type Clock, SocketlessTimers, SystemClock, type Timers } from '../runtime/clock.js';
 import { invalidArgument, RedlockError } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import type { RedlockOptions } from '../input/options.js';
@@ -90,7 +90,6 @@ export class MemoryMasters {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #instances = new Set<Redlock>();
-  #letGo: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -111,8 +110,11 @@ export class MemoryMasters {
   }
 
   /**
-   * An instance over all of them; each is a client of its own. Until it is closed it keeps the process alive, as open
-   * connections do.
+   * An instance over all of them; each is a client of its own.
+   *
+   * It keeps the process alive while a call is under way, and while a lease that is not renewed has a listener to its end:
+   * one that a failed test left open does not. Where nothing else keeps it alive, as in a test of node:test that awaits the
+   * loss of a lease that is renewed, set a timer of your own meanwhile.
    *
    * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
    */
@@ -122,13 +124,12 @@ export class MemoryMasters {
     const disconnect = (): void => {
       for (const link of transports) link.close();
       this.#instances.delete(redlock);
-      if (this.#instances.size === 0) this.#letProcessGo();
     };
-    const environment = { transports, clock: this.#clock, timers: this.#timers, random: new SystemRandom() };
-    const redlock = new Redlock({ ...environment, disconnect }, options);
+    const time = { clock: this.#clock, timers: this.#timers, leaseTimers: awaitingAll(this.#timers) };
+    const environment = { ...time, transports, random: new SystemRandom(), disconnect };
+    const redlock = new Redlock(environment, options);
     for (const link of transports) link.open();
     this.#instances.add(redlock);
-    this.#letGo ??= holdProcess();
     return redlock;
   }
 
@@ -147,11 +148,6 @@ export class MemoryMasters {
     await Promise.all(
       [...this.#instances].map((redlock) => redlock.close({ drainMs: 0, releaseHeld: true })),
     );
-  }
-
-  #letProcessGo(): void {
-    this.#letGo?.();
-    this.#letGo = undefined;
   }
 }
 
@@ -340,17 +336,6 @@ function closedError(): Error {
 }
 
 /**
- * Keeps the process alive as open sockets would: deadlines and renewals do not. A port, and not a timer, which a fake
- * clock would count and run; an environment without ports has a runner that waits.
- */
-function holdProcess(): () => void {
-  if (typeof MessageChannel === 'undefined') return () => undefined;
-  const port: { ref?: () => void; close(): void } = new MessageChannel().port1;
-  port.ref?.();
-  return () => port.close();
-}
-
-/**
  * The monotonic clock without the boot clock beside it: where `performance` is faked and stands still, that would look
  * like a suspended machine. The masters stand still with their clients here, so nothing is missed.
  */
@@ -364,7 +349,7 @@ function resolveTime(options: MemoryMastersOptions): { readonly clock: Clock; re
   checkNames('options', options, ['clock', 'timers']);
   const { clock, timers } = options;
   if (clock === undefined && timers === undefined) {
-    return { clock: monotonicClock(), timers: new SystemTimers() };
+    return { clock: monotonicClock(), timers: new SocketlessTimers() };
   }
   if (!hasMethods<Clock>(clock, ['now', 'recent', 'inTurn', 'earliest'])) {
     throw invalidArgument('clock', clock, 'a clock (now, recent, inTurn, earliest) where timers are given');

@@ -73,6 +73,23 @@ async function code(time: FakeTime, call: Promise<unknown>): Promise<string> {
   return (await settled(time, rejection(call))).code;
 }
 
+/** Runs a program of this folder to its own end: its exit code, and what it said. */
+async function run(file: string, ...args: readonly string[]): Promise<[number | null, string]> {
+  const program = fileURLToPath(new URL(`./${file}`, import.meta.url));
+  // the reporter of node:test depends on who runs it
+  const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--test-reporter=tap', program, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+  let text = '';
+  child.stdout.on('data', (piece: Buffer) => (text += piece.toString()));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return [status, text];
+}
+
 const FAULTS: readonly (readonly [string, (master: MemoryMaster) => Promise<void> | void])[] = [
   ['killed', (master) => master.kill()],
   ['frozen', (master) => master.freeze()],
@@ -421,20 +438,21 @@ describe('masters in memory: instances', () => {
     expect((await waits).status).to.equal('held');
   });
 
-  for (const how of ['close', 'frozen', 'idle']) {
-    it(`a process (${how}) lives as long as an instance is open, and ends by itself after close`, async () => {
-      const program = fileURLToPath(new URL('./programs.ts', import.meta.url));
-      const child = spawn(process.execPath, ['--import', 'tsx', program, how], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        timeout: 9_000,
-        killSignal: 'SIGKILL',
-      });
-      let text = '';
-      child.stdout.on('data', (piece: Buffer) => (text += piece.toString()));
-      const [status] = (await once(child, 'close')) as [number | null];
-      expect([status, text.trim()]).to.deep.equal([0, 'closed']);
+  for (const how of ['close', 'frozen', 'waiting', 'idle']) {
+    it(`a process (${how}) lives as long as a call is under way, and ends by itself after close`, async () => {
+      expect(await run('programs.ts', how)).to.deep.equal([0, 'closed']);
     });
   }
+
+  it('a process that leaves instances, leases and a routine open ends by itself, in order', async () => {
+    expect(await run('programs.ts', 'leftOpen')).to.deep.equal([0, 'left open']);
+  });
+
+  it('a failed test that leaves its masters open does not keep its runner alive', async () => {
+    const [status, text] = await run('failing-test.ts');
+    expect(status).to.equal(1);
+    expect(text).to.match(/^# fail 1$/m);
+  });
 });
 
 describe('masters in memory: faked timers', () => {

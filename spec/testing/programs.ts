@@ -19,6 +19,25 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.acquire('r', { waitMs: 0 }).catch(() => undefined);
   },
 
+  /** Who waits in line gets it when the other's lease runs out; nothing else happens meanwhile. */
+  async waiting() {
+    const other = masters.redlock({ ttlMs: 400 });
+    for (const master of masters.list) master.latencyMs = 5;
+    await other.acquire('r');
+    await redlock.acquire('r', { waitMs: Infinity });
+  },
+
+  /** All that a test can leave behind when it fails: renewed and heard leases, a routine that goes on, faults. */
+  async leftOpen() {
+    const { signal } = await redlock.acquire('a', { renew: true });
+    signal.addEventListener('abort', () => process.stdout.write('lost'));
+    void redlock.using('b', () => new Promise(() => undefined));
+    await new Promise<void>((resolve) => setTimeout(resolve, 300)); // past the first renewals
+    await masters.list[0].kill();
+    masters.list[1]?.freeze();
+    masters.list[1]?.thaw();
+  },
+
   /** A lease that runs out by itself: as with sockets, the process lives to see it. */
   async idle() {
     const { signal } = await redlock.acquire('r');
@@ -26,6 +45,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-await PROGRAMS[process.argv[2] ?? '']?.();
-await masters.close();
-process.stdout.write('closed\n');
+const name = process.argv[2] ?? '';
+await PROGRAMS[name]?.();
+if (name !== 'leftOpen') await masters.close();
+process.stdout.write(name === 'leftOpen' ? 'left open' : 'closed');
