@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { MemoryMasters } from '../../lib/testing/index.js';
 
-test('it fails before it closes its masters', async () => {
+void test('it fails before it closes its masters', async () => {
   const masters = new MemoryMasters(3);
   const lease = await masters.redlock().acquire('r', { renew: true });
   lease.signal.addEventListener('abort', () => undefined);
