@@ -29,8 +29,6 @@ import type { TimestampLease } from './public.js';
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
-export type { TimestampEnvironment } from './keeper.js';
-
 /** What a timestamp lock's `using` runs while the lock is held. */
 export type TimestampRoutine<T> = (lease: TimestampLease) => Promise<T> | T;
 

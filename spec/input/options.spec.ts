@@ -191,10 +191,17 @@ describe('options: what is taken', () => {
     expect(resolveOptions(nothing)).to.deep.equal(resolveOptions());
   });
 
+  for (const name of [...CALL_NAMES.acquire]) {
+    it(`${name}: undefined in a call: the instance's`, () => {
+      const terms = { ttlMs: 5_000, waitMs: 7, nodeTimeoutMs: 70, renew: true, maxHoldMs: 9, fencing: false };
+      const instance = resolveOptions({ ...terms, fair: false, retry: { minDelayMs: 3, maxDelayMs: 4 } });
+      const call = resolveCall({ [name]: undefined }, CALL_NAMES.acquire, instance);
+      expect(instance).to.include(call);
+    });
+  }
+
   it('undefined within retry: the default as well', () => {
-    const retry = { minDelayMs: undefined, maxDelayMs: 500 } as unknown as NonNullable<
-      RedlockOptions['retry']
-    >;
+    const retry = { minDelayMs: undefined, maxDelayMs: 500 };
     expect(resolveOptions({ retry })).to.include({ minDelayMs: DEFAULTS.minDelayMs, maxDelayMs: 500 });
   });
 

@@ -18,6 +18,26 @@ describe('timestamp lock: options', () => {
     expect([options.clockMarginMs, options.nodeTimeoutMs]).to.deep.equal([50, 50]);
   });
 
+  for (const name of Object.keys(TIMESTAMP_DEFAULTS)) {
+    it(`${name}: undefined is the default`, () => {
+      expect(new TimestampBench().lock({ [name]: undefined }).options).to.deep.equal(TIMESTAMP_DEFAULTS);
+    });
+  }
+
+  it('undefined in a call is the lock’s own, and using renews', async () => {
+    const bench = new TimestampBench();
+    const lock = bench.lock({ ttlMs: 3_000, waitMs: 0 });
+    const nothing = { waitMs: undefined, renew: undefined, signal: undefined };
+    const long = lock.using('r', nothing, async ({ signal }) => {
+      await new Promise<void>((resolve) => void bench.time.wait(10_000, resolve));
+      return signal.aborted;
+    });
+    await bench.time.advance(9_999);
+    expect((await rejection(lock.acquire('r', nothing))).attempts).to.equal(1);
+    await bench.time.advance(1);
+    expect(await long).to.equal(false);
+  });
+
   const REFUSED: readonly (readonly [object, RegExp])[] = [
     [{ unit: 'minutes' }, /^unit .*"minutes"/],
     [{ unit: null }, /^unit .*null/],
