@@ -786,13 +786,13 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/lease/lease.ts',
-        find: '  /** Returns if the lease is held at this instant; throws',
+        find: '  assertHeld(): void {',
         replace: `  prolong(): void {
     this.#grant.prolong(this.#environment.clock.now() + this.ttlMs);
     this.#state = HELD;
   }
 
-  /** Returns if the lease is held at this instant; throws`,
+  assertHeld(): void {`,
       },
     ],
   },
