@@ -73,9 +73,12 @@ async function code(time: FakeTime, call: Promise<unknown>): Promise<string> {
   return (await settled(time, rejection(call))).code;
 }
 
+const PROGRAMS = new URL('./programs.ts', import.meta.url);
+const FAILING_TEST = new URL('./failing-test.ts', import.meta.url);
+
 /** Runs a program of this folder to its own end: its exit code, and what it said. */
-async function run(file: string, ...args: readonly string[]): Promise<[number | null, string]> {
-  const program = fileURLToPath(new URL(`./${file}`, import.meta.url));
+async function run(url: URL, ...args: readonly string[]): Promise<[number | null, string]> {
+  const program = fileURLToPath(url);
   // the reporter of node:test depends on who runs it
   const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const child = spawn(process.execPath, ['--import', 'tsx', '--test-reporter=tap', program, ...args], {
@@ -440,16 +443,16 @@ describe('masters in memory: instances', () => {
 
   for (const how of ['close', 'frozen', 'waiting', 'idle']) {
     it(`a process (${how}) lives as long as a call is under way, and ends by itself after close`, async () => {
-      expect(await run('programs.ts', how)).to.deep.equal([0, 'closed']);
+      expect(await run(PROGRAMS, how)).to.deep.equal([0, 'closed']);
     });
   }
 
   it('a process that leaves instances, leases and a routine open ends by itself, in order', async () => {
-    expect(await run('programs.ts', 'leftOpen')).to.deep.equal([0, 'left open']);
+    expect(await run(PROGRAMS, 'leftOpen')).to.deep.equal([0, 'left open']);
   });
 
   it('a failed test that leaves its masters open does not keep its runner alive', async () => {
-    const [status, text] = await run('failing-test.ts');
+    const [status, text] = await run(FAILING_TEST);
     expect(status).to.equal(1);
     expect(text).to.match(/^# fail 1$/m);
   });
