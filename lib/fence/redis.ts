@@ -7,7 +7,7 @@
 import { Database, selecting } from '../redis/database.js';
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
-import { scriptDigest } from '../redis/transport.js';
+import { scriptDigest } from '../redis/script.js';
 import { messageOf, requireFence, staleFence, storedDigits, wrongKind } from './refusal.js';
 
 /** What is needed of a client: an ioredis `Redis` or `Cluster`, of version 5 or 6, has it. */

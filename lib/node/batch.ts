@@ -8,7 +8,8 @@ import { namedKeys } from '../protocol/operation.js';
 import type { Request } from '../protocol/request.js';
 import { toInteger, YES } from '../protocol/replies.js';
 import { BATCH, ENTRY } from '../protocol/lua/scripts.js';
-import { type Command, scriptDigest } from '../redis/transport.js';
+import { scriptDigest } from '../redis/script.js';
+import type { Command } from '../redis/transport.js';
 
 /** A master does nothing else while it runs a script: so many entries take it about a millisecond. */
 export const MAX_ENTRIES = 128;

@@ -3,7 +3,7 @@ import { counterKey, counterTtlMs, queueKey, turnKey } from './keys.js';
 import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
 import { ACCEPT, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
-import { scriptDigest } from '../redis/transport.js';
+import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 

@@ -2,9 +2,9 @@
 import { counterKey, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
-import type { Script } from '../redis/script.js';
 import type { ENTRY } from './lua/scripts.js';
-import { type Command, scriptDigest } from '../redis/transport.js';
+import { type Script, scriptDigest } from '../redis/script.js';
+import type { Command } from '../redis/transport.js';
 
 /** How a claim that waits makes itself the next one of a lock that several may hold. */
 export interface Watch {

@@ -1,5 +1,39 @@
-/** A Lua script as it is sent: its name is for us, the servers know it by its source. */
+/** Lua scripts: how they are named on the servers, and how they run in a database other than 0. */
+import { createHash } from 'node:crypto';
+import { selecting } from './database.js';
+
+/** A script as it is sent: its name is for us, the servers know it by its digest. */
 export interface Script {
   readonly name: string;
   readonly source: string;
+}
+
+const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
+const sources = new Map<string, string>();
+
+/** The name under which a master keeps a script: the SHA-1 of its source, in hex. */
+export function scriptDigest(source: string): string {
+  let digest = digests.get(source);
+  if (digest === undefined) {
+    digest = createHash('sha1').update(source).digest('hex');
+    digests.set(source, digest);
+    sources.set(digest, source);
+  }
+  return digest;
+}
+
+/** By database: what stands there for a script's source, and for its digest. Bounded as the scripts are. */
+const standIns = new Map<number, Map<string, string>>();
+
+/** The script that does the same in that database. @param script  its source, or its digest */
+export function scriptIn(script: string, database: number): string {
+  const known = standIns.get(database) ?? new Map<string, string>();
+  standIns.set(database, known);
+  let standIn = known.get(script);
+  if (standIn === undefined) {
+    const source = sources.get(script);
+    standIn = source === undefined ? selecting(script, database) : scriptDigest(selecting(source, database));
+    known.set(script, standIn);
+  }
+  return standIn;
 }

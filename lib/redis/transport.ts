@@ -12,7 +12,8 @@
  *   and plain commands go by script there.
  */
 import { createHash } from 'node:crypto';
-import { Database, selecting } from './database.js';
+import { Database } from './database.js';
+import { scriptIn } from './script.js';
 import { type Command, type CommandSender, type PlainCommand, sharedSender } from './shared-encoding.js';
 import { invalidArgument, withoutPassword } from '../runtime/errors.js';
 import {
@@ -270,36 +271,6 @@ function startupName(node: unknown): string {
   if (typeof node === 'number') return `localhost:${node}`;
   const { host = 'localhost', port = 6379 } = (node ?? {}) as { host?: string; port?: number };
   return `${host}:${port}`;
-}
-
-const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
-const sources = new Map<string, string>();
-
-/** The name under which a master keeps a script: the SHA-1 of its source, in hex. */
-export function scriptDigest(source: string): string {
-  let digest = digests.get(source);
-  if (digest === undefined) {
-    digest = createHash('sha1').update(source).digest('hex');
-    digests.set(source, digest);
-    sources.set(digest, source);
-  }
-  return digest;
-}
-
-/** By database: what stands there for a script's source, and for its digest. Bounded as the scripts are. */
-const standIns = new Map<number, Map<string, string>>();
-
-/** The script that does the same in that database. @param script  its source, or its digest */
-function scriptIn(script: string, database: number): string {
-  const known = standIns.get(database) ?? new Map<string, string>();
-  standIns.set(database, known);
-  let standIn = known.get(script);
-  if (standIn === undefined) {
-    const source = sources.get(script);
-    standIn = source === undefined ? selecting(script, database) : scriptDigest(selecting(source, database));
-    known.set(script, standIn);
-  }
-  return standIn;
 }
 
 /** The command that does the same in that database; one object for all masters, too. */

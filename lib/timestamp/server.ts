@@ -4,9 +4,9 @@
  * A client that was never connected gets up to the node timeout; one that lost its connection fails at once. Nothing
  * is sent again but a script that the server did not know: it was not carried out.
  */
-import type { Script } from '../protocol/lua/scripts.js';
 import { inPlainWords, notConnected, toError, unsentFor } from '../redis/server-errors.js';
-import { type Command, type PlainCommand, scriptDigest, type Transport } from '../redis/transport.js';
+import { type Script, scriptDigest } from '../redis/script.js';
+import type { Command, PlainCommand, Transport } from '../redis/transport.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
 
 /** Whether anybody waits for what is under way. */

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { Batch, LESSON } from '../../lib/node/batch.js';
 import { plainClaim, release, undo } from '../../lib/protocol/request.js';
 import { HELLO, SCRIPTS } from '../../lib/protocol/lua/scripts.js';
-import { scriptDigest } from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
 import { CLIENT_KINDS } from '../support/real.js';
 import { kindsOf } from './kit/commands.js';

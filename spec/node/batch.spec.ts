@@ -22,7 +22,8 @@ import {
 import type { Scope } from '../../lib/protocol/scope.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
-import { type Command, scriptDigest } from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import type { Command } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';
 
 const MARKER = 'quorate:guard';

@@ -15,7 +15,7 @@ import {
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import { CLAIM, QUEUE, YIELD } from '../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
-import { scriptDigest } from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';

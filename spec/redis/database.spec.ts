@@ -4,7 +4,8 @@ import { Redis as Redis5 } from 'ioredis5';
 import { Database, selecting } from '../../lib/redis/database.js';
 import type { Command } from '../../lib/redis/shared-encoding.js';
 import { RELEASE } from '../../lib/protocol/lua/scripts.js';
-import { RedisTransport, scriptDigest } from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import { RedisTransport } from '../../lib/redis/transport.js';
 
 interface Sent {
   readonly name: string;

@@ -16,7 +16,8 @@ import {
 } from '../../lib/protocol/lua/mutex.js';
 import { LEAVING } from '../../lib/protocol/lua/queue.js';
 import { ACCEPT, BATCH, CLAIM, EXTEND, RELEASE, SCRIPTS, UNDO } from '../../lib/protocol/lua/scripts.js';
-import { type Command, scriptDigest } from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import type { Command } from '../../lib/redis/transport.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';

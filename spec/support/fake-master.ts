@@ -10,12 +10,8 @@ import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';
 import { execute, serverError } from '../../lib/testing/master/twins.js';
 import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
-import {
-  type Command,
-  scriptDigest,
-  type Transport,
-  type TransportState,
-} from '../../lib/redis/transport.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import type { Command, Transport, TransportState } from '../../lib/redis/transport.js';
 import { FakePushConnection } from './fake-push-connection.js';
 import type { FakeTime } from './fake-time.js';
 

@@ -9,7 +9,8 @@ import {
   type Script,
   UNDO,
 } from '../../protocol/lua/scripts.js';
-import { type Command, scriptDigest } from '../../redis/transport.js';
+import { scriptDigest } from '../../redis/script.js';
+import type { Command } from '../../redis/transport.js';
 import { isPlain } from './timestamp-twins.js';
 
 const DIGEST = scriptDigest(BATCH.source);

@@ -25,7 +25,8 @@ import {
   YIELD,
 } from '../../protocol/lua/scripts.js';
 import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
-import { type Command, scriptDigest } from '../../redis/transport.js';
+import { scriptDigest } from '../../redis/script.js';
+import type { Command } from '../../redis/transport.js';
 import { entriesOf } from './entries.js';
 import { counter, guarded, lift, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';

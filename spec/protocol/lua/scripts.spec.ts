@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { FLOOR_LEAD_US, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
 import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../../../lib/protocol/lua/scripts.js';
-import { scriptDigest } from '../../../lib/redis/transport.js';
+import { scriptDigest } from '../../../lib/redis/script.js';
 import { oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
