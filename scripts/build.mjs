@@ -1,67 +1,99 @@
 /**
- * Builds dist: ES modules file by file with tsc, and for CommonJS one bundle per entry point. p-limit is in the bundle because
- * it is an ES module only, which CommonJS (Jest included) cannot require; ioredis stays the user's own.
+ * Builds dist. The code is built once, as CommonJS with chunks that the entries share; the ES modules only pass on what is in
+ * there. So a program has one `Redlock`, whichever entry it comes from and whether it is imported or required. The types
+ * likewise: declared once, for `require`, and passed on for `import`.
+ *
+ * p-limit is in the chunks: it is an ES module only, which CommonJS (Jest included) cannot require. ioredis stays the user's own.
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { ENTRIES, exportsMap } from './entries.mjs';
+import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
+import { ENTRIES, entryFields, outputName } from './entries.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const DIST = join(ROOT, 'dist');
 const BUNDLED = ['p-limit', 'yocto-queue'];
+const require = createRequire(import.meta.url);
 
-function syncExports() {
+function syncManifest() {
   const path = join(ROOT, 'package.json');
   const manifest = JSON.parse(readFileSync(path, 'utf8'));
-  if (JSON.stringify(manifest.exports) === JSON.stringify(exportsMap())) return;
+  const synced = { ...manifest, ...entryFields() };
+  if (JSON.stringify(manifest) === JSON.stringify(synced)) return;
   if (process.env['CI'])
     throw new Error('package.json is behind scripts/entries.mjs: run npm run build and commit it');
-  writeFileSync(path, `${JSON.stringify({ ...manifest, exports: exportsMap() }, null, 2)}\n`);
-  process.stdout.write('build: exports of package.json rewritten\n');
+  writeFileSync(path, `${JSON.stringify(synced, null, 2)}\n`);
+  process.stdout.write('build: exports and typesVersions of package.json rewritten\n');
 }
 
-function buildModules() {
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [tsc, '--project', 'tsconfig.build.json'], {
+/** What several entries share is in files with names of their own, the same after every build. */
+function chunkName({ moduleIds }) {
+  return moduleIds.some((id) => /\/redlock\.(d\.)?ts$/.test(id)) ? 'redlock' : 'common';
+}
+
+/** @returns the modules that went in, as paths from here */
+async function bundle(folder, ending, inputOptions, outputOptions) {
+  const files = Object.entries(ENTRIES).map(([entry, file]) => [
+    outputName(entry),
+    join(folder, file + ending.source),
+  ]);
+  const build = await rolldown({
     cwd: ROOT,
-    stdio: 'inherit',
+    input: Object.fromEntries(files),
+    external: ['ioredis'],
+    platform: 'node',
+    ...inputOptions,
   });
-  if (status !== 0) throw new Error('tsc failed');
+  const { output } = await build.write({
+    dir: DIST,
+    entryFileNames: `[name]${ending.output}`,
+    chunkFileNames: (chunk) => `${chunkName(chunk)}${ending.output}`,
+    minifyInternalExports: false,
+    ...outputOptions,
+  });
+  await build.close();
+  return output.flatMap(({ moduleIds }) => moduleIds).map((id) => relative(ROOT, id));
 }
 
-async function buildCommonJs() {
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: Object.values(ENTRIES).map((file) => ({ in: `lib/${file}.ts`, out: file })),
-    outdir: 'dist',
-    outExtension: { '.js': '.cjs' },
-    bundle: true,
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20',
-    external: ['ioredis'],
-    sourcemap: true,
-    sourcesContent: false,
-    metafile: true,
-    logLevel: 'warning',
-  });
-  const strangers = Object.keys(metafile.inputs).filter(
+async function buildCode() {
+  const inputs = await bundle(
+    'lib',
+    { source: '.ts', output: '.cjs' },
+    { tsconfig: 'tsconfig.build.json', transform: { target: 'es2022' } },
+    { format: 'cjs', strict: true, comments: false },
+  );
+  const strangers = inputs.filter(
     (input) =>
       !input.startsWith('lib/') && !BUNDLED.some((name) => input.startsWith(`node_modules/${name}/`)),
   );
   if (strangers.length > 0) throw new Error(`the bundle took in ${strangers.join(', ')}`);
 }
 
-/** The same declarations for `require`: only the file endings differ. */
-function writeCommonJsTypes() {
-  for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
-    const text = readFileSync(join(DIST, file), 'utf8')
-      .replace(/((?:from|import)\s*\(?\s*['"]\.[^'"]*)\.js(['"])/g, '$1.cjs$2')
-      .replace(/^\/\/# sourceMappingURL=.*$/m, '');
-    writeFileSync(join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), text);
+/** tsc checks and declares each file; the declarations are then put together as the code is. */
+async function buildTypes() {
+  const folder = mkdtempSync(join(DIST, 'types-'));
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const args = [tsc, '--project', 'tsconfig.build.json', '--outDir', folder];
+  const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
+  if (status !== 0) throw new Error('tsc failed');
+  await bundle(
+    folder,
+    { source: '.d.ts', output: '.d.cts' },
+    { plugins: [dts({ dtsInput: true, tsconfig: false })], experimental: { attachDebugInfo: 'none' } },
+    { format: 'es' },
+  );
+  rmSync(folder, { recursive: true });
+}
+
+function writeModules() {
+  for (const name of Object.keys(ENTRIES).map(outputName)) {
+    const names = Object.keys(require(join(DIST, `${name}.cjs`))).join(', ');
+    writeFileSync(join(DIST, `${name}.js`), `export { ${names} } from './${name}.cjs';\n`);
+    writeFileSync(join(DIST, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
   }
 }
 
@@ -74,9 +106,9 @@ function writeLicences() {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-syncExports();
-buildModules();
-await buildCommonJs();
-writeCommonJsTypes();
+syncManifest();
+await buildCode();
+await buildTypes();
+writeModules();
 writeLicences();
 process.stdout.write(`build: ${readdirSync(DIST, { recursive: true }).length} files in dist\n`);

@@ -1,6 +1,6 @@
 /**
- * The package's entry points: what a user imports, and the file of lib that it is. Adding one is one line here; the build
- * writes the `exports` of package.json from it.
+ * The package's entry points: what a user imports, and the file of lib that it is. Adding one is one line here, and its bound in
+ * check-package.mjs; the build writes `exports` and `typesVersions` of package.json from it.
  */
 export const ENTRIES = {
   '.': 'index',
@@ -8,14 +8,35 @@ export const ENTRIES = {
   './testing': 'testing/index',
 };
 
+/** The name of an entry's files in dist. */
+export function outputName(entry) {
+  return entry === '.' ? 'index' : entry.slice('./'.length);
+}
+
 /** The conditions of each entry, types first: each format has its own. */
-export function exportsMap() {
-  const entries = Object.entries(ENTRIES).map(([entry, file]) => [
-    entry,
-    {
-      import: { types: `./dist/${file}.d.ts`, default: `./dist/${file}.js` },
-      require: { types: `./dist/${file}.d.cts`, default: `./dist/${file}.cjs` },
-    },
-  ]);
+function exportsMap() {
+  const entries = Object.keys(ENTRIES).map((entry) => {
+    const file = `./dist/${outputName(entry)}`;
+    return [
+      entry,
+      {
+        import: { types: `${file}.d.ts`, default: `${file}.js` },
+        require: { types: `${file}.d.cts`, default: `${file}.cjs` },
+      },
+    ];
+  });
   return { ...Object.fromEntries(entries), './package.json': './package.json' };
+}
+
+/** Where `moduleResolution: node` finds the types of the entries below the package's name: it does not read `exports`. */
+function typesVersions() {
+  const names = Object.keys(ENTRIES)
+    .filter((entry) => entry !== '.')
+    .map(outputName);
+  return { '*': Object.fromEntries(names.map((name) => [name, [`./dist/${name}.d.cts`]])) };
+}
+
+/** What package.json says of the entries. */
+export function entryFields() {
+  return { exports: exportsMap(), typesVersions: typesVersions() };
 }
