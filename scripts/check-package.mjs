@@ -1,19 +1,38 @@
 /**
- * Looks at the built package as a stranger would: packed, installed into an empty folder beside ioredis 6 and ioredis 5, imported,
- * required, type-checked by every way of resolving modules, and run under Jest, all against real masters.
+ * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5,
+ * imported, required, type-checked by every way of resolving modules, and run under Jest, all against real masters.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
+import { walkLinks } from './package/links.mjs';
+import { PROGRAMS } from './package/programs.mjs';
+import {
+  bytesOf,
+  filesIn,
+  LOAD_NOTHING_ELSE,
+  LOADED,
+  MOST_INSTALLED_BYTES,
+  MOST_LOADED_BYTES,
+} from './package/sizes.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JEST = 'jest@30.5.2';
 const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
-const OLDER_TYPESCRIPT = '5.9.3'; // what most users have
+const OLDER_TYPESCRIPT = '5.9.3'; // what most users have, and the last that knows node10
+const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
 
 register();
 const { startMasters } = await import('./masters.ts');
@@ -22,6 +41,12 @@ const { startMasters } = await import('./masters.ts');
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([key]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(key)),
 );
+
+const tell = (text) => process.stdout.write(`check:package: ${text}\n`);
+const bin = (name) => join(ROOT, 'node_modules/.bin', name);
+const installed = (name) =>
+  JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
+const kilobytes = (bytes) => `${(bytes / 1_000).toFixed(1)} kB`;
 
 function run(what, program, args, options = {}) {
   const start = performance.now();
@@ -32,126 +57,13 @@ function run(what, program, args, options = {}) {
     ...options,
   });
   if (status !== 0) throw new Error(`${what} failed\n${stdout}\n${stderr}`);
-  process.stdout.write(`check:package: ${what} ✓ ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+  if (what !== undefined) tell(`${what} ✓ ${((performance.now() - start) / 1000).toFixed(1)} s`);
   return stdout;
 }
 
-const bin = (name) => join(ROOT, 'node_modules/.bin', name);
-const installed = (name) =>
-  JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;
-
-// --- what a stranger writes
-
-const ACQUIRE = `
-async function proveIt({ Redlock, RedlockError }, { MemoryFence, RedisFence }, { MemoryMasters }, Redis, urls) {
-  const clients = urls.map((url) => new Redis(url));
-  const redlock = new Redlock(clients);
-  const lease = await redlock.acquire('package', { ttlMs: 5000 });
-  if (lease.status !== 'held' || !(lease.remainingMs() > 0)) throw new Error('not held');
-  if ((await redlock.tryAcquire('package')) !== null) throw new Error('held twice');
-  await lease.release();
-  const three = await redlock.using(['a', 'b'], async () => 3);
-  if (three !== 3) throw new Error('using lost the result');
-  const refused = await redlock.acquire([]).catch((error) => error);
-  if (!(refused instanceof RedlockError) || refused.code !== 'INVALID_ARGUMENT') throw refused;
-  const memory = new MemoryFence();
-  const redis = new RedisFence(clients[0], { keyPrefix: 'package:fence:' });
-  if (!memory.accepts('a', 2) || memory.accepts('a', 1)) throw new Error('the fence in memory');
-  if (!(await redis.accepts('a', 2)) || (await redis.accepts('a', 1))) throw new Error('the fence in Redis');
-  const stale = await redis.check('a', 1).catch((error) => error);
-  if (!(stale instanceof RedlockError) || stale.code !== 'STALE_FENCE') throw stale;
-  await redlock.close();
-  for (const client of clients) client.disconnect();
-  const masters = new MemoryMasters(3);
-  const held = await masters.redlock().acquire('package');
-  if ((await masters.redlock().tryAcquire('package')) !== null) throw new Error('held twice in memory');
-  if (!(held.fence > 0)) throw new Error('no fence in memory');
-  await masters.close();
-}`;
-
-const TYPES = `
-import { Cluster, Redis } from 'ioredis';
-import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
-import { MemoryFence, RedisFence, SqlFence, type SqlQuery } from 'quorate/fence';
-import { MemoryMasters, simulate, type SimulationReport } from 'quorate/testing';
-
-const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
-const redlock = new Redlock([new Redis(), new Redis(6380)], options);
-export const ofClusters: Redlock = new Redlock([new Cluster([{ host: 'a', port: 6379 }])]);
-export const own = Redlock.connect(['redis://a:6379', { host: 'b', port: 6379 }]);
-
-export async function work(signal: AbortSignal): Promise<number> {
-  const lease: Lease = await redlock.acquire(['a', 'b'], { waitMs: 0, signal });
-  await lease.extend(5_000);
-  const maybe: Lease | null = await redlock.tryAcquire('c');
-  await maybe?.release();
-  // @ts-expect-error an option that does not exist
-  await redlock.acquire('a', { ttl: 5 });
-  // @ts-expect-error a client that is none
-  new Redlock([{ not: 'a client' }]);
-  try {
-    return await redlock.using('d', async (held) => held.remainingMs());
-  } catch (error) {
-    if (error instanceof RedlockError && error.code === 'LOCK_TAKEN') return 0;
-    throw error;
-  }
-}
-export const guards = [new RedisFence(new Redis()), new RedisFence(new Cluster([{ host: 'a', port: 6379 }]))];
-export async function guarded(query: SqlQuery): Promise<boolean> {
-  new MemoryFence().check('a', 5);
-  await new SqlFence({ table: 'fences' }).check(query, 'a', 5);
-  // @ts-expect-error a fence is a number
-  return guards[0]?.accepts('a', '5') ?? false;
-}
-export async function tested(): Promise<SimulationReport> {
-  await using masters = new MemoryMasters(3);
-  const inMemory: Redlock = masters.redlock({ ttlMs: 500 });
-  await inMemory.acquire('a');
-  await masters.list[0].kill();
-  return simulate(1);
-}
-export async function disposed(): Promise<string> {
-  await using lease = await redlock.acquire('e', { renew: true });
-  return lease.token;
-}
-`;
-
-const FILES = {
-  'import.mjs': `import * as quorate from 'quorate';\nimport * as fence from 'quorate/fence';\nimport * as testing from 'quorate/testing';\nimport { Redis } from 'ioredis';\n${ACQUIRE}\nawait proveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'require.cjs': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst testing = require('quorate/testing');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\nproveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'jest.test.js': `const quorate = require('quorate');\nconst fence = require('quorate/fence');\nconst testing = require('quorate/testing');\nconst { Redis } = require('ioredis');\n${ACQUIRE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, Redis, process.env.URLS.split(',')));\n`,
-  'types.mts': TYPES,
-  'types.cts': TYPES,
-  'bundled/types.ts': TYPES,
-  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts', 'types.cts']),
-  'tsconfig.bundler.json': tsconfig('esnext', 'bundler', ['bundled/types.ts']),
-};
-
-/** Strict, and the declarations are looked at too: a user must not need skipLibCheck because of us. */
-function tsconfig(module, moduleResolution, files) {
-  const lib = ['es2022', 'esnext.disposable'];
-  const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
-  return JSON.stringify({
-    compilerOptions: { target: 'es2022', lib, types: ['node'], module, moduleResolution, ...strict },
-    files,
-  });
-}
-
-// --- the checks
-
-function checkManifest() {
-  run('publint', bin('publint'), ['--strict']);
-  // the package's own name by all resolutions, the old node10 included: "main" and "types" serve it. node10 knows no
-  // "exports", so entries below that name are for the others; it is gone from TypeScript 7 and from every Node we run on.
-  const below = Object.keys(ENTRIES).filter((entry) => entry !== '.');
-  run('are the types wrong', bin('attw'), ['--pack', '.', '--no-emoji', '--exclude-entrypoints', ...below]);
-  run('are the types of all entries wrong', bin('attw'), [
-    '--pack',
-    '.',
-    '--no-emoji',
-    '--profile',
-    'node16',
-  ]);
+function bounded(what, bytes, most) {
+  if (!(bytes <= most)) throw new Error(`${what}: ${kilobytes(bytes)} of at most ${kilobytes(most)}`);
+  tell(`${what}: ${kilobytes(bytes)} of at most ${kilobytes(most)} ✓`);
 }
 
 function pack(folder) {
@@ -160,23 +72,60 @@ function pack(folder) {
   return join(folder, tarball);
 }
 
-function install(folder, tarball, ioredis, more = []) {
+function checkManifest(tarball) {
+  run('publint', bin('publint'), [tarball, '--strict']);
+  run('are the types wrong', bin('attw'), [tarball, '--no-emoji']);
+}
+
+function install(folder, what, packages) {
   mkdirSync(join(folder, 'bundled'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true }));
-  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
-  const packages = [tarball, `ioredis@${ioredis}`, `@types/node@${installed('@types/node')}`];
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  run(`install beside ioredis ${ioredis}`, 'npm', ['install', ...flags, ...packages, ...more], {
-    cwd: folder,
-  });
+  run(what, 'npm', ['install', ...flags, ...packages], { cwd: folder });
+}
+
+/** What it brings along, and that its texts lead to each other. */
+function checkContents(folder, tarball) {
+  install(folder, 'install without ioredis', [tarball, '--omit=peer']);
+  const modules = join(folder, 'node_modules');
+  const files = filesIn(modules).filter((file) => file !== join(modules, '.package-lock.json'));
+  bounded(`installed, ${files.length} files`, bytesOf(files), MOST_INSTALLED_BYTES);
+  const packed = join(modules, 'quorate');
+  const names = filesIn(packed).map((file) => relative(packed, file));
+  const odd = names.filter(
+    (name) => /^(lib|src)\//.test(name) || (/^dist\//.test(name) && !BUILT.test(name)),
+  );
+  if (odd.length > 0) throw new Error(`the package has ${odd.join(', ')}`);
+  const { texts, links, outside, faults } = walkLinks(packed, ROOT);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  tell(`${links} links in ${texts} texts, ${outside} of them to code and charts in the repository ✓`);
+}
+
+function checkLoads(folder) {
+  writeFileSync(join(folder, 'loaded.mjs'), LOADED);
+  const own = realpathSync(join(folder, 'node_modules/quorate')) + sep;
+  for (const entry of Object.keys(ENTRIES)) {
+    for (const way of ['import', 'require']) {
+      const specifier = `quorate${entry.slice(1)}`;
+      const output = run(undefined, process.execPath, ['loaded.mjs', way, specifier], { cwd: folder });
+      const files = JSON.parse(output);
+      const others = files.filter((file) => !file.startsWith(own));
+      if (LOAD_NOTHING_ELSE.has(entry) && others.length > 0)
+        throw new Error(`${specifier} loads ${others.join(', ')}`);
+      const ours = files.filter((file) => file.startsWith(own));
+      const what = `${way} ${specifier} loads ${ours.map((file) => relative(own, file)).join(', ')}`;
+      bounded(what, bytesOf(ours), MOST_LOADED_BYTES[entry]);
+    }
+  }
 }
 
 function checkUse(folder, ioredis, urls) {
+  for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(folder, name), text);
   const options = { cwd: folder, timeout: 60_000 };
   run(`import, ioredis ${ioredis}`, process.execPath, ['import.mjs', ...urls], options);
   run(`require, ioredis ${ioredis}`, process.execPath, ['require.cjs', ...urls], options);
-  for (const [version, tsc] of compilersFor(folder, ioredis)) {
-    for (const way of ['nodenext', 'bundler']) {
+  for (const { version, tsc, ways } of compilersFor(folder, ioredis)) {
+    for (const way of ways) {
       const what = `types by ${way}, ioredis ${ioredis}, TypeScript ${version}`;
       run(what, tsc, ['-p', `tsconfig.${way}.json`], options);
     }
@@ -185,8 +134,10 @@ function checkUse(folder, ioredis, urls) {
 
 /** The older compiler takes its time, so it looks at one ioredis only. */
 function compilersFor(folder, ioredis) {
-  const ours = [installed('typescript'), bin('tsc')];
-  const older = [OLDER_TYPESCRIPT, join(folder, 'node_modules/.bin/tsc')];
+  const ways = ['nodenext', 'bundler'];
+  const ours = { version: installed('typescript'), tsc: bin('tsc'), ways };
+  const tsc = join(folder, 'node_modules/.bin/tsc');
+  const older = { version: OLDER_TYPESCRIPT, tsc, ways: [...ways, 'node10'] };
   return ioredis === installed('ioredis') ? [ours, older] : [ours];
 }
 
@@ -199,22 +150,26 @@ function checkJest(folder, urls) {
   });
 }
 
-checkManifest();
+/** Newest first: what is looked at once is looked at there. */
+function checkBeside(ioredis, temporary, tarball, urls) {
+  const folder = join(temporary, ioredis);
+  const isNewest = ioredis === installed('ioredis');
+  const more = isNewest ? [JEST, `typescript@${OLDER_TYPESCRIPT}`] : [];
+  const packages = [tarball, `ioredis@${ioredis}`, `@types/node@${installed('@types/node')}`, ...more];
+  install(folder, `install beside ioredis ${ioredis}`, packages);
+  if (isNewest) checkLoads(folder);
+  checkUse(folder, ioredis, urls);
+  if (isNewest) checkJest(folder, urls);
+}
+
 const temporary = mkdtempSync(join(tmpdir(), 'quorate-package-'));
 const masters = await startMasters(3);
 try {
   const tarball = pack(temporary);
-  for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS]) {
-    const folder = join(temporary, ioredis);
-    install(
-      folder,
-      tarball,
-      ioredis,
-      ioredis === installed('ioredis') ? [JEST, `typescript@${OLDER_TYPESCRIPT}`] : [],
-    );
-    checkUse(folder, ioredis, masters.urls);
-    if (ioredis === installed('ioredis')) checkJest(folder, masters.urls);
-  }
+  checkManifest(tarball);
+  checkContents(join(temporary, 'alone'), tarball);
+  for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])
+    checkBeside(ioredis, temporary, tarball, masters.urls);
 } finally {
   await masters.stop();
   rmSync(temporary, { recursive: true, force: true });

@@ -1,0 +1,131 @@
+/** What a stranger writes with the package: programs that use it by every format, and what their types are checked by. */
+
+const USE = `
+async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, Redis, urls) {
+  const clients = urls.map((url) => new Redis(url));
+  const redlock = new Redlock(clients);
+  const lease = await redlock.acquire('package', { ttlMs: 5000 });
+  if (lease.status !== 'held' || !(lease.remainingMs() > 0)) throw new Error('not held');
+  if ((await redlock.tryAcquire('package')) !== null) throw new Error('held twice');
+  await lease.release();
+  const three = await redlock.using(['a', 'b'], async () => 3);
+  if (three !== 3) throw new Error('using lost the result');
+  const refused = await redlock.acquire([]).catch((error) => error);
+  if (!(refused instanceof RedlockError) || refused.code !== 'INVALID_ARGUMENT') throw refused;
+  if (!refused.stack.includes(' Redlock.acquire ')) throw new Error('a stack without the public name: ' + refused.stack);
+  const memory = new MemoryFence();
+  const redis = new RedisFence(clients[0], { keyPrefix: 'package:fence:' });
+  if (!memory.accepts('a', 2) || memory.accepts('a', 1)) throw new Error('the fence in memory');
+  if (!(await redis.accepts('a', 2)) || (await redis.accepts('a', 1))) throw new Error('the fence in Redis');
+  const stale = await redis.check('a', 1).catch((error) => error);
+  if (!(stale instanceof RedlockError) || stale.code !== 'STALE_FENCE') throw stale;
+  await redlock.close();
+  for (const client of clients) client.disconnect();
+  const masters = new MemoryMasters(3);
+  const inMemory = masters.redlock();
+  if (!(inMemory instanceof Redlock)) throw new Error('quorate/testing has a Redlock of its own');
+  const held = await inMemory.acquire('package');
+  if ((await masters.redlock().tryAcquire('package')) !== null) throw new Error('held twice in memory');
+  if (!(held.fence > 0)) throw new Error('no fence in memory');
+  if (held.constructor.name !== 'Lease') throw new Error('a lease is called ' + held.constructor.name);
+  await masters.close();
+  if (fence.RedlockError !== RedlockError) throw new Error('quorate/fence has a RedlockError of its own');
+  const all = { Redlock, RedlockError, MemoryFence, RedisFence, MemoryMasters, ...quorate, ...fence };
+  for (const [name, value] of Object.entries(all)) {
+    if (typeof value === 'function' && value.name !== name) throw new Error(name + ' is called ' + value.name);
+  }
+}`;
+
+/** Whether it is imported or required, a program has one of each. */
+const ONE_OF_EACH = `
+import { createRequire } from 'node:module';
+for (const [name, imported] of Object.entries({ quorate, 'quorate/fence': fence, 'quorate/testing': testing })) {
+  const required = createRequire(import.meta.url)(name);
+  const names = Object.keys(imported).filter((key) => key !== 'default' && key !== 'module.exports');
+  if (names.join() !== Object.keys(required).sort().join()) throw new Error(name + ' has other names when required');
+  for (const key of names) if (imported[key] !== required[key]) throw new Error('two of ' + key);
+}
+`;
+
+const TYPES = `
+import { Cluster, Redis } from 'ioredis';
+import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
+import { MemoryFence, RedisFence, RedlockError as FenceError, SqlFence, type SqlQuery } from 'quorate/fence';
+import { MemoryMasters } from 'quorate/testing';
+
+const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
+const redlock = new Redlock([new Redis(), new Redis(6380)], options);
+export const ofClusters: Redlock = new Redlock([new Cluster([{ host: 'a', port: 6379 }])]);
+export const own = Redlock.connect(['redis://a:6379', { host: 'b', port: 6379 }]);
+
+export async function work(signal: AbortSignal): Promise<number> {
+  const lease: Lease = await redlock.acquire(['a', 'b'], { waitMs: 0, signal });
+  await lease.extend(5_000);
+  const maybe: Lease | null = await redlock.tryAcquire('c');
+  await maybe?.release();
+  // @ts-expect-error an option that does not exist
+  await redlock.acquire('a', { ttl: 5 });
+  // @ts-expect-error a client that is none
+  new Redlock([{ not: 'a client' }]);
+  try {
+    return await redlock.using('d', async (held) => held.remainingMs());
+  } catch (error) {
+    if (error instanceof RedlockError && error.code === 'LOCK_TAKEN') return 0;
+    throw error;
+  }
+}
+export const guards = [new RedisFence(new Redis()), new RedisFence(new Cluster([{ host: 'a', port: 6379 }]))];
+export async function guarded(query: SqlQuery): Promise<boolean> {
+  new MemoryFence().check('a', 5);
+  await new SqlFence({ table: 'fences' }).check(query, 'a', 5);
+  // @ts-expect-error a fence is a number
+  return guards[0]?.accepts('a', '5') ?? false;
+}
+export function sameError(error: FenceError): RedlockError {
+  return error;
+}
+export async function tested(): Promise<void> {
+  await using masters = new MemoryMasters(3);
+  const inMemory: Redlock = masters.redlock({ ttlMs: 500 });
+  await inMemory.acquire('a');
+  await masters.list[0].kill();
+}
+export async function disposed(): Promise<string> {
+  await using lease = await redlock.acquire('e', { renew: true });
+  return lease.token;
+}
+`;
+
+const IMPORTS = `import * as quorate from 'quorate';
+import * as fence from 'quorate/fence';
+import * as testing from 'quorate/testing';
+import { Redis } from 'ioredis';
+`;
+const REQUIRES = `const quorate = require('quorate');
+const fence = require('quorate/fence');
+const testing = require('quorate/testing');
+const { Redis } = require('ioredis');
+`;
+
+/** The files of the stranger's folder, by name. */
+export const PROGRAMS = {
+  'import.mjs': `${IMPORTS}${USE}${ONE_OF_EACH}await proveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `${REQUIRES}${USE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, Redis, process.env.URLS.split(',')));\n`,
+  'types.mts': TYPES,
+  'types.cts': TYPES,
+  'bundled/types.ts': TYPES,
+  'tsconfig.nodenext.json': tsconfig('nodenext', 'nodenext', ['types.mts', 'types.cts']),
+  'tsconfig.bundler.json': tsconfig('esnext', 'bundler', ['bundled/types.ts']),
+  'tsconfig.node10.json': tsconfig('commonjs', 'node10', ['bundled/types.ts']),
+};
+
+/** Strict, and the declarations are looked at too: a user must not need skipLibCheck because of us. */
+function tsconfig(module, moduleResolution, files) {
+  const lib = ['es2022', 'esnext.disposable'];
+  const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+  return JSON.stringify({
+    compilerOptions: { target: 'es2022', lib, types: ['node'], module, moduleResolution, ...strict },
+    files,
+  });
+}
