@@ -14,6 +14,7 @@ const BENCH_RECORD = path.join(__dirname, '../bench/node_modules/.package-lock.j
 
 /** `get` ends a sentence that says what is missing. */
 const PARTS = {
+  git: { find: () => working('git', ['--version']), get: 'apt-get install git brings it' },
   python3: {
     find: () => working('python3', ['-c', 'import random, socket, sys, time']),
     get: 'apt-get install python3 brings it',

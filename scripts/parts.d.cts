@@ -1,4 +1,5 @@
 export type Part =
+  | 'git'
   | 'python3'
   | 'perl'
   | 'libfaketime'
