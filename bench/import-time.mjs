@@ -1,4 +1,4 @@
-/** How long the import of a package takes in this fresh process, in ms. `node bench/import-time.mjs SPECIFIER` */
+/** How long the import of a package takes in this fresh process beyond ioredis, in ms. `node bench/import-time.mjs SPECIFIER` */
 await import('ioredis');
 const startMs = performance.now();
 await import(process.argv[2]);

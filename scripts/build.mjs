@@ -67,8 +67,7 @@ async function buildCode() {
     { format: 'cjs', strict: true, comments: false },
   );
   const strangers = inputs.filter(
-    (input) =>
-      !input.startsWith('lib/') && !BUNDLED.some((name) => input.startsWith(`node_modules/${name}/`)),
+    (input) => !input.startsWith('lib/') && !BUNDLED.some((name) => input.includes(`node_modules/${name}/`)),
   );
   if (strangers.length > 0) throw new Error(`the bundle took in ${strangers.join(', ')}`);
 }

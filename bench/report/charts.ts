@@ -265,7 +265,7 @@ function packages({ packages: rows }: Results): Chart {
     panels: withFigures([
       {
         title: 'import',
-        unit: 'ms, after ioredis',
+        unit: 'ms, beyond ioredis',
         scale: 'linear',
         cells: cells(names, rows, ({ importMs }) => ranged(importMs, short)),
       },

@@ -143,7 +143,7 @@ function heldTables({ renewal, memory, renewed, renewedTtlMs, leases }: Results)
 function packageTable({ packages }: Results): Table {
   return {
     title: 'The package, with what it depends on, without ioredis',
-    head: ['', 'version', 'import, ms (range)', 'install, kB', 'packages'],
+    head: ['', 'version', 'import beyond ioredis, ms (range)', 'install, kB', 'packages'],
     rows: packages.map((row) => [
       labelOf(row.contender),
       row.version ?? NONE,

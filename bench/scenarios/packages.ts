@@ -1,6 +1,6 @@
 /** What a package costs before it does anything: its bytes on disk, and the time of its import. */
 import { execFile, type ExecFileOptions } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,12 +18,14 @@ const BENCH = join(ROOT, 'bench');
 const SOURCES = [
   'lib',
   'scripts',
+  'docs',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'README.md',
   'LICENSE',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'docker-compose.redlock.yml',
 ];
 const IMPORT_MS = 20_000;
@@ -90,7 +92,7 @@ function toRow({ packed, times, trouble }: Track): PackageRow {
 async function packOurs(folder: string): Promise<Packed> {
   await Promise.all(SOURCES.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })));
   const others = await dependenciesOf(ROOT);
-  await linkModules(join(folder, 'node_modules'), [...others.keys()]);
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const options = { cwd: folder, timeout: BUILD_MS };
   await succeed(process.execPath, ['scripts/build.mjs'], options);
   const stdout = await succeed('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], options);
@@ -103,16 +105,6 @@ async function packOurs(folder: string): Promise<Packed> {
     installBytes: packed.unpackedSize + sum(others),
     packages: 1 + others.size,
   };
-}
-
-/** Links to what the tree has, but for copies of the dependencies, since the build asks where they lie. */
-async function linkModules(to: string, copies: readonly string[]): Promise<void> {
-  const from = join(ROOT, 'node_modules');
-  await mkdir(to);
-  for (const name of await readdir(from)) {
-    if (copies.includes(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
-    else await symlink(join(from, name), join(to, name));
-  }
 }
 
 async function look(name: ContenderName, module: string): Promise<Packed> {
