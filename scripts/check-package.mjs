@@ -17,7 +17,6 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
-import { walkLinks } from './package/links.mjs';
 import { PROGRAMS } from './package/programs.mjs';
 import {
   bytesOf,
@@ -36,6 +35,7 @@ const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
 
 register();
 const { startMasters } = await import('./masters.ts');
+const { walkLinks } = await import('./package/links.ts');
 
 /** What npm tells its scripts about our own folder must not reach an npm that works in another. */
 const env = Object.fromEntries(
