@@ -3,7 +3,8 @@
  * there. So a program has one `Redlock`, whichever entry it comes from and whether it is imported or required. The types
  * likewise: declared once, for `require`, and passed on for `import`.
  *
- * p-limit is in the chunks: it is an ES module only, which CommonJS (Jest included) cannot require. ioredis stays the user's own.
+ * p-limit is in the chunks: it is an ES module only, which CommonJS (Jest included) cannot require. It stays a dependency in
+ * package.json, so that audits see it. ioredis stays the user's own.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

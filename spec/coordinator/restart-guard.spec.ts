@@ -1,6 +1,6 @@
 /** The restart guard's contract under virtual time, and what is said there alone: exact instants. */
 import { expect } from 'chai';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockError } from '../../lib/runtime/errors.js';
 import { DEFAULTS } from '../../lib/input/options.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';

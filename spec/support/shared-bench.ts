@@ -1,7 +1,7 @@
 /** Clients that wait for one lock that several may hold, over masters in memory and under virtual time. */
 import { expect } from 'chai';
 import type { AcquireOptions } from '../../lib/input/options.js';
-import type { Lease } from '../../lib/lease/lease.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { gateKey, queueKey } from '../../lib/protocol/keys.js';
 import { RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import { RedlockError } from '../../lib/runtime/errors.js';

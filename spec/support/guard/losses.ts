@@ -1,6 +1,6 @@
 /** What the restart guard promises where masters forget (protocol B). Each loss is shown without the guard and with it. */
 import { expect } from 'chai';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import type { Redlock } from '../../../lib/redlock.js';
 import { type Event, MARKER, type Persistence, type Section, type Stand, UNGUARDED } from './stand.js';
 

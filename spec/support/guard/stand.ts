@@ -1,7 +1,7 @@
 /** What the restart guard's contract stands on: masters that forget, in memory under virtual time or real servers. */
 import { expect } from 'chai';
 import type { BootstrapReport } from '../../../lib/coordinator/restart-guard.js';
-import type { Lease } from '../../../lib/lease/lease.js';
+import type { Lease } from '../../../lib/lease/public.js';
 import type { AcquireOptions, BootstrapOptions, RedlockOptions } from '../../../lib/input/options.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
