@@ -1,4 +1,4 @@
-/** What an acquisition is asked for, and what all of an instance share. */
+/** The terms of one acquisition, and what all acquisitions of an instance share. */
 import type { Admission } from './admission.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { RecentContention } from '../line/recent-contention.js';
@@ -13,7 +13,7 @@ import type { Subscriptions } from '../line/subscriptions.js';
 /** What all acquisitions of an instance share. */
 export interface AcquisitionEnvironment {
   readonly nodes: readonly Node[];
-  /** The same nodes in an order on which clients agree that were given them in another one. */
+  /** The same nodes sorted by name: clients that list the masters in different orders agree on this one. */
   readonly nodesByName: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
@@ -26,12 +26,12 @@ export interface AcquisitionEnvironment {
   readonly driftFactor: number;
 }
 
-/** What one acquisition is asked for; times in milliseconds. */
+/** The terms of one acquisition; times in milliseconds. */
 export interface AcquisitionTerms extends Patience {
   readonly resources: readonly string[];
   readonly scope: Scope;
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
-  /** Waits in line. */
+  /** It may wait in a queue. */
   readonly isFair: boolean;
 }

@@ -1,15 +1,16 @@
 /**
  * One `acquire` from the call to the grant: attempts, and the waits between them.
  *
- * The first attempt asks all masters at once. Once it met contention, the next one waits in the masters' queues until a
- * quorum of them has handed its vote over, and claims then (protocol C1). Where that cannot be (`fair: false`, a cluster,
- * no pushes, a holder that hands over to nobody), attempts ask the resource's *home* master first and the others only if
- * that one grants: contenders meet in one place, a refusal costs one command, and votes are not split (protocol C2).
+ * The first attempt asks all masters at once. If it meets contention, the next one waits in the masters' queues until a
+ * quorum of them has handed its vote over, and then claims (protocol C1). Some calls cannot queue: `fair: false`, a
+ * cluster, no pushes, or a holder that does not hand over. Their attempts ask the resource's *home master* first, and the
+ * others only if that one grants: contenders meet on one master, a refusal costs one command, and votes are not split
+ * (protocol C2).
  *
- * A lock that several may hold has its line before it, at a gate; its head claims when it may come in (`turnstile.ts`).
+ * For a shared lock, the queue is a gate before the lock; its head claims when it can be let in (`turnstile.ts`).
  *
- * Every attempt draws a fresh token, has one deadline for everything it waits for but its turn, and is undone on every
- * master that it was sent to before the next one starts.
+ * Every attempt draws a fresh token. It has one deadline for everything except its wait in a queue, and is undone on
+ * every master that it was sent to before the next attempt starts.
  */
 import { type Candidate, PATIENCE } from './admission.js';
 import { Agreement } from '../quorum/agreement.js';
@@ -36,7 +37,7 @@ import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
-/** Told how an attempt ended: with a grant, or, once it is undone, with nothing. */
+/** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
 
 export class Acquisition implements LateVotes {
@@ -44,17 +45,19 @@ export class Acquisition implements LateVotes {
   readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
   readonly #backoff: Backoff;
-  /** Who is in the way, as far as the attempts so far told. */
+  /** What the attempts so far have learned about other claimants; undefined until one has failed. */
   #history: AttemptHistory | undefined;
-  /** The place in line, kept over attempts; µs of the masters' time. */
+  /** The rank in the queue, kept for all attempts; µs of the masters' time, 0 until it is drawn. */
   #ticket = 0;
-  /** The wait was over before a quorum of masters could be asked for a place. */
+  /** The wait ended before a quorum of masters could be asked for a place. */
   #isUnasked = false;
-  /** How it waits its turn; undefined where it never did, and claims of its kind are nothing to masters that wait for others. */
+  /**
+   * How it waits; undefined until it waits for an exclusive lock. A shared lock has one from the start, for its watches.
+   */
   #line: Line | undefined;
-  /** What the attempt waits for now; nothing once its time is up. */
+  /** What the attempt waits for now; undefined once its time is up. */
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
-  /** The attempt under way takes up room among those of the instance. */
+  /** The attempt under way counts towards the instance's admission. */
   #isInside = false;
 
   constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms, cancellation: Cancellation) {
@@ -68,8 +71,8 @@ export class Acquisition implements LateVotes {
   /**
    * Resolves with a grant that is valid at that instant; rejects with the `RedlockError` of the last full fan-out.
    *
-   * One promise and no more, where the first attempt is granted: many claims at a time spend more on promises than on what
-   * they wait for.
+   * Where the first attempt is granted, this is the only promise: with many claims at a time, promises cost more than the
+   * rest of the call.
    */
   run(): Promise<Grant> {
     return new Promise((resolve) => {
@@ -86,7 +89,7 @@ export class Acquisition implements LateVotes {
     });
   }
 
-  /** From the attempt that is under way to the end. */
+  /** Repeats attempts until one is granted or the call fails. @param first  the attempt that is under way */
   async #goOn(first: Promise<Grant | undefined>, isFirstInLine: boolean): Promise<Grant> {
     let attempt = first;
     let isInLine = isFirstInLine;
@@ -109,7 +112,7 @@ export class Acquisition implements LateVotes {
     }
   }
 
-  /** Asks for votes without standing in line, as soon as there is room for one more attempt. */
+  /** Asks for votes without queueing, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
     const { admission, clock } = this.#environment;
     this.#line?.stepAside();
@@ -118,7 +121,10 @@ export class Acquisition implements LateVotes {
     this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
   }
 
-  /** Up to the end of the wait. Where that is brief it goes on for longer, while others get their answers. */
+  /**
+   * Waits for room until the call's wait ends. A wait that is shorter than a node timeout may last longer, as long as
+   * other attempts get answers.
+   */
   #waitForRoom(onEnd: OnAttemptEnd): void {
     const { admission, clock, timers } = this.#environment;
     const { nodeTimeoutMs, waitMs } = this.#terms;
@@ -137,12 +143,12 @@ export class Acquisition implements LateVotes {
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     this.#isInside = true;
-    // not where masters watch for it: one alone keeps nobody out
+    // not where masters watch for it: a single watching master keeps nobody out
     const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
     this.#claim(this.#request(this.#environment.random.token(), sentAtMs), sentAtMs, home, onEnd);
   }
 
-  /** Waits until it is this one's turn, and claims then. */
+  /** Waits for its turn, and then claims. */
   async #attemptInLine(): Promise<Grant | undefined> {
     const { clock, contention, timers } = this.#environment;
     const { leftMs } = this.#backoff;
@@ -166,7 +172,7 @@ export class Acquisition implements LateVotes {
     return new Promise((resolve) => this.#claim(request, sentAtMs, undefined, resolve));
   }
 
-  /** Puts a claim to the masters, and undoes it if it fails. @param home  asked before the others */
+  /** Sends a claim to the masters, and undoes it if it fails. @param home  is asked before the others */
   #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
     const { nodes, timers } = this.#environment;
     const round = new Round(nodes, request, sentAtMs, this);
@@ -190,7 +196,7 @@ export class Acquisition implements LateVotes {
     this.#awaited = undefined;
   }
 
-  /** Time is up for the whole attempt, or somebody ended it. */
+  /** Time is up for the whole attempt, or the call was cancelled. */
   readonly #endWait = (): void => {
     const awaited = this.#awaited;
     this.#awaited = undefined;
@@ -199,13 +205,13 @@ export class Acquisition implements LateVotes {
     else awaited.end(new Silence(this.#terms.nodeTimeoutMs), true);
   };
 
-  /** A vote that comes in after its attempt or its lease has ended is undone again. */
+  /** A vote that arrives after its attempt failed or its lease ended is undone. */
   onLateVote(node: Node, round: Round): void {
     if (round.isGone) this.#owe(node, round.request.token);
     else alignRest([node], round, this.#terms.scope);
   }
 
-  /** The grant, if a quorum said yes in time. Validity is checked here, after the last answer was waited for. */
+  /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept(round: Round, timer: Timer): Grant | undefined {
     const { clock, driftFactor, floor, nodes } = this.#environment;
     if (round.request.isFenced) floor.learnFrom(round);
@@ -237,9 +243,9 @@ export class Acquisition implements LateVotes {
     this.#makeRoom(isTimeout ? 1 : 0);
   }
 
-  /** The attempt is over. @param share  of its time that it took */
+  /** The attempt is over. @param share  the part of its time that it took */
   #makeRoom(share: number): void {
-    if (!this.#isInside) return; // it was this one's turn: nobody waits for that
+    if (!this.#isInside) return; // a claim in its turn is not counted by admission
     this.#isInside = false;
     this.#environment.admission.leave(share);
   }
@@ -253,7 +259,7 @@ export class Acquisition implements LateVotes {
     const withdrawal = undoingOf(nodes, round, this.#line, (node) => this.#owe(node, round.request.token));
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
-      // a plain claim's refusal does not say by what; the undo that follows it looks, within the same deadline
+      // the refusal of a plain claim gives no reason; the undo that follows it looks, within the same deadline
       this.#awaited = withdrawal;
       await lookAgain(nodes, round, withdrawal, looked);
     }
@@ -263,8 +269,8 @@ export class Acquisition implements LateVotes {
   }
 
   /**
-   * Leaves the line without a turn. At the end of the wait, the withdrawal looks once more at what is in the way, for the
-   * error; it has one node timeout for it.
+   * Leaves the queue without having claimed. At the end of the wait, the withdrawal takes a last look at what holds the
+   * lock, for the error; it has one node timeout for that.
    */
   async #depart(departure: Departure): Promise<void> {
     const { withdrawal } = departure;
@@ -282,10 +288,7 @@ export class Acquisition implements LateVotes {
     this.#met.leftLine(departure, looks ? withdrawal.outcomes : undefined);
   }
 
-  /**
-   * Plain at first, where nothing but the key is asked for; a script where it takes more, or where a refusal is likely
-   * and shall tell its reason.
-   */
+  /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */
   #request(token: string, sentAtMs: number): Request {
     const { scope, ttlMs } = this.#terms;
     const isFirst = this.#backoff.attempts === 1;
@@ -297,7 +300,7 @@ export class Acquisition implements LateVotes {
     return scriptedClaimOf(this.#environment, this.#terms, token, sentAtMs, watch);
   }
 
-  /** Made when there is something to note: most acquisitions meet nobody. */
+  /** Created on first use: most acquisitions are granted at once. */
   get #met(): AttemptHistory {
     return (this.#history ??= new AttemptHistory(this.#environment, this.#terms));
   }
@@ -309,18 +312,18 @@ export class Acquisition implements LateVotes {
     );
   }
 
-  /** The next attempt waits in line, and at once. @param wasInLine  as this one did */
+  /** Whether the next attempt waits in the queue, and starts at once. @param wasInLine  whether this one did */
   #goesInLine(wasInLine: boolean): boolean {
     if (this.#backoff.leftMs <= 0) return false;
     return this.#line?.hasPlace === true || (!wasInLine && this.#shallQueue());
   }
 
-  /** A master that is away may keep a place for longer than a vote. */
+  /** How long a master may keep what this acquisition sent; a place in a queue may outlive a vote. */
   get #longestLifeMs(): number {
     return Math.max(this.#terms.ttlMs, this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);
   }
 
-  /** Leaves an undo to the background, until the vote has run out by itself. */
+  /** Leaves an undo to the background, until the vote has expired. */
   #owe(node: Node, token: string): void {
     const { clock, driftFactor, repairs } = this.#environment;
     const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);

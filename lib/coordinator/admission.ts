@@ -1,32 +1,32 @@
 /**
- * How many attempts of an instance are under way at a time. Those beyond wait here, unsent and in their order. Put to the
- * masters all at once, the last of many would have no answer before their time is up; taking them back would keep the
- * masters from the others, and in the end nothing is granted while every master does what it can.
+ * Limits how many attempts of an instance are under way. Further ones wait here, unsent, in order. If all were sent at
+ * once, the last of many would get no answer before their time is up. Undoing them would cost the masters the time that
+ * the others need, and in the end nothing would be granted while every master is busy.
  *
- * The bound follows what comes of it, like the congestion window of TCP (RFC 5681): while attempts are granted well in time
- * and others wait, it grows by one for each; where one runs out of time, it is halved.
+ * The limit adapts like the congestion window of TCP (RFC 5681). It grows by one for each attempt that is granted well in
+ * time while others wait, and is halved when one runs out of time.
  */
 import type { Timer, Timers } from '../runtime/clock.js';
 import { WINDOW } from '../node/send-window.js';
 
 export const FIRST_LIMIT = 256;
 export const LEAST_LIMIT = 64;
-/** As many as a master is sent without an answer. */
+/** As many requests as may be in flight to one master. */
 export const MOST_LIMIT = WINDOW;
-/** Granted well in time: within this share of it. */
+/** "Well in time" is within this part of an attempt's time. */
 const WELL_IN_TIME = 1 / 2;
 
-/** Whose wait is shorter than a node timeout goes on waiting for room for so many of these at most. */
+/** A wait that is shorter than a node timeout may last this many node timeouts, while it waits for room. */
 export const PATIENCE = 10;
 
-/** How long somebody waits for room: up to so many times so long, while others get their answers. */
+/** How long a candidate waits for room: `waitMs`, or up to `times` times as long while other attempts get answers. */
 export interface RoomWait {
   readonly timers: Timers;
   readonly waitMs: number;
   readonly times: number;
 }
 
-/** An attempt that waits to be let in. */
+/** An attempt that waits for admission. */
 export class Candidate {
   readonly #admission: Admission;
   readonly #wait: RoomWait;
@@ -35,7 +35,7 @@ export class Candidate {
   #timesLeft: number;
   #isWaiting = true;
 
-  /** @param onEnd  called once: it is let in, or its wait is over */
+  /** @param onEnd  called once: with true when it is let in, with false when its wait is over */
   constructor(admission: Admission, wait: RoomWait, onEnd: (isLetIn: boolean) => void) {
     this.#admission = admission;
     this.#wait = wait;
@@ -58,12 +58,12 @@ export class Candidate {
     this.#admission.forget();
   }
 
-  /** @param wasStill  nobody got an answer in the time before: once may be a stall of this process */
+  /** @param wasStill  no attempt was answered in the period before. One such period may be a stall of this process. */
   #arm(wasStill: boolean): void {
     const { timers, waitMs } = this.#wait;
     const before = this.#admission.answered;
     this.#timesLeft--;
-    // those that are under way keep the process alive
+    // the attempts under way keep the process alive
     this.#timer = timers.background(waitMs, () => {
       const isStill = this.#admission.answered === before;
       if (this.#timesLeft > 0 && !(isStill && wasStill)) this.#arm(isStill);
@@ -82,14 +82,17 @@ export class Candidate {
 export class Admission {
   #limit = FIRST_LIMIT;
   #inside = 0;
-  /** From this place on they wait; so many of them at most do not any more. No more are kept than wait. */
+  /**
+   * Candidates before `#first` have been let in. From there on, at most `#ended` have ended their wait; `#trim` keeps
+   * these from outnumbering those that wait.
+   */
   #first = 0;
   #ended = 0;
   #candidates: Candidate[] = [];
-  /** So many of those inside came in under a bound that was too high. */
+  /** How many of those inside were admitted under a limit that proved too high. */
   #surplus = 0;
   #isLettingIn = false;
-  /** How many came to an end before their time was up. */
+  /** How many attempts have ended before their time was up. */
   answered = 0;
 
   /** How many attempts are under way. */
@@ -97,32 +100,35 @@ export class Admission {
     return this.#inside;
   }
 
-  /** How many are kept here: those that wait, and no more that do not any more. */
+  /** How many candidates are kept, those that have ended their wait included. */
   get size(): number {
     return this.#candidates.length - this.#first;
   }
 
-  /** Is there room for one more? Then it has come in, and has to `leave`. */
+  /** Whether there is room for one more attempt. If so, it counts as under way and has to call `leave`. */
   admits(): boolean {
     if (this.#inside >= this.#limit) return false;
     this.#inside++;
     return true;
   }
 
-  /** Lets it in when there is room, behind all that wait. @param onEnd  as a candidate's */
+  /**
+   * Queues a candidate behind all others; it is let in when there is room.
+   * @param onEnd  see the constructor of `Candidate`
+   */
   wait(wait: RoomWait, onEnd: (isLetIn: boolean) => void): Candidate {
     const candidate = new Candidate(this, wait, onEnd);
     this.#candidates.push(candidate);
     return candidate;
   }
 
-  /** @internal One of those that wait has ended. */
+  /** @internal A waiting candidate has ended. */
   forget(): void {
     this.#ended++;
     this.#trim();
   }
 
-  /** An attempt is over. @param share  of its time that it took, up to its grant; 1 where it ran out of it */
+  /** An attempt is over. @param share  the part of its time that it took up to its grant; 1 if it ran out of time */
   leave(share: number): void {
     this.#inside--;
     if (share < 1) this.answered++;
@@ -136,7 +142,7 @@ export class Admission {
   }
 
   #letIn(): void {
-    if (this.#isLettingIn) return; // one that was let in has left at once
+    if (this.#isLettingIn) return; // a candidate that was just let in has left already
     this.#isLettingIn = true;
     while (this.#inside < this.#limit) {
       const candidate = this.#candidates[this.#first];

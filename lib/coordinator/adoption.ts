@@ -1,6 +1,6 @@
 /**
- * Taking over what another process held, by an extension that never sets a key again: while a quorum of masters still holds the
- * token, nobody else can have held the lock since it was granted.
+ * Takes over a lease of another process, by an extension that never re-creates a key: while a quorum of masters still
+ * holds the token, nobody else can have held the lock since it was granted.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
@@ -12,7 +12,7 @@ import type { Round } from '../quorum/round.js';
 import { NOT_AWAITED } from '../redis/server-errors.js';
 import { validUntilMs } from '../protocol/validity.js';
 
-/** What another process held, as far as it takes to go on with it. */
+/** The part of another process's lease that is needed to go on with it. */
 export interface Adopted {
   readonly token: string;
   /** 0 for a lease without fencing. */
@@ -25,7 +25,7 @@ export interface Adoption {
   readonly cancellation: Cancellation;
 }
 
-/** Tries until a quorum extended it in time, or refuses to. Rejects with a `RedlockError`. */
+/** Tries until a quorum has extended it in time or has refused. Rejects with a `RedlockError`. */
 export async function adopt(
   environment: AcquisitionEnvironment,
   extensions: Extensions,

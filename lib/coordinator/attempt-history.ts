@@ -1,4 +1,4 @@
-/** What the attempts of one acquisition told of those that were in the way. */
+/** What the attempts of one acquisition have learned about other claimants. */
 import { FOREIGN_CLIENT_POLL_MS } from '../line/queue-place.js';
 import type { RedlockError } from '../runtime/errors.js';
 import {
@@ -16,10 +16,10 @@ import type { Departure } from '../line/line.js';
 import type { Round } from '../quorum/round.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
-/** After so many refusals in a row by the home master all are asked again: its vote may be an orphan. */
+/** After this many refusals in a row by the home master, all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
 
-/** Waiting in line is wished for, and it can be. */
+/** Queueing is wanted (`fair`), and possible. */
 export function canQueue(
   { nodes, subscriptions }: AcquisitionEnvironment,
   { isFair }: AcquisitionTerms,
@@ -27,7 +27,7 @@ export function canQueue(
   return isFair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
-/** Others stand in the way, or did lately, and hand over: a place in line is the next to ask for. */
+/** Whether to queue: other claimants hold or wait for the lock, or did lately, and the holder hands over. */
 export function shallQueue(
   environment: AcquisitionEnvironment,
   terms: AcquisitionTerms,
@@ -38,20 +38,20 @@ export function shallQueue(
   if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
   if (history?.isContended === true) return canQueue(environment, terms);
   if (backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '')) return false;
-  return subscriptions.isOpenAt(quorumOf(nodes.length)); // else a try is quicker, should the lock be free by now
+  return subscriptions.isOpenAt(quorumOf(nodes.length)); // otherwise trying is quicker, in case the lock is free by now
 }
 
 export class AttemptHistory {
   /** The last attempt met other claimants. */
   isContended = false;
-  /** The one in the way hands over to nobody. */
+  /** The holder does not hand over. */
   isForeignClient = false;
   /** The last full fan-out, and why it failed: what an error reports. */
   lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
   readonly #environment: AcquisitionEnvironment;
   readonly #terms: AcquisitionTerms;
   #homeRefusals = 0;
-  /** The shortest time left among the keys that were in the way last. */
+  /** The shortest remaining time among the keys that the last attempt found. */
   #shortestMs = Infinity;
 
   constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms) {
@@ -59,20 +59,20 @@ export class AttemptHistory {
     this.#terms = terms;
   }
 
-  /** What is in the way is gone by then, or shall be looked at again. */
+  /** After this time the lock should be free, or is to be tried again. */
   get freeInMs(): number {
     const looksOften =
       this.isForeignClient && this.#terms.isFair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
     return looksOften ? Math.min(this.#shortestMs, FOREIGN_CLIENT_POLL_MS) : this.#shortestMs;
   }
 
-  /** The master to ask before the others: where contenders meet, a refusal costs one command. */
+  /** The master to ask before the others: where contenders meet on one master, a refusal costs one command. */
   get home(): Node | undefined {
     if (!this.isContended || this.#homeRefusals >= HOME_REFUSALS) return undefined;
     return homeMasterOf(this.#environment.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
-  /** It left the line without a turn. @param seen  what the withdrawal saw, if that was waited for */
+  /** It left the queue without having claimed. @param seen  what the withdrawal saw, if that was awaited */
   leftLine(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
     this.isForeignClient = departure.isForeignClient;
     this.isContended = departure.isForeignClient;
@@ -81,7 +81,7 @@ export class AttemptHistory {
     else this.lastFull ??= standing;
   }
 
-  /** The time was up before there was room to ask them (again: then what they told before stands). */
+  /** Time was up before there was room for the attempt. An earlier full fan-out stands. */
   notAsked(): void {
     if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#environment;
@@ -89,7 +89,7 @@ export class AttemptHistory {
     this.lastFull = { outcomes: nodes.map(() => unknown(cause)), failure: 'unknown' };
   }
 
-  /** What the last full fan-out failed by. */
+  /** The error for the last full fan-out. */
   error(context: CallContext): RedlockError {
     if (this.lastFull === undefined) throw new Error('an acquisition begins with a full fan-out');
     return roundError(this.lastFull.failure, this.lastFull, this.#environment.nodes, context);
@@ -110,7 +110,7 @@ export class AttemptHistory {
     } else if (refusals.length > 0) {
       this.#homeRefusals++;
     } else {
-      this.isContended = false; // the home master is silent or gone: ask all, and another one next time
+      this.isContended = false; // the home master is silent or gone: ask all, and another master first next time
     }
   }
 }

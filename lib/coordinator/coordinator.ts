@@ -1,9 +1,8 @@
 /**
- * N masters as one: acquire, extend, release and inspect by quorum. With `acquisition.ts`, `round.ts` and `repairs.ts`
- * beside it this is the only place that knows of several masters; one master is the case N = 1 of the same code.
+ * N masters as one: acquire, extend, release and inspect by quorum. One master is the case N = 1 of the same code.
  *
- * Safety rests on three things: any two quorums share a master, a master's key holds one token, and a holder believes
- * in its lease for less than the masters keep its keys. Nothing here trusts a timer to fire on time.
+ * Safety rests on three facts. Any two quorums share a master. A master's key holds one token. A holder believes in its
+ * lease for a shorter time than the masters keep its keys. Nothing here relies on a timer to fire on time.
  */
 import { Acquisition } from './acquisition.js';
 import { Admission } from './admission.js';
@@ -39,7 +38,7 @@ export class Coordinator {
   readonly quorum: number;
   readonly #environment: AcquisitionEnvironment;
   readonly #extensions: Extensions;
-  /** What is lost from now on runs out by itself. */
+  /** From now on, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
   constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
@@ -62,32 +61,34 @@ export class Coordinator {
     this.#extensions = new Extensions(this.#environment);
   }
 
-  /** Undos that are still owed to masters that did not confirm them. */
+  /** How many undos are still owed to masters that did not confirm them. */
   get owed(): number {
     return this.#environment.repairs.size;
   }
 
-  /** Rejects with a `RedlockError` when it ends without a grant. */
+  /** Rejects with a `RedlockError` if it ends without a grant. */
   acquire(terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
     return new Acquisition(this.#environment, terms, cancellation).run();
   }
 
-  /** Whatever happens, nothing that was held is shortened or deleted. */
+  /** Extends by quorum. Whatever happens, what was held is never shortened or deleted. */
   extend(grant: Grant, order: ExtensionOrder): void {
     this.#extensions.extend(grant, order);
   }
 
-  /** Extends those that are due together. @param onAnswered  a quorum has answered all of them */
+  /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
   renew(due: readonly DueExtension[], onAnswered: () => void): void {
     this.#extensions.renew(due, onAnswered);
   }
 
-  /** Takes over what another process held. Rejects with a `RedlockError`. */
+  /** Takes over a lease of another process. Rejects with a `RedlockError`. */
   adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
     return adopt(this.#environment, this.#extensions, { terms, held, cancellation });
   }
 
-  /** Gives the votes back; resolves when a quorum confirmed, or every master answered or timed out. Never rejects. */
+  /**
+   * Gives the votes back. Resolves when a quorum has confirmed, or every master has answered or timed out. Never rejects.
+   */
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     grant.setAside();
     grant.end();
@@ -101,17 +102,17 @@ export class Coordinator {
       withdrawal.sendThen(() => {
         timer.cancel();
         resolve();
-        withdrawal.end(); // what waits for room at a silent master is owed from now on, and no longer than the ttl
+        withdrawal.end(); // a release that still waits to be sent to a silent master becomes a repair, until the ttl is over
       });
     });
   }
 
-  /** Its validity is over: what is asked for it ends here. */
+  /** Its validity is over: requests under way for it end here. */
   setAside(grant: Grant): void {
     grant.setAside();
   }
 
-  /** The lease is lost: what may be left of it is undone once, and nothing stays scheduled for it. */
+  /** The lease is lost: votes that may be left are undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
     grant.setAside();
     grant.end();
@@ -125,23 +126,23 @@ export class Coordinator {
     withdrawal.end();
   }
 
-  /** Another process takes it over: its votes stay, late ones too, but no more are asked for here. */
+  /** Another process takes it over: its votes stay, late ones too, but it is not extended from here any more. */
   handOver(grant: Grant): void {
     grant.setAside();
     grant.handOver();
   }
 
-  /** Asks every master what a key holds; each has the node timeout to answer. By the master's index. */
+  /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */
   inspect(key: string, nodeTimeoutMs: number): Promise<readonly Look[]> {
     return this.survey(inspection(key), nodeTimeoutMs);
   }
 
-  /** Asks every master the same; each has the node timeout to answer. By the master's index. */
+  /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
   survey(request: Request, nodeTimeoutMs: number): Promise<readonly Look[]> {
     return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs);
   }
 
-  /** Resolves when a quorum of masters is connected; `cancellation` ends the wait, and it resolves all the same. */
+  /** Resolves when a quorum of masters is connected, or when `cancellation` ends the wait. */
   async ready(cancellation: Cancellation): Promise<void> {
     const isReady = (): boolean => this.nodes.filter(({ state }) => state === 'ready').length >= this.quorum;
     if (isReady() || cancellation.cancelled !== undefined) return;
@@ -157,8 +158,9 @@ export class Coordinator {
   }
 
   /**
-   * Gives what is unanswered, and undos that are owed, one node timeout to get through, and ends all that is scheduled. A
-   * release was told to be done when a quorum confirmed it; the others may still ask for its script.
+   * Gives requests in flight and owed undos one node timeout to get through, and ends everything that is scheduled.
+   * Requests in flight matter: a release resolves when a quorum has confirmed it, and other masters may still ask for its
+   * script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
     const { repairs, subscriptions, timers } = this.#environment;

@@ -1,6 +1,6 @@
 /**
- * Extending what is held, by quorum (protocol E). Renewals of leases that fall due together go in one call to each master;
- * everything else goes alone, in a round of its own.
+ * Extends leases by quorum (protocol E). Renewals that fall due together share one call to each master; every other
+ * extension has a round of its own.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { Grant } from '../quorum/grant.js';
@@ -19,20 +19,20 @@ import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
 
-/** Renewals carry the counters along so often in the life of one. */
+/** A renewal extends the counters as well when an eighth of their life has passed since they were last used. */
 const COUNTED_PER_LIFE = 8;
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
 
-/** How far an extension goes, and who waits for its end. */
+/** The terms of an extension, and the callback for its end. */
 export interface ExtensionOrder {
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
   readonly onEnd: (end: ExtensionEnd) => void;
 }
 
-/** A renewal whose time has come. */
+/** A renewal that is due. */
 export interface DueExtension {
   readonly grant: Grant;
   readonly order: ExtensionOrder;
@@ -49,7 +49,7 @@ export interface ExtensionEnvironment {
 export class Extensions {
   readonly #environment: ExtensionEnvironment;
   readonly #renewals: RenewalEnvironment;
-  /** How many are under way that go alone: they wait for no acquisition. */
+  /** Limits the extensions that have a round of their own; they do not wait for acquisitions. */
   readonly #alone = new Admission();
 
   constructor(environment: ExtensionEnvironment) {
@@ -76,15 +76,15 @@ export class Extensions {
   }
 
   /**
-   * Extends by quorum; whatever happens, nothing that was held is shortened or deleted. It is done only if a quorum
-   * confirmed before the old validity ended; later, another holder may have come and gone (protocol E).
+   * Extends by quorum. Whatever happens, what was held is never shortened or deleted. It succeeds only if a quorum
+   * confirmed before the old validity ended: later, another holder may have come and gone (protocol E).
    */
   extend(grant: Grant, order: ExtensionOrder): void {
     const request = this.request(grant, { ttlMs: order.ttlMs, fence: grant.fence, mayCreate: true });
     this.#extendAlone(new Renewing(grant, request, order));
   }
 
-  /** Extends those that are due together. @param onAnswered  a quorum has answered all of them */
+  /** Extends leases that are due together. @param onAnswered  called when a quorum has answered for all of them */
   renew(due: readonly DueExtension[], onAnswered: () => void): void {
     const together: Renewing[] = [];
     for (const { grant, order } of due) {
@@ -102,7 +102,7 @@ export class Extensions {
     return extension(grant, grant.token, terms);
   }
 
-  /** The fan-out of such a request; what takes the grant back will follow it. */
+  /** The fan-out of such a request. The undo or release of the grant will follow it. */
   round(grant: Grant, request: Request): Round {
     const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
       onLateVote: (node) => {
@@ -114,7 +114,7 @@ export class Extensions {
     return round;
   }
 
-  /** Calls back when the round is over; many renewals at a time ask for no promise each. */
+  /** Calls back when the round is over. It makes no promise, since there may be many renewals at a time. */
   vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
     const timer = this.#environment.timers.deadline(deadlineMs, () => {
       const isCut = deadlineMs < nodeTimeoutMs;
@@ -126,7 +126,7 @@ export class Extensions {
     });
   }
 
-  /** The masters may hold its votes for longer now, and more of them may. */
+  /** Notes that the masters may hold its votes for longer now, and that more of them may. */
   note(grant: Grant, round: Round): void {
     grant.wasSentTo(round.sentTo, this.#environment.nodes);
     this.#keep(grant, round.request.ttlMs, this.#environment.clock.earliest());
@@ -136,7 +136,7 @@ export class Extensions {
     this.#environment.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 
-  /** Where many are under way it waits for room, but not for too long: the time is its validity's. */
+  /** Waits for room where many are under way, for at most half of the validity that is left. */
   #extendAlone(one: Renewing): void {
     const { clock, timers } = this.#environment;
     if (this.#alone.admits()) return this.#extendNow(one, true);
@@ -148,7 +148,7 @@ export class Extensions {
     const { clock } = this.#environment;
     if (!grant.isHeld) {
       if (isInside) this.#alone.leave(0);
-      return onEnd(ENDED); // it ended while this waited
+      return onEnd(ENDED); // it ended while it waited
     }
     const leftMs = grant.validUntilMs - clock.inTurn();
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
@@ -164,7 +164,7 @@ export class Extensions {
     this.vote(round, deadlineMs, onSettled, nodeTimeoutMs);
   }
 
-  /** A quorum extended it, by what was sent at that instant; false where that is too late by now. */
+  /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */
   #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
     const untilMs = validUntilMs(sentAtMs, ttlMs, this.#environment.driftFactor);
     if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
@@ -172,14 +172,14 @@ export class Extensions {
     return true;
   }
 
-  /** The masters may hold its votes for so long from now on. */
+  /** The masters may hold its votes for a full ttl from now on. */
   #keep(grant: Grant, ttlMs: number, nowMs: number): void {
     grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#environment.driftFactor));
   }
 
   /**
-   * Were the counters touched a while ago only? They outlive their last use by far, and one that runs out all the same
-   * begins by the clock again, above what it was: a renewal every few seconds need not carry them along.
+   * Whether the counters were used recently. They outlive their last use by far, so a renewal every few seconds need not
+   * extend them. A counter that expires nevertheless starts again from the master's clock, above its old value.
    */
   #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
     return this.#environment.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;

@@ -1,13 +1,13 @@
 /**
- * The *home* master of a resource: where contenders meet that do not wait in line, the same for all clients.
+ * The *home master* of a resource: where waiters without a queue meet. It is the same for all clients.
  */
 import type { Node } from '../node/node.js';
 import type { Round } from '../quorum/round.js';
 
 /**
- * The first that is healthy, in an order that goes by the resource; undefined where there is nothing to choose.
+ * The first healthy master, in an order that depends on the resource; undefined with a single master.
  *
- * @param nodesByName  in an order on which clients agree
+ * @param nodesByName  sorted alike by all clients
  */
 export function homeMasterOf(nodesByName: readonly Node[], key: string): Node | undefined {
   if (nodesByName.length === 1) return undefined;
@@ -16,7 +16,7 @@ export function homeMasterOf(nodesByName: readonly Node[], key: string): Node | 
   return order.find((node) => node.isHealthy);
 }
 
-/** Asks the others only if the home master grants. @returns whether all were asked */
+/** Asks the other masters only if the home master grants. @returns whether all were asked */
 export async function askHomeMasterFirst(nodes: readonly Node[], round: Round, home: Node): Promise<boolean> {
   await round.ask([home]);
   if (round.outcomes[home.index]?.kind === 'granted') {
@@ -27,7 +27,7 @@ export async function askHomeMasterFirst(nodes: readonly Node[], round: Round, h
   return false;
 }
 
-/** FNV-1a: spreads resources over the masters, the same in every client. */
+/** FNV-1a: spreads resources over the masters, alike in every client. */
 function hash(text: string): number {
   let sum = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193) >>> 0;

@@ -1,9 +1,9 @@
 /**
- * The restart guard as operators see it (protocol B): which masters vote, and the word that a first start is one.
+ * The restart guard as operators see it (protocol B): which masters vote, and how they declare a first start.
  *
- * The guard itself is in the scripts, where each vote is given: a check on the connection would not do, since clients
- * send again on new connections, to what may be another process. It is a property of the deployment: clients without
- * it, or with another period, would void it for all, and are refused where a script can see it.
+ * The guard itself is in the scripts, where each vote is given. A check on connection would not do: clients send again on
+ * new connections, possibly to another process. The guard is a property of the deployment. A client without it, or with
+ * another period, would void it for all, and is refused where a script can detect it.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timers } from '../runtime/clock.js';
@@ -24,7 +24,7 @@ import { integers, readNo } from '../protocol/replies.js';
 import { bootstrapping, vouching } from '../protocol/request.js';
 import type { Look } from '../quorum/survey.js';
 
-/** What `bootstrap` did at one master. */
+/** What `bootstrap` did on one master. */
 export type NodeBootstrap =
   | {
       /** The master, by host and port. */
@@ -59,12 +59,14 @@ export interface BootstrapReport {
 
 export interface RestartGuardTerms {
   readonly marker: string;
-  /** 0 for none. */
+  /** 0 for no guard. */
   readonly periodMs: number;
   readonly nodeTimeoutMs: number;
 }
 
-/** However long a quarantine is, masters are asked again after this: one that was away may be back. */
+/**
+ * Masters are asked again after this time at the latest, however long a quarantine lasts: a master may have come back.
+ */
 const ASK_AGAIN_MS = 1_000;
 
 export class RestartGuard {
@@ -79,9 +81,10 @@ export class RestartGuard {
   }
 
   /**
-   * Resolves when a quorum votes, or the wait is cancelled; a quarantine that has not begun begins with it.
+   * Resolves when a quorum votes, or the wait is cancelled. A quarantine that has not begun yet begins with this call.
    *
-   * @throws RedlockError `MISCONFIGURED`: masters that cannot guard, or guard for another period, cost the quorum
+   * @throws RedlockError `MISCONFIGURED`: masters that cannot guard, or guard for another period, made a quorum
+   * impossible
    */
   async voting(cancellation: Cancellation): Promise<void> {
     const { marker, nodeTimeoutMs, periodMs } = this.#terms;
@@ -101,7 +104,7 @@ export class RestartGuard {
     }
   }
 
-  /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters took it */
+  /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters confirmed */
   async bootstrap(force: boolean): Promise<BootstrapReport> {
     const { marker, nodeTimeoutMs, periodMs } = this.#terms;
     if (periodMs === 0 && !force) {

@@ -1,4 +1,4 @@
-/** Taking an attempt back: on which masters it may have left a vote, and what the undo sees there. */
+/** Undoing an attempt: which masters may hold its vote, and what the undo sees there. */
 import type { Line } from '../line/line.js';
 import type { Node } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
@@ -7,11 +7,11 @@ import type { Round } from '../quorum/round.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /**
- * What undoes an attempt on every master that may hold its vote. It is over when those that refused have answered: they
- * tell what is in the way.
+ * The undo of an attempt on every master that may hold its vote. It settles when the masters that refused have answered:
+ * their answers tell why.
  *
- * @param line  in which the attempt waited its turn: then all masters may keep a place or a vote
- * @param onFailed  told of each master that did not confirm
+ * @param line  where the attempt waited; if it queued, every master may keep a place or a vote
+ * @param onFailed  called for each master that did not confirm
  */
 export function undoingOf(
   nodes: readonly Node[],
@@ -20,9 +20,9 @@ export function undoingOf(
   onFailed: (node: Node) => void,
 ): Withdrawal {
   const { scope, token } = round.request;
-  // A script that refused compared the tokens: there is no vote of this attempt. A plain claim that was refused may
-  // have been carried out twice, and refused the second time by its own vote.
-  // (A master that refused a fence, or permits, had given its vote before.)
+  // A script that refused has compared tokens, so this attempt has no vote there. A plain claim that was refused may have
+  // run twice: the second run was refused by its own vote. A master that refused a fencing token or permits had given its
+  // vote before.
   const targets =
     line?.isSpread === true
       ? nodes
@@ -34,7 +34,10 @@ export function undoingOf(
   });
 }
 
-/** The undo of an attempt looks once more at what is in the way. @param looked  those that refused have answered it */
+/**
+ * Revises the refusals by what the undo has seen.
+ * @param looked  resolves when the masters that refused have answered it
+ */
 export async function lookAgain(
   nodes: readonly Node[],
   round: Round,
@@ -45,7 +48,7 @@ export async function lookAgain(
   await looked;
   revise(nodes, round, withdrawal);
   if (!wasHeld || round.decision === 'held') return;
-  // no claimants after all: whether it is misuse is for all masters to say
+  // not held after all: whether it is misuse depends on all masters
   await withdrawal.all();
   revise(nodes, round, withdrawal);
 }
@@ -58,8 +61,8 @@ function revise(nodes: readonly Node[], round: Round, { outcomes }: Withdrawal):
 }
 
 /**
- * Refused, and the master said by what. (A quarantined master did not look: a claim that was sent twice, before and
- * after a restart, may have left a vote.)
+ * Refused with a reason. (A quarantined master did not look at the key: a claim that ran before and again after a restart
+ * may have left a vote.)
  */
 function isExplained(outcome: Outcome | undefined): boolean {
   return outcome?.kind === 'refused' && (outcome.remainingMs !== undefined || outcome.isWrongType);
