@@ -1,4 +1,4 @@
-/** Waiting one's turn: what an acquisition needs of it, whatever kind of lock it waits for. */
+/** Waiting one's turn: the interface that an acquisition uses for both ways of waiting, `MutexLine` and `SharedLine`. */
 import type { Answers, RoundFailure } from '../quorum/failure.js';
 import type { CounterFloor } from '../quorum/counter-floor.js';
 import type { Grant } from '../quorum/grant.js';
@@ -12,70 +12,73 @@ import type { Round } from '../quorum/round.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { QueueEnvironment, QueueWaitEnd } from './queue-wait.js';
 
-/** What lines need of an instance. */
+/** What both ways of waiting need of an instance. */
 export interface LineEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
   readonly floor: CounterFloor;
   readonly driftFactor: number;
 }
 
-/** What is waited for; times in ms. */
+/** What the acquisition waits for; times in ms. */
 export interface LineTerms {
   readonly scope: Scope;
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
 }
 
-/** How one acquisition waits its turn. It is kept over attempts, those between that do not wait included. */
+/** How one acquisition waits. It is kept for all attempts, also for those between that do not queue. */
 export interface Line {
-  /** It keeps its place until it leaves: the next attempt waits in line, too. */
+  /** It keeps its place until it leaves: the next attempt queues, too. */
   readonly hasPlace: boolean;
-  /** Masters may keep others out for it. */
+  /** Masters may keep others out for it: they watch for its claim. */
   readonly isWatched: boolean;
-  /** Nobody was before it. */
+  /** It did not have to wait: every master gave its vote at once. */
   readonly wasFree: boolean;
-  /** For the attempt under way, any master may keep a place or a vote. */
+  /** Every master may keep a place or a vote of the attempt under way. */
   readonly isSpread: boolean;
-  /** What the attempt under way sent while it waited: what takes it back has to follow that. */
+  /** Requests that the attempt under way sent while it waited. What takes the attempt back has to follow them. */
   readonly sent: readonly Withdrawn[];
 
-  /** Resolves when it may claim (`reserved`), or the wait is over otherwise. @param ticket  drawn once, in µs of the masters' time */
+  /**
+   * Resolves with `reserved` when it is time to claim, else with how the wait ended.
+   * @param ticket  drawn once, in µs of the masters' time
+   */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd>;
   /** Ends that wait from outside. Places and votes stay. */
   end(): void;
-  /** The claim in its turn. */
+  /** The claim to send when it is its turn. */
   claim(sentAtMs: number): Request;
-  /** How a claim makes itself the next one. @param isOnce  it does not try again, or waits in line if it has to */
+  /** The watch that a claim asks for. @param isOnce  whether there is no further attempt, or the next one queues */
   watch(isOnce: () => boolean): Watch | undefined;
 
-  /** An attempt begins that does not wait in line. */
+  /** An attempt begins that does not queue. */
   stepAside(): void;
-  /** The votes for a claim are counted. */
+  /** The votes for a claim have been counted. */
   claimed(round: Round): void;
   /** A claim was granted. */
   granted(grant: Grant): void;
-  /** A claim came to nothing, and is about to be taken back. */
+  /** A claim failed, and is about to be undone. */
   failed(): void;
-  /** It is taken back, and the masters have told why it came to nothing. */
+  /** The claim has been undone, and the masters have said why they refused it. */
   refused(round: Round): void;
 
-  /** Leaves the line without a turn. */
+  /** Leaves the queue without having claimed. */
   depart(end: QueueWaitEnd): Departure;
   /** The acquisition is over. */
   leave(): void;
 }
 
-/** Leaving the line without a turn: what is to be done, and what it told. */
+/** How to leave the queue without having claimed, and what the wait has learned. */
 export interface Departure {
   /** Gives up places and votes; not sent yet. */
   readonly withdrawal: Withdrawal;
-  /** What the withdrawal sees is what an error will report: it is worth waiting for. */
+  /** The withdrawal's view of the masters goes into the error, so it is worth waiting for. */
   readonly looks: boolean;
-  /** A client holds the lock that hands over to nobody. */
+  /** The client that holds the lock does not hand over. */
   readonly isForeignClient: boolean;
-  /** The masters were not asked for the lock itself: they have to be, once more. */
+  /** The masters have not been asked for the lock itself: one more attempt has to ask them. */
   readonly isUnasked: boolean;
-  /** How the masters stand; `isOfLock` if that is about the lock and not about the line. @param seen  by the withdrawal */
+  /** The masters' outcomes; `isOfLock` if they are about the lock, not about the queue. @param seen  by the withdrawal */
   standing(seen: readonly (Outcome | undefined)[] | undefined): Standing | undefined;
 }
 

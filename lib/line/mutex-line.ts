@@ -1,4 +1,4 @@
-/** Waiting one's turn for exclusive locks: in their own queues, under the token of the claim that follows (protocol C1). */
+/** Waiting for exclusive locks: in their own queues, under the token of the claim that follows (protocol C1). */
 import type { Grant } from '../quorum/grant.js';
 import type { Node, Withdrawn } from '../node/node.js';
 import { failureOf } from '../quorum/failure.js';
@@ -14,7 +14,7 @@ export class MutexLine implements Line {
   readonly isWatched = false;
   readonly #environment: LineEnvironment;
   readonly #terms: LineTerms;
-  /** That of the attempt under way. */
+  /** The visit of the attempt under way. */
   #visit: QueueVisit | undefined;
 
   constructor(environment: LineEnvironment, terms: LineTerms) {
@@ -34,7 +34,7 @@ export class MutexLine implements Line {
     return this.#visit?.sent ?? [];
   }
 
-  /** The ticket is kept for the next attempt, and with it the place among the others; the token is not. */
+  /** The next attempt keeps the ticket, and with it the rank in the queue; its token is a fresh one. */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
     const { scope, ttlMs, nodeTimeoutMs } = this.#terms;
     const token = this.#environment.random.token();
@@ -104,7 +104,7 @@ export class MutexLine implements Line {
     return this.#visit;
   }
 
-  /** A master that is away may keep a place for longer than a vote. */
+  /** Leaves an undo to the background. A master that is away may keep a place for longer than a vote. */
   #owe(node: Node, token: string): void {
     const { clock, driftFactor, repairs } = this.#environment;
     const { scope, ttlMs } = this.#terms;

@@ -1,34 +1,34 @@
-/** How a waiter stands at one master. */
+/** One waiter's place in the queue of one master. */
 import type { Sink } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
-/** The serial that names no reservation. */
+/** The serial for "no reservation". */
 export const NOBODY = 0;
 
 export class QueuePlace {
   state: 'apart' | 'asked' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'apart';
   outcome: Outcome | undefined;
-  /** Names the reservation that is there; 0 without one. */
+  /** The serial of the current reservation; 0 without one. */
   serial = NOBODY;
-  /** The reservation that was given back last: what is told of it afterwards is stale. */
+  /** The reservation that was yielded last: messages about it are stale from then on. */
   yielded = NOBODY;
-  /** Who waits for the answer to the yield of that one; undefined once there is one, or there will be none. */
+  /** The sink that waits for the answer to that yield; undefined once it has arrived or cannot arrive any more. */
   yielding: Sink | undefined;
   /**
-   * The master's clock, in µs, when it refused last. Serials are made of that clock: one from before the refusal is gone.
-   * Where the clock steps back, a reservation may be overlooked so; it runs out.
+   * The master's clock at its last refusal, in µs. Serials come from that clock, so a reservation with a lower one is
+   * gone. If the clock steps back, a new reservation may be taken for an old one; it expires.
    */
   refusedAtUs = 0;
-  /** Somebody with an earlier ticket asked for this one. */
+  /** The serial of the reservation that a waiter with an earlier ticket asked for. */
   inquired = NOBODY;
-  /** When it is asked again, or its silence noticed. */
+  /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
-  /** A request is under way, and its reply waited for. */
+  /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
 
-  /** It takes no part until then. */
+  /** Takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {
     this.outcome = outcome;
     this.state = 'failed';
@@ -36,7 +36,7 @@ export class QueuePlace {
     this.dueAtMs = untilMs;
   }
 
-  /** What was reserved is given back, and it waits again. */
+  /** The reservation is given back, and the place is queued again. */
   giveBack(dueAtMs: number): void {
     this.serial = NOBODY;
     this.state = 'queued';
@@ -44,7 +44,7 @@ export class QueuePlace {
     this.dueAtMs = dueAtMs;
   }
 
-  /** Notes a yield, which is unanswered from here on. @returns who waits for the answer */
+  /** Notes that a yield is sent, and in flight from now on. @returns the sink for its answer */
   yields(serial: number): Sink {
     this.yielded = serial;
     const answered = (): void => {
@@ -56,7 +56,7 @@ export class QueuePlace {
   }
 }
 
-/** Given back to one with an earlier ticket. */
+/** Given back for an earlier ticket. */
 const YIELDED: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
@@ -64,13 +64,13 @@ const YIELDED: Outcome = Object.freeze({
   isForeignClient: false,
 });
 
-/** Who is first in line, and not told of anything, looks again after so long; the second after twice as long, and so on. */
+/** Without a push, the first in the queue looks again after this time, the second after twice this time, and so on. */
 const POLL_MS = 2_000;
 const SLOWEST_POLL_MS = 15_000;
-/** A lock that a foreign client holds is looked at so often at least: nobody will tell. */
+/** A lock held by a foreign client is looked at at least this often: its release sends no push. */
 export const FOREIGN_CLIENT_POLL_MS = 250;
 
-/** After how long a refusal is followed by another look. @param rank  how many wait before */
+/** How long after a refusal the master is asked again. @param rank  how many waiters are ahead */
 export function pollMs(rank: number, isForeignClient: boolean): number {
   return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
 }

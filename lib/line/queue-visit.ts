@@ -1,9 +1,9 @@
 /**
- * One visit to the queues of all resources of a claim, under the claim's own token.
+ * One attempt's wait in the queues of all resources of a claim, under the claim's own token.
  *
- * Several resources are queued for one after another, in the order of their names, each held while the next is waited
- * for. Everybody takes them in that order, so whoever holds the highest one that anybody holds waits for nobody who
- * waits: sets that overlap cannot block each other for ever.
+ * Several resources are queued for one after another, sorted by name; each is held while the next is waited for.
+ * Everybody takes them in that order, so the holder of the highest resource that is held waits for no other waiter.
+ * Overlapping sets cannot deadlock.
  */
 import type { Grant } from '../quorum/grant.js';
 import type { Timer } from '../runtime/clock.js';
@@ -23,13 +23,13 @@ import {
 } from './queue-wait.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
-/** What is waited for, under which token, how long, and by which ticket. */
+/** What is waited for, under which token and ticket, and for how long. */
 export type QueueVisitTerms = LineTerms & Pick<QueueWaitTerms, 'token' | 'ticket' | 'untilMs'>;
 
-/** What is held while the others are waited for is extended after this part of its ttl. */
+/** A resource that is held while others are waited for is extended after this part of its ttl. */
 const KEEP_AT = 1 / 3;
 
-/** Free in passing: on its way to another one in line. */
+/** Free at that moment: on its way to another waiter. */
 const TAKEN: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: 0,
@@ -42,9 +42,9 @@ export class QueueVisit {
   readonly #terms: QueueVisitTerms;
   readonly #onLate: OnLatePlace;
   readonly #waits: QueueWait[] = [];
-  /** Claims and extensions of what is held meanwhile. */
+  /** Claims and extensions of the resources that are held meanwhile. */
   #rounds: Round[] = [];
-  /** What came of it, once it was claimed; undefined before, and where it was withdrawn. */
+  /** The grant of its claim; undefined before the claim, and if it was withdrawn. */
   #grant: Grant | undefined;
   #isWithdrawn = false;
   #hasHeld = false;
@@ -61,25 +61,25 @@ export class QueueVisit {
     return this.#terms.token;
   }
 
-  /** Nobody has a use any more for a place or a vote that comes in. */
+  /** Places and votes that arrive from now on are of no use. */
   get isGone(): boolean {
     return this.#isWithdrawn || this.#grant?.isEnded === true;
   }
 
-  /** This came of it: what takes the grant back has to follow what the visit sent, too. */
+  /** The claim was granted. What takes the grant back has to follow the visit's requests, too. */
   granted(grant: Grant): void {
     this.#grant = grant;
     for (const sent of this.sent) grant.opened(sent);
     this.#stop();
   }
 
-  /** Nothing came of it: its places and votes are being taken back. */
+  /** The attempt failed: its places and votes are being undone. */
   withdrawn(): void {
     this.#isWithdrawn = true;
     this.#stop();
   }
 
-  /** What a withdrawal has to follow. */
+  /** Requests that a withdrawal has to follow. */
   get sent(): readonly Withdrawn[] {
     return [...this.#waits, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
   }
@@ -89,12 +89,12 @@ export class QueueVisit {
     return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);
   }
 
-  /** Nobody was in the way. */
+  /** Every master gave its vote at once. */
   get wasFree(): boolean {
     return this.#waits.every(({ wasRefused }) => !wasRefused);
   }
 
-  /** Resolves when a quorum of masters keeps the votes of the last resource, or it is over otherwise. */
+  /** Resolves with `reserved` when a quorum of masters reserves the last resource, else with how the wait ended. */
   async run(): Promise<QueueWaitEnd> {
     const { keys, marker, guardMs } = this.#terms.scope;
     const scopes = keys.map(
@@ -117,20 +117,23 @@ export class QueueVisit {
     this.#stop();
   }
 
-  /** Nothing is kept any more: it was claimed, or is withdrawn. */
+  /** Nothing is extended any more: it was claimed, or is withdrawn. */
   #stop(): void {
     this.#keeper?.cancel();
     this.#keeper = undefined;
     for (const round of this.#rounds) round.end(new Error('the wait ended'), false);
   }
 
-  /** Leaves the queues, and takes back what is held; also looks at what is in the way. @param onFailed  not confirmed */
+  /**
+   * Leaves the queues and gives back what is held; also looks at what holds the lock.
+   * @param onFailed  called for each master that did not confirm
+   */
   leave(onFailed: (node: Node) => void): Withdrawal {
     this.withdrawn();
     return new Withdrawal(undo(this.#terms.scope, this.token), this.sentTo, this.sent, { onFailed });
   }
 
-  /** How the masters stood when the wait was over. @param looks  what a last look told, if there was one */
+  /** The masters' outcomes at the end of the wait. @param looks  what the withdrawal saw, if it was awaited */
   outcomesAfter(looks: readonly (Outcome | undefined)[] | undefined): Outcome[] {
     const before = this.#waits.at(-1)?.outcomes ?? [];
     return this.#environment.nodes.map(({ index }) => {
@@ -161,7 +164,9 @@ export class QueueVisit {
     return round.decision === 'granted' && clock.now() - sentAtMs < ttlMs && this.#end === undefined;
   }
 
-  /** Extends what is held for as long as the others are waited for. Whether it was held all the time, the claim tells. */
+  /**
+   * Extends what is held while the others are waited for. Whether it was held throughout is decided by the final claim.
+   */
   #keep(scopes: readonly Scope[]): void {
     const { nodes, timers } = this.#environment;
     const { ttlMs } = this.#terms;

@@ -1,13 +1,14 @@
 /**
- * A stay in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
- * over. Who releases hands over to the first in line and tells it; nobody polls.
+ * The wait in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
+ * over. A release hands the vote over to the first waiter and sends it a push; nobody polls.
  *
- * What a stay collects are reservations, not a lock: they have no send time from which a validity could be measured, and
- * never count by themselves. A claim of all masters follows, as in any other attempt, and only that one decides.
+ * A wait collects reservations, not a lock. They have no send time from which a validity could be measured, so they never
+ * count by themselves. A claim to all masters follows, as in any other attempt, and only the claim decides.
  *
- * Masters may see the waiters in another order, and each give its vote to another one: then nobody gets a quorum. So a
- * master tells who has its vote when somebody with an earlier ticket waits; who has no quorum then *yields* that vote,
- * and is queued again. Tickets are the masters' time, not that of clients, so that no client is always the first.
+ * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So
+ * a master sends an inquiry to the waiter that has its vote when one with an earlier ticket queues. Without a quorum that
+ * waiter *yields* the vote, and is queued again. Tickets are in the masters' time, not in that of clients, so that no
+ * client always comes first.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
@@ -24,8 +25,8 @@ import { Silence } from '../redis/server-errors.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
- * `reserved`: a quorum of masters keeps its votes for it · `foreign client`: a client that hands over to nobody holds it ·
- * `hopeless`: too few masters take part · `ended`: by whoever waits.
+ * `reserved`: a quorum of masters reserves its votes for this waiter · `foreign-client`: the client that holds the lock
+ * does not hand over · `hopeless`: too few masters take part · `ended`: by the caller.
  */
 export type QueueWaitEnd = 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
 
@@ -41,28 +42,28 @@ export interface QueueWaitTerms {
   /** Of one key. */
   readonly scope: Scope;
   readonly token: string;
-  /** In µs of the masters' time; the lower one is served first. Drawn when the masters' clocks are known. */
+  /** In µs of the masters' time; lower ones are served first. Drawn once the masters' clocks are known. */
   readonly ticket: () => number;
   /** The wait ends at this instant. */
   readonly untilMs: number;
   readonly nodeTimeoutMs: number;
   /**
-   * Undefined: it is over as soon as a quorum of masters keeps its votes for it. Else these are kept from then on, until `end`,
-   * and a master that says that a claim which was refused could succeed now is told here.
+   * If undefined, the wait is over as soon as a quorum of masters reserves its votes. Otherwise these votes are kept
+   * until `end`, and this is called when a master says that a refused claim could succeed now.
    */
   readonly onFree: ((node: Node) => void) | undefined;
 }
 
-/** What a late answer may have left on a master is told to whoever cares. */
+/** Called when a late answer may have left a place or a vote on a master. */
 export type OnLatePlace = (node: Node) => void;
 
-/** A master that gave no clear answer is asked again. */
+/** A master without a clear answer is asked again after this time. */
 const FAILED_POLL_MS = 1_000;
-/** After an instant at which a vote should be free, in ms; drawn from 1 to this. */
+/** A master is asked 1 to this many ms after the instant at which its vote should be free. */
 export const SOON_MS = 5;
 /** A place lives no longer than this without being renewed. */
 export const LONGEST_LIFE_MS = 60_000;
-/** A place outlives the wait by this, so that it is not gone before its owner has gone. */
+/** A place outlives the wait by this margin, so that it does not expire before its owner has left. */
 const LIFE_MARGIN_MS = 1_000;
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
@@ -76,7 +77,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #askedAtMs = -Infinity;
   #timer: Timer | undefined;
   #hasBegun = false;
-  /** How it ended. */
+  /** How the wait ended. */
   #end: QueueWaitEnd | undefined;
   #settle: ((end: QueueWaitEnd) => void) | undefined;
   /** A master did not give its vote at once. */
@@ -100,7 +101,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return this.#environment.nodes.filter((node) => this.#deliveries.wasSent(node));
   }
 
-  /** What each master said last, by its index. */
+  /** The last outcome of each master, by its index. */
   get outcomes(): readonly (Outcome | undefined)[] {
     return this.#places.map(({ outcome }) => outcome);
   }
@@ -109,7 +110,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return this.#deliveries.isAnswered;
   }
 
-  /** Queues on all masters; resolves when it is over. */
+  /** Queues on all masters; resolves when the wait is over. */
   run(): Promise<QueueWaitEnd> {
     const { clock, subscriptions } = this.#environment;
     const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
@@ -120,7 +121,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return this.head();
   }
 
-  /** Resolves when a quorum of masters keeps its votes for it, or it is over otherwise; at once where that is so. */
+  /** Resolves with `reserved` when a quorum of masters reserves its votes, else with how the wait ended. */
   head(): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
@@ -129,7 +130,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     });
   }
 
-  /** Fewer lines than a quorum are of no use: and the ticket is the better, the more clocks it was made of. */
+  /**
+   * Starts once push connections to a quorum are open. Fewer are useless, and a ticket is better the more clocks it comes
+   * from.
+   */
   #begin(): void {
     const { nodes, subscriptions } = this.#environment;
     const open = nodes.filter((node) => subscriptions.isOpen(node));
@@ -138,7 +142,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     for (const node of open) this.#ask(node);
   }
 
-  /** Ends it; places and votes stay until they are withdrawn. */
+  /** Ends the wait; places and votes stay until they are withdrawn. */
   end(end: QueueWaitEnd = 'ended'): void {
     if (!this.isWanted) return;
     this.#end = end;
@@ -157,7 +161,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   onClosed(node: Node, cause: Error): void {
-    this.#fail(node, unknown(cause)); // the lock itself may do without pushes
+    this.#fail(node, unknown(cause)); // the lock itself can do without pushes
   }
 
   onPush(node: Node, push: Push): void {
@@ -210,7 +214,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (told !== undefined) this.#environment.subscriptions.learn(node, told.clockUs, place.sentAtMs);
     if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
     else if (outcome.kind === 'refused' && !outcome.isWrongType) {
-      // pushes come by another connection, and may overtake the reply to what was asked before
+      // pushes use another connection, and may overtake the reply to an earlier request
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
       place.outcome = outcome;
       place.refusedAtUs = told?.clockUs ?? 0;
@@ -247,7 +251,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     node.send(this.#askAt(nowMs));
   }
 
-  /** One for all masters that are asked at about the same time. */
+  /** One request for all masters that are asked at about the same time. */
   #askAt(nowMs: number): Ask {
     if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
     const { scope, token, ticket } = this.#terms;
@@ -262,20 +266,21 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   /**
-   * A look that finds what was given back has lengthened it, and whoever has the earlier ticket goes on waiting. Where the
-   * yield is unanswered, it is still on its way, or was sent after that look; else it was lost with its connection.
+   * A request that finds the reservation that was just given back has renewed it, while the waiter with the earlier
+   * ticket goes on waiting. If the yield is in flight, it is still on its way, or was sent after that request. Otherwise
+   * it was lost with its connection, and is sent again.
    */
   #onGranted(node: Node, serial: number): void {
     const place = this.#placeAt(node);
     if (serial !== place.yielded) return this.#reserve(node, serial);
-    if (place.state === 'mine') return; // by a later one, which a push told of first
+    if (place.state === 'mine') return; // has a later reservation, known from a push
     if (place.yielding === undefined) this.#yield(node, place, serial);
     else place.giveBack(this.#soonAfter(RESERVE_MS));
   }
 
   #reserve(node: Node, serial: number): void {
     const place = this.#placeAt(node);
-    if (serial === place.yielded) return; // told before it was given back
+    if (serial === place.yielded) return; // a push from before it was given back
     place.state = 'mine';
     place.serial = serial;
     place.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
@@ -298,7 +303,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     place.dueAtMs = isForeignClient || rank === 0 ? Math.min(free, later) : later;
   }
 
-  /** It takes no part for now. */
+  /** Takes no part for now. */
   #shelve(place: QueuePlace, outcome: Outcome): void {
     const { clock, random } = this.#environment;
     place.shelve(outcome, clock.earliest() + FAILED_POLL_MS * (0.75 + random.fraction() / 2));
@@ -314,7 +319,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
   }
 
-  /** Gives the vote to whoever has the earlier ticket, unless it makes a quorum. */
+  /** Yields to the earlier ticket, unless its own reservations make a quorum. */
   #yieldIfInquired(node: Node): void {
     const place = this.#placeAt(node);
     const { serial } = place;
@@ -322,7 +327,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#yield(node, place, serial);
   }
 
-  /** What was given back once is never counted again, whatever comes of it. */
+  /** A reservation that was given back is never counted again, whether the yield arrives or not. */
   #yield(node: Node, place: QueuePlace, serial: number): void {
     const { scope, ticket, token } = this.#terms;
     place.giveBack(this.#soonAfter(RESERVE_MS));
@@ -336,9 +341,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return this.#places.filter((place) => place.state === state).length;
   }
 
-  // --- the course of things
+  // --- progress
 
-  /** Over, or on with it. */
+  /** Ends the wait if it is decided; otherwise arms the timer. */
   #proceed(): void {
     if (!this.isWanted) return;
     if (this.#count('mine') >= this.#quorum) {
@@ -360,11 +365,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (dueAtMs === Infinity) return;
     const { clock, timers } = this.#environment;
     this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
-      this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that are there are read first
+      this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that have arrived are read first
     });
   }
 
-  /** Who looks at one queue looks at all of them: votes that come at different times run out before they are enough. */
+  /** If one queue is due, all are asked: reservations that come at different times expire before they make a quorum. */
   #onDue(): void {
     const nowMs = this.#environment.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
@@ -387,7 +392,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
     } else {
       place.outcome = unknown(subscriptions.cause(node));
-      place.state = 'failed'; // until its line is open
+      place.state = 'failed'; // until its push connection is open
     }
   }
 }

@@ -1,15 +1,16 @@
 /**
- * Which locks were contended lately: whoever waits for one of them queues at once, since a try would only be refused.
+ * Which locks were contended lately. The next acquisition of one of them queues at once, since a first try would probably
+ * be refused.
  */
 import type { Clock } from '../runtime/clock.js';
 
-/** So long after somebody had to wait, the next one is expected to. */
+/** Contention is expected for this time after somebody had to wait. */
 const LATELY_MS = 1_000;
 const MAX_LOCKS = 1_000;
 
 export class RecentContention {
   readonly #clock: Clock;
-  /** Until when, by key; in the order of those instants. */
+  /** Until when, by key; ordered by these instants. */
   readonly #untilMs = new Map<string, number>();
 
   constructor(clock: Clock) {

@@ -1,6 +1,6 @@
 /**
- * Waiting one's turn for a lock that several hold: in line before it where pushes are possible (`turnstile.ts`). The masters
- * may also watch for a claim that was refused, and keep others out for it.
+ * Waiting for a shared lock: at its gate where pushes are possible (`turnstile.ts`). Masters may also watch for a refused
+ * claim, and keep others out for it.
  */
 import type { Watch } from '../protocol/operation.js';
 import { type Request, scriptedClaim, undo } from '../protocol/request.js';
@@ -18,7 +18,7 @@ export class SharedLine implements Line {
   readonly #environment: LineEnvironment;
   readonly #terms: LineTerms;
   #turnstile: Turnstile | undefined;
-  /** Whom the masters may watch for, and how its last claim went. */
+  /** The watcher that masters may keep others out for, and the round of its last claim. */
   #watched: { readonly watcher: string; readonly round: Round } | undefined;
 
   #wasRefused = false;
@@ -59,8 +59,8 @@ export class SharedLine implements Line {
   }
 
   /**
-   * Who stands in line is watched for when it is the head. Others are only for what they would never get otherwise, with
-   * many coming and going: to write, and several permits at once.
+   * A waiter at the gate is watched for while it is the head. Without a place, only claims that might never succeed while
+   * holders come and go are watched for: those that write, or want several permits at once.
    */
   watch(isOnce = (): boolean => false): Watch | undefined {
     if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
@@ -84,7 +84,7 @@ export class SharedLine implements Line {
 
   failed(): void {}
 
-  /** What the gate says is about the line: an error tells it only where no claim was refused. */
+  /** The gate's outcomes are about the queue: an error reports them only if no claim was refused. */
   depart(end: QueueWaitEnd): Departure {
     const turnstile = this.#turnstile;
     if (turnstile === undefined) throw new Error('it waits before it departs');
@@ -94,12 +94,12 @@ export class SharedLine implements Line {
       withdrawal: turnstile.leaving(),
       looks: false,
       isForeignClient: false,
-      isUnasked: end === 'ended', // one look more, for a chance and for the error
+      isUnasked: end === 'ended', // one more attempt: it may be granted, and its outcomes go into the error
       standing: () => ({ ...turnstile.standing, isOfLock: false }),
     };
   }
 
-  /** First nobody is watched for any more, then the line goes on. */
+  /** Ends the watch first, then leaves the gate. */
   leave(): void {
     this.#unwatch();
     if (this.#turnstile === undefined) return;
@@ -119,7 +119,7 @@ export class SharedLine implements Line {
     });
     if (targets.length === 0) return;
     const withdrawal = new Withdrawal(undo(this.#terms.scope, watcher), targets, [], {
-      onFailed: () => undefined, // it runs out by itself, and soon
+      onFailed: () => undefined, // the watch expires by itself, and soon
     });
     void withdrawal.send();
     withdrawal.end();

@@ -1,9 +1,9 @@
 /**
- * Pushes of the masters to those who wait in their queues: one connection for each master and instance, opened when the
- * first one waits, shared by all, and closed when nobody has waited for a while.
+ * Pushes from the masters to waiters: one push connection for each master and instance. It is opened when the first
+ * waiter comes, shared by all, and closed when nobody has waited for a while.
  *
- * A subscription counts as open once a message of our own has gone through it, from the connection that locks: then
- * releases, which publish in the same way, will reach us, and both connections lead to the same server.
+ * A push connection counts as open once a message of our own has come through it, published from the connection that
+ * locks. Then releases, which publish in the same way, will reach us, and both connections lead to the same server.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { pushChannel } from '../protocol/keys.js';
@@ -16,47 +16,47 @@ import { hello } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
-/** Who waits in queues; known by its token. */
+/** Receives the pushes for one waiter, which is known by its token. */
 export interface Recipient {
   onPush(node: Node, push: Push): void;
-  /** Pushes come in (again); those in between were missed. */
+  /** Pushes arrive (again); those in between were missed. */
   onOpen(node: Node): void;
   onClosed(node: Node, cause: Error): void;
 }
 
-/** With nobody waiting for so long, connections are closed. */
+/** Push connections are closed after this time without a waiter. */
 const IDLE_MS = 5_000;
-/** A master that refuses subscriptions or pushes is not asked again for so long: rights change rarely. */
+/** A master that refuses subscriptions or pushes is not asked again for this time: rights change rarely. */
 const REFUSED_MS = 5_000;
-/** A message to ourselves that is not back after so long was lost. */
+/** An echo, a message to ourselves, that has not come back after this time was lost. */
 const ECHO_MS = 1_000;
-/** A clock reading grows less exact by so many µs for each ms of its age: clocks run apart by 1 % at most. */
+/** A clock reading loses this many µs of precision for each ms of its age: clocks run apart by 1 % at most. */
 const DRIFT_US_PER_MS = 10;
-/** One that is older than the latest by more does not count. */
+/** A reading that is older than the latest one by more than this does not count. */
 const FRESH_MS = 1_000;
 
 /**
- * A push for a token that has left may still be meant for its claim, which is on its way. After so long it is not: a
- * master that was away has handed over to one that had gone meanwhile.
+ * A push for a token that has left may still be for its claim, which is on its way. After this time it cannot be: a
+ * master that was away has handed over to a waiter that had left meanwhile.
  */
 const LEFT_MS = 2 * RESERVE_MS;
-/** So many tokens that have left are remembered. */
+/** How many tokens that have left are remembered. */
 const MAX_LEFT = 10_000;
 
 const NOT_YET = new Error('its connection for pushes is not open yet');
 
-/** The way of pushes from one master. */
+/** The push connection from one master. */
 class PushConnection {
   readonly node: Node;
   isOpen = false;
-  /** The message to ourselves came through; its reply tells the clock. */
+  /** The echo has come through. The reply to the same request carries the master's clock. */
   isHeard = false;
   cause: Error = NOT_YET;
   refusedAtMs = -Infinity;
   subscription: Subscription | undefined;
-  /** Under way to ourselves. */
+  /** The echo under way. */
   echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
-  /** The master's clock less ours, and by how much that may be off; µs. */
+  /** The master's clock minus ours, and the uncertainty of that; µs. */
   aheadUs: number | undefined;
   uncertainUs = Infinity;
   readAtMs = -Infinity;
@@ -70,10 +70,10 @@ export class Subscriptions {
   readonly #lines: readonly PushConnection[];
   readonly #clock: Clock;
   readonly #timers: Timers;
-  /** All tokens of an instance go by one channel. */
+  /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
-  /** When tokens left; in the order of those instants. */
+  /** When tokens left; ordered by these instants. */
   readonly #leftAtMs = new Map<string, number>();
   #idle: Timer | undefined;
   #isClosed = false;
@@ -84,7 +84,7 @@ export class Subscriptions {
     this.#timers = timers;
   }
 
-  /** Are there so many masters whose pushes can come in, as far as is known? */
+  /** Whether pushes from this many masters are possible, as far as is known. */
   canReach(count: number): boolean {
     const refusedAfterMs = this.#clock.earliest() - REFUSED_MS;
     const able = this.#lines.filter(
@@ -93,7 +93,7 @@ export class Subscriptions {
     return able.length >= count;
   }
 
-  /** Pushes for this token are told to the recipient until it leaves; lines are opened where they are not. */
+  /** Passes pushes for this token to the recipient until it leaves; opens push connections that are not open. */
   enter(token: string, recipient: Recipient): void {
     this.#recipients.set(token, recipient);
     this.#channel = pushChannel(token);
@@ -113,23 +113,23 @@ export class Subscriptions {
     return this.#lines[node.index]?.isOpen === true;
   }
 
-  /** Do the pushes of so many masters come in now? */
+  /** Whether push connections to this many masters are open. */
   isOpenAt(count: number): boolean {
     return this.#lines.filter((line) => line.isOpen).length >= count;
   }
 
-  /** Why pushes of that master do not come in. */
+  /** Why the push connection to that master is not open. */
   cause(node: Node): Error {
     return this.#lines[node.index]?.cause ?? NOT_YET;
   }
 
-  /** A push may have been lost on the way: if the next one is lost too, the line is opened anew. */
+  /** A push may have been lost: sends an echo. If that is lost too, the push connection is replaced. */
   verify(node: Node): void {
     const line = this.#lines[node.index];
     if (line?.isOpen === true) this.#sayHello(line);
   }
 
-  /** A master told its clock in a reply. */
+  /** Notes a master's clock from a reply. */
   learn(node: Node, clockUs: number, sentAtMs: number): void {
     const line = this.#lines[node.index];
     if (line === undefined || clockUs === 0) return;
@@ -141,7 +141,7 @@ export class Subscriptions {
     line.readAtMs = nowMs;
   }
 
-  /** What the masters' clocks show by now, in µs, as far as is known: the median of them. A place in line. */
+  /** A ticket: the masters' time now, in µs, as far as it is known; the median of their clocks. */
   ticket(): number {
     const freshMs = Math.max(...this.#lines.map(({ readAtMs }) => readAtMs)) - FRESH_MS;
     const fresh = this.#lines.filter(({ readAtMs }) => readAtMs >= freshMs);
@@ -178,7 +178,7 @@ export class Subscriptions {
     this.#onClosed(line, cause);
   }
 
-  /** Sends ourselves a message, and reads the master's clock on the way. */
+  /** Publishes a message to ourselves; the reply carries the master's clock. */
   #sayHello(line: PushConnection): void {
     const { node } = line;
     this.#dropEcho(line);
@@ -190,7 +190,7 @@ export class Subscriptions {
         const [receivers, clockUs] = Array.isArray(reply) ? reply.map(toInteger) : [];
         this.learn(node, clockUs ?? 0, sentAtMs);
         this.#openIfProven(line);
-        if (receivers === 0) line.subscription?.renew(); // it leads to another server
+        if (receivers === 0) line.subscription?.renew(); // the push connection leads to another server
       },
       onFailure: (_node, cause) => {
         if (/NOPERM/.test(cause.message)) this.#onRefused(line, cause);
@@ -213,7 +213,7 @@ export class Subscriptions {
     else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);
   }
 
-  /** What is kept for one that has gone is given to the next at once. */
+  /** Declines a reservation for a waiter that has left, so that it goes to the next one at once. */
   #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
     const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
     node.send({ request: declining(named, token, serial), sink: IGNORED_ANSWER });
@@ -232,7 +232,7 @@ export class Subscriptions {
     return (this.#leftAtMs.get(token) ?? -Infinity) > this.#clock.earliest() - LEFT_MS;
   }
 
-  /** It is not waited for any more; where it was not sent yet, it never will be. */
+  /** The echo is not awaited any more; if it was not sent yet, it never will be. */
   #dropEcho(line: PushConnection): void {
     const { echo, node } = line;
     line.echo = undefined;

@@ -1,13 +1,14 @@
 /**
- * Waiting for a lock that several may hold at a time: in line before it, and at its door.
+ * Waiting for a shared lock: first at its gate, then at its door.
  *
- * In line: on the lock's *gate*, an exclusive lock with a queue as any other has, beside it. Who has a quorum of the gate's
- * votes is the head. That is order and nothing more: exclusion rests on the votes for the lock itself.
+ * At the gate: the *gate* is an exclusive lock beside the shared one, with a queue like any other. The waiter with a
+ * quorum of the gate's votes is the head. That is order and nothing more: exclusion rests on the votes for the shared
+ * lock itself.
  *
- * At the door: the head claims; where it is refused it becomes the one whom the masters watch for, so that nobody new passes
- * it, and who leaves tells it. It claims again when so many masters admit it as a quorum needs, and, since a push may be lost
- * and a holder may be dead, when what is in the way runs out, and before its watch does. Once it is in, or gives up, it
- * leaves the gate, which hands over to the next.
+ * At the door: the head claims. If it is refused, the masters watch for it: nobody new passes it, and a holder that
+ * leaves sends it a push. It claims again when a quorum of masters may admit it. Since a push may be lost and a holder
+ * may be dead, it also claims again when the holders' votes expire, and before its watch does. Once it is in, or gives
+ * up, it leaves the gate, which hands over to the next waiter.
  */
 import type { Timer } from '../runtime/clock.js';
 import { type Answers, failureOf, type RoundFailure } from '../quorum/failure.js';
@@ -30,16 +31,16 @@ import {
 import { expiredByMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
-/** What it needs of an instance. */
+/** What a turnstile needs of an instance. */
 export interface SharedQueueEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
   readonly driftFactor: number;
 }
 
 export interface TurnstileTerms extends Pick<QueueWaitTerms, 'ticket' | 'untilMs' | 'nodeTimeoutMs'> {
-  /** The one that is waited for. */
+  /** The shared lock that is waited for. */
   readonly scope: Scope;
-  /** Names the place in line, and whom masters watch for. */
+  /** Names the place at the gate, and the watch. */
   readonly watcher: string;
 }
 
@@ -48,7 +49,7 @@ export class Turnstile {
   readonly #terms: TurnstileTerms;
   readonly #gate: Scope;
   readonly #queueWait: QueueWait;
-  /** The masters that may admit it, by their index, as far as is known since its last claim. */
+  /** The indexes of masters that may admit it, as far as is known since its last claim. */
   readonly #admitting = new Set<number>();
   #isAtDoor = false;
   #hasBegun = false;
@@ -81,18 +82,18 @@ export class Turnstile {
     return this.#terms.watcher;
   }
 
-  /** Nobody was before it. */
+  /** Every master of the gate gave its vote at once. */
   get wasFree(): boolean {
     return !this.#queueWait.wasRefused;
   }
 
-  /** How the masters stand, as far as it is about the place in line. */
+  /** The gate's outcomes. */
   get standing(): Answers & { readonly failure: RoundFailure } {
     const { outcomes } = this.#queueWait;
     return { outcomes, failure: failureOf(verdict(countOutcomes(outcomes, outcomes.length))) };
   }
 
-  /** Resolves with `reserved` when it is time to claim, or it is over otherwise. */
+  /** Resolves with `reserved` when it is time to claim, else with how the wait ended. */
   async turn(): Promise<QueueWaitEnd> {
     const end = await (this.#hasBegun ? this.#queueWait.head() : this.#begin());
     if (end !== 'reserved') return end;
@@ -102,7 +103,7 @@ export class Turnstile {
     return turned;
   }
 
-  /** Its claim came to nothing: which masters would have admitted it, and when to look again. */
+  /** Its claim failed: notes which masters would have admitted it, and when to claim again. */
   refused({ outcomes, granted }: Round): void {
     const { clock, nodes, random } = this.#environment;
     const enough = quorumOf(nodes.length);
@@ -111,18 +112,18 @@ export class Turnstile {
       if (outcome?.kind === 'granted' && granted < enough) this.#admitting.add(index);
       if (outcome?.kind === 'refused') freeInMs = Math.min(freeInMs, outcome.remainingMs ?? Infinity);
     }
-    // a quorum said yes, and not to the same or too late: others are at it as well
+    // a quorum granted, but different fencing tokens or permits, or too late: others are claiming as well
     if (granted >= enough) freeInMs = random.fraction() * SOON_MS;
     this.#lookAtMs = clock.earliest() + freeInMs + 1 + random.fraction() * (SOON_MS - 1);
   }
 
-  /** Ends the wait; the place in line stays until it is left. */
+  /** Ends the wait; the place at the gate stays until `leaving`. */
   end(end: QueueWaitEnd): void {
     this.#queueWait.end(end);
     this.#proceed(end);
   }
 
-  /** What leaves the line, which hands over to the next; not sent yet. The wait is over. */
+  /** The withdrawal from the gate, which then hands over to the next waiter; not sent yet. Ends the wait. */
   leaving(): Withdrawal {
     this.end('ended');
     return new Withdrawal(undo(this.#gate, this.watcher), this.#queueWait.sentTo, [this.#queueWait], {
@@ -135,7 +136,7 @@ export class Turnstile {
     return this.#queueWait.run();
   }
 
-  /** Resolves when a quorum of masters may admit it, or it is time to look again. */
+  /** Resolves when a quorum of masters may admit it, or it is time to claim again. */
   #change(): Promise<QueueWaitEnd> {
     const { clock, nodes, timers } = this.#environment;
     if (this.#admitting.size >= quorumOf(nodes.length)) return Promise.resolve('reserved');
