@@ -1,4 +1,4 @@
-/** What a quorum has to be of one mind about, beside its yes: the fencing token, or which permits. */
+/** What a quorum must agree on beyond its yes: the fencing token, or the set of permits. */
 import { FenceAgreement } from './fence-agreement.js';
 import type { Node } from '../node/node.js';
 import type { Round } from './round.js';
@@ -7,7 +7,9 @@ import { PermitAgreement } from './permit-agreement.js';
 export class Agreement {
   #steps: FenceAgreement | PermitAgreement | undefined;
 
-  /** Brings the masters of that round together, where they say yes to different things; undefined where there is no need. */
+  /**
+   * Makes the masters of the round agree when they grant different things; undefined where there is nothing to agree on.
+   */
   static for(round: Round, nodes: readonly Node[], ttlMs: number): Agreement | undefined {
     const { isFenced, takesPermits } = round.request;
     if (!isFenced && !takesPermits) return undefined;
@@ -21,7 +23,7 @@ export class Agreement {
     return agreement;
   }
 
-  /** Drops what was not sent; the round is over. */
+  /** The round is over: drops what was not sent. */
   end(): void {
     this.#steps?.end();
   }

@@ -1,12 +1,12 @@
 /**
- * The waits between the attempts of one call: at random, longer each time, never past the end of the wait.
+ * The waits between the attempts of one call: random, longer each time, and never beyond the end of the call's wait.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { CallContext } from './failure.js';
 import type { Random } from '../runtime/random.js';
 
-/** How long a call goes on, and how its waits grow; milliseconds. */
+/** How long a call keeps trying, and the bounds of its delays; milliseconds. */
 export interface Patience {
   readonly waitMs: number;
   readonly minDelayMs: number;
@@ -23,11 +23,11 @@ export class Backoff {
   readonly #environment: BackoffEnvironment;
   readonly #patience: Patience;
   readonly #cancellation: Cancellation;
-  /** Before anything was sent. */
+  /** Before anything is sent. */
   readonly startedAtMs: number;
-  /** Attempts made or under way. */
+  /** How many attempts were made, the one under way included. */
   attempts = 1;
-  /** No attempt follows the one that is under way. */
+  /** No attempt follows the one under way. */
   isLast: boolean;
 
   constructor(environment: BackoffEnvironment, patience: Patience, cancellation: Cancellation) {
@@ -38,7 +38,7 @@ export class Backoff {
     this.isLast = patience.waitMs === 0;
   }
 
-  /** What is left of the wait; 0 when it is over. */
+  /** The rest of the call's wait; 0 when it is over. */
   get leftMs(): number {
     return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#environment.clock.now());
   }
@@ -47,22 +47,23 @@ export class Backoff {
     return Math.round(this.#environment.clock.now() - this.startedAtMs);
   }
 
-  /** How it went so far, as errors tell it. */
+  /** What errors report about the call so far. */
   context(resources: readonly string[]): CallContext {
     const { attempts, elapsedMs } = this;
     return { resources, attempts, elapsedMs };
   }
 
-  /** An attempt follows at once. */
+  /** The next attempt starts at once. */
   begin(which: 'next' | 'last'): void {
     this.attempts++;
     if (which === 'last') this.isLast = true;
   }
 
   /**
-   * Waits before the next attempt, and resolves to whether there is one.
+   * Waits before the next attempt.
+   * @returns whether there is one
    *
-   * @param freeInMs  what is in the way will be gone by then: no use in waiting longer
+   * @param freeInMs  the lock should be free by then: there is no use in waiting longer
    */
   async next(freeInMs = Infinity): Promise<boolean> {
     const { random, timers } = this.#environment;

@@ -1,18 +1,18 @@
 /**
- * The floor for counters that a claim finds missing: what the masters' clocks will show as it arrives, and a little
- * more, so that a quorum of them begins to count from the same number and agrees in one round trip.
+ * The floor for counters that a claim has to create: what the masters' clocks will show when it arrives, plus a margin. A
+ * quorum of masters then starts counting from the same number, and agrees in one round trip.
  *
- * It is learned from the clocks that masters tell when they re-create a counter, and goes on by the local clock. Nothing
- * about safety depends on it: a master takes it only within `FLOOR_LEAD_US` above its own clock. Without one, or where it
- * is off, a first grant takes a second round trip.
+ * It is learned from the clocks that masters report when they re-create a counter, and advances with the local clock.
+ * Nothing about safety depends on it: a master takes it only within `FLOOR_LEAD_US` above its own clock. Without a floor,
+ * or with a wrong one, a first grant takes a second round trip.
  */
 import { FLOOR_LEAD_US } from '../protocol/lua/mutex.js';
 import type { Outcome } from '../protocol/quorum.js';
 
-/** Halfway into what masters accept: as much room for messages that take longer as for ones that come sooner. */
+/** The middle of the range that masters accept: messages may be slower or faster by the same amount. */
 const MARGIN_US = FLOOR_LEAD_US / 2;
 
-/** A round of claims, as far as it tells of clocks. */
+/** What a round of claims reveals about the masters' clocks. */
 interface Claimed {
   readonly isPrompt: boolean;
   readonly sentAtMs: number;
@@ -20,33 +20,36 @@ interface Claimed {
 }
 
 export class CounterFloor {
-  /** By the master's index: its clock on a claim's arrival, less the instant at which the claim was sent; µs. */
+  /** By the master's index: its clock at the arrival of a claim, minus the instant at which the claim was sent; µs. */
   readonly #aheadUs: (number | undefined)[] = [];
-  /** The same for a floor that as many masters as possible accept. */
+  /** The same, for a floor that as many masters as possible accept. */
   #bestUs: number | undefined;
 
-  /** A floor in µs for a claim that is sent at this instant; 0 while nothing is known. */
+  /** The floor, in µs, for a claim that is sent at this instant; 0 while no clock is known. */
   at(sentAtMs: number): number {
     return this.#bestUs === undefined ? 0 : Math.round(sentAtMs * 1_000 + this.#bestUs + MARGIN_US);
   }
 
-  /** Masters that had to make a new counter told their clocks: the next new one starts alike on all. */
+  /**
+   * Masters that created a counter reported their clocks. The floor makes the next new counter start alike on all of
+   * them.
+   */
   learnFrom({ isPrompt, outcomes, sentAtMs }: Claimed): void {
-    if (!isPrompt) return; // the request waited here, and its instant says nothing
+    if (!isPrompt) return; // a request waited here, so its send instant says nothing
     outcomes.forEach((outcome, index) => {
       if (outcome?.kind !== 'granted' || outcome.clockUs === 0) return;
       this.learn(index, outcome.clockUs, sentAtMs);
     });
   }
 
-  /** A master told its clock (µs) in its answer to a claim that was sent at that instant. */
+  /** A master reported its clock (µs) in its answer to a claim that was sent at that instant. */
   learn(index: number, clockUs: number, sentAtMs: number): void {
     this.#aheadUs[index] = clockUs - sentAtMs * 1_000;
     this.#bestUs = best(this.#aheadUs.filter((ahead) => ahead !== undefined));
   }
 }
 
-/** The one that has most others just behind it. */
+/** The candidate with the most others at or just below it. */
 function best(aheadUs: readonly number[]): number | undefined {
   let found: number | undefined;
   let most = 0;

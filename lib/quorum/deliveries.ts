@@ -1,7 +1,7 @@
 /**
- * The way of one request to each of several masters: whether it went out, is answered, or is followed on the same connection
- * by what takes it back. A master carries out in order what comes on one connection, so what is followed is taken back
- * even where its answer never comes.
+ * The delivery of one request to several masters: unsent, in flight, answered, or followed by its undo or release on the
+ * same connection. A master runs the commands of one connection in order, so a request that is followed is undone even if
+ * its answer never arrives.
  */
 import type { Node } from '../node/node.js';
 
@@ -19,17 +19,17 @@ export class Deliveries {
     for (let i = 0; i < count; i++) this.#states[i] = Delivery.unsent;
   }
 
-  /** How many masters it went to. */
+  /** How many masters it was sent to. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** No answer is outstanding. */
+  /** It is in flight to no master. */
   get isAnswered(): boolean {
     return this.#inFlight === 0;
   }
 
-  /** It goes out; a second step after NOSCRIPT is the same request, and nothing follows that yet. */
+  /** It is sent. Sending it again after NOSCRIPT is the same request; that one is not followed yet. */
   send(node: Node): void {
     const before = this.#states[node.index];
     this.#states[node.index] = Delivery.inFlight;
@@ -37,7 +37,7 @@ export class Deliveries {
     if (before === Delivery.unsent || before === Delivery.answered) this.#inFlight++;
   }
 
-  /** There is an answer, or there will be none; false where nothing was in flight. */
+  /** It was answered, or will never be. @returns false if it was not in flight */
   answer(node: Node): boolean {
     if (!this.isInFlight(node)) return false;
     this.#states[node.index] = Delivery.answered;
@@ -45,7 +45,7 @@ export class Deliveries {
     return true;
   }
 
-  /** What takes it back follows on the same connection; false where nothing is in flight, or it is followed already. */
+  /** Its undo or release follows on the same connection. @returns false if it is not in flight, or is followed already */
   follow(node: Node): boolean {
     if (!this.owes(node)) return false;
     this.#states[node.index] = Delivery.followed;
@@ -65,7 +65,7 @@ export class Deliveries {
     return this.#states[node.index] === Delivery.followed;
   }
 
-  /** It is in flight, and nothing takes it back. */
+  /** It is in flight, and not followed. */
   owes(node: Node): boolean {
     return this.#states[node.index] === Delivery.inFlight;
   }

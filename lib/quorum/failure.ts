@@ -1,5 +1,5 @@
 /**
- * From what the masters said to the error that the caller gets: code, text, tally.
+ * Turns the masters' outcomes into the error that the caller gets: code, text, tally.
  */
 import type { Cancelled } from '../runtime/cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
@@ -15,7 +15,7 @@ export interface CallContext {
   readonly elapsedMs: number;
 }
 
-/** Why a round gave no lease: what it decided, or a quorum that came too late. */
+/** Why a round gave no lease: its decision, or a quorum that came too late. */
 export type RoundFailure = Exclude<Decision, 'granted'> | 'late';
 
 const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
@@ -27,13 +27,13 @@ const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   late: 'VALIDITY_EXPIRED',
 };
 
-/** A master, as far as an error speaks of it. */
+/** What an error needs of a master. */
 export interface NamedNode {
   readonly name: string;
   readonly index: number;
 }
 
-/** What masters said, by their index. */
+/** The masters' outcomes, by their index. */
 export interface Answers {
   readonly outcomes: readonly (Outcome | undefined)[];
 }
@@ -55,7 +55,7 @@ export function roundError(
   return new RedlockError(code, text, { ...context, ...remaining, tally });
 }
 
-/** The masters have holders that go by another number of permits; undefined where none said so. */
+/** Masters with holders that use another number of permits; undefined if there are none. */
 function disagreementOf(
   outcomes: readonly (Outcome | undefined)[],
   resources: readonly string[],
@@ -74,7 +74,7 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
   return quorumBackInMs(times, voting, nodes);
 }
 
-/** Will no further attempt change it? A key of another type, or masters that answered that they are set up wrong. */
+/** Whether no further attempt can change it: the key has another type, or masters are set up wrong. */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
   if (failure === 'wrongType') return true;
   if (failure !== 'misconfigured') return false;
@@ -84,12 +84,12 @@ export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolea
   return causes.every(isPermanent);
 }
 
-/** What a round that gave no lease failed by: with a quorum's yes, by its lateness. */
+/** Why a round gave no lease; a granted one was late. */
 export function failureOf(decision: Decision): RoundFailure {
   return decision === 'granted' ? 'late' : decision;
 }
 
-/** The error for a call that was ended from outside, with what was known by then. */
+/** The error for a call that was cancelled, with what was known by then. */
 export function cancelledError(
   why: Cancelled,
   context: CallContext,
@@ -108,19 +108,19 @@ export function cancelledError(
   return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
 }
 
-/** What a call on a lease that was given back or away is told. */
+/** The error for a call on a lease that was released or handed over. */
 export function releasedError(resources: readonly string[]): RedlockError {
   const text = `the lease on ${nameResources(resources)} was released or given away`;
   return new RedlockError('NOT_HELD', text, { resources });
 }
 
-/** The reason for holders to stop as their instance closes. */
+/** Why holders should stop: their instance closes. */
 export function closingError(resources: readonly string[]): RedlockError {
   const text = `the instance is closing; the lease on ${nameResources(resources)} is still held: stop the work, then release it.`;
   return new RedlockError('CLOSED', text, { resources });
 }
 
-/** The error for a lease that is no longer its holder's. */
+/** The error for a lost lease. */
 export function lossError(why: string, resources: readonly string[], cause?: RedlockError): RedlockError {
   const text = `the lease on ${nameResources(resources)} was lost: ${why}`;
   if (cause === undefined) return new RedlockError('LOCK_LOST', text, { resources });
@@ -128,7 +128,7 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
   return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
 }
 
-/** What a failed extension means: more than N − q masters that refuse are a loss, anything else changes nothing. */
+/** The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. */
 export function extensionError(
   { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
   nodes: readonly NamedNode[],
@@ -140,14 +140,14 @@ export function extensionError(
   return lossError('masters refuse to extend it', context.resources, error);
 }
 
-/** Its validity ended. @param failure  why the last extension failed, where one did */
+/** The error for a lease whose validity ended. @param failure  why the last extension failed, if one did */
 export function expiryError(resources: readonly string[], failure: RedlockError | undefined): RedlockError {
   const why = 'its validity ended';
   if (failure === undefined) return lossError(why, resources);
   return lossError(`${why}, and extending it had failed: ${failure.message}`, resources, failure);
 }
 
-/** Node by node what was said, for the caller. */
+/** The tally for the caller. */
 function tallyOf(outcomes: readonly (Outcome | undefined)[], nodes: readonly NamedNode[]): NodeOutcome[] {
   return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
 }
@@ -216,7 +216,7 @@ export function nameResources(resources: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-/** Where more time could have made a quorum: how to give it. */
+/** Where silent masters could have made a quorum: how to wait longer for them. */
 function adviceFor(failure: RoundFailure, outcomes: readonly (Outcome | undefined)[], nodes: number): string {
   const silent = outcomes.filter((one) => one?.kind === 'unknown' && one.cause instanceof Silence).length;
   const granted = outcomes.filter((one) => one?.kind === 'granted').length;

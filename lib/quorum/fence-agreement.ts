@@ -1,11 +1,11 @@
 /**
- * Agreement on a fencing token (protocol A). Each master counts the grants of a resource for itself; a token is handed
- * out only when a quorum has accepted exactly this one for this attempt. Usually the counters stand alike, and the
- * claims themselves bring the agreement. Where they do not, the highest is put to the masters that stand lower.
+ * Agreement on a fencing token (protocol A). Each master counts the grants of a resource by itself. A token is handed out
+ * only when a quorum has accepted exactly this token for this attempt. Usually the counters are equal, and the claims
+ * alone bring the agreement. Otherwise the highest count is proposed to the masters with lower ones.
  *
- * Tokens are unique since two quorums share a master, and a master accepts only what is above everything it accepted
- * before. They rise since a later grant's quorum shares a master with the earlier one's. No clock is in that argument,
- * and no exclusion, as long as counters are not lost; where they are, see docs/GUARANTEES.md.
+ * Tokens are unique, because two quorums share a master, and a master accepts only what is above everything that it
+ * accepted before. Tokens rise, because a later grant's quorum shares a master with the earlier one's. This argument
+ * needs neither clocks nor exclusion, as long as counters are not lost; for lost counters see docs/GUARANTEES.md.
  */
 import type { Ask, Node, Sink } from '../node/node.js';
 import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
@@ -13,19 +13,22 @@ import { countInTheWay } from '../protocol/replies.js';
 import { acceptance } from '../protocol/request.js';
 import type { Round } from './round.js';
 
-/** So many times a higher token is tried, when counters have moved on meanwhile; then those masters' votes are lost. */
+/**
+ * How many times a higher token is proposed, if counters have moved on meanwhile. After that, such a master's vote is
+ * lost.
+ */
 const MAX_RAISES = 4;
 
-/** Brings the masters of a round that granted to one fence. Its deadline is the round's. */
+/** Brings the granting masters of a round to one fencing token. Its deadline is the round's. */
 export class FenceAgreement implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   readonly #ttlMs: number;
   #ask: Ask | undefined;
-  /** The fence that is put to the masters. */
+  /** The fencing token that is proposed to the masters. */
   #fence = 0;
   #raises = 0;
-  /** Which fence was put to each master last, by its index. */
+  /** The token that was proposed to each master last, by its index. */
   readonly #put: number[] = [];
 
   constructor(nodes: readonly Node[], round: Round, ttlMs: number) {
@@ -38,7 +41,7 @@ export class FenceAgreement implements Sink {
     return this.#round.isWanted;
   }
 
-  /** Puts the highest fence to each master that granted with another one and was not asked yet. */
+  /** Proposes the highest token to each master that granted with a lower one and was not asked yet. */
   readonly proceed = (): void => {
     if (this.#fence === 0 || this.#isHopeless()) this.#raise(this.#highest());
     for (const node of this.#granting()) {
@@ -50,7 +53,7 @@ export class FenceAgreement implements Sink {
     }
   };
 
-  /** Masters whose votes count; those that did not answer yet may join them. */
+  /** Masters whose votes count so far. */
   #granting(): readonly Node[] {
     return this.#nodes.filter((node) => this.#round.outcomes[node.index]?.kind === 'granted');
   }
@@ -59,13 +62,13 @@ export class FenceAgreement implements Sink {
     return this.#granting().reduce((highest, node) => Math.max(highest, this.#round.fenceAt(node)), 0);
   }
 
-  /** Masters that granted with a higher fence came in since, and without them no quorum can accept this one. */
+  /** Masters have granted with a higher token since, and without them no quorum can accept this one. */
   #isHopeless(): boolean {
     const below = this.#granting().filter((node) => this.#round.fenceAt(node) <= this.#fence).length;
     return below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > this.#fence;
   }
 
-  /** Drops what was not sent; the round is over. */
+  /** The round is over: drops what was not sent. */
   end(): void {
     if (this.#fence > 0) for (const node of this.#nodes) node.forget(this);
   }
@@ -84,10 +87,10 @@ export class FenceAgreement implements Sink {
     this.#round.retract(node, unknownBy(cause));
   }
 
-  /** Another attempt has lifted that counter meanwhile. */
+  /** Another attempt has raised that counter meanwhile. */
   #onConflict(node: Node, count: number): void {
     this.#round.met(count);
-    if (count < this.#fence || !this.isWanted) return; // about a fence that was given up already
+    if (count < this.#fence || !this.isWanted) return; // about a proposal that was given up already
     if (this.#raises > MAX_RAISES) {
       const cause = new Error('its counter moved on while the fencing token was agreed on');
       this.#round.retract(node, unknown(cause));
@@ -105,7 +108,7 @@ export class FenceAgreement implements Sink {
   }
 }
 
-/** A vote that was there and is not any more: of no use, whether another's is there now or none. */
+/** The outcome for a vote that has gone since: useless, whether another vote is there now or none. */
 function lost(outcome: Outcome | undefined): Outcome {
   if (outcome !== undefined && (outcome.kind !== 'refused' || outcome.remainingMs !== undefined))
     return outcome;

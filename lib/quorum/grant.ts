@@ -1,13 +1,14 @@
 /**
- * A quorum's yes, and what has to be known to extend it or give it back. A lease is a grant in a holder's hands.
+ * An attempt that was granted, with what is needed to extend it or give it back. A lease is a grant in its holder's
+ * hands.
  *
- * Each held lease has one: it is its own scope, and its instants are whole numbers, so that it takes little memory.
+ * Each held lease has one. To save memory, it is its own scope, and its instants are whole numbers.
  */
 import type { Node, Withdrawn } from '../node/node.js';
 import type { Outgrowth } from './round.js';
 import { READ, type Scope, SettledScope, settingOf } from '../protocol/scope.js';
 
-/** `kept` while it is in nobody's hands but the holder's here. */
+/** `kept` while its only holder is here. */
 type GrantState = 'kept' | 'handed over' | 'ended';
 
 export class Grant extends SettledScope implements Outgrowth {
@@ -20,7 +21,7 @@ export class Grant extends SettledScope implements Outgrowth {
   #expiredByMs = 0;
   #countedAtMs = 0;
   #state: GrantState = 'kept';
-  /** What of it some master has not answered; nothing for a lease on healthy masters. */
+  /** Its requests that some master has not answered; undefined for a lease on healthy masters. */
   #open: Withdrawn[] | undefined;
 
   constructor(scope: Scope, token: string, fence: number, sentTo: readonly Node[]) {
@@ -30,32 +31,34 @@ export class Grant extends SettledScope implements Outgrowth {
     this.#sentTo = sentTo;
   }
 
-  /** The holder may believe in it up to this instant, by the local clock. */
+  /** The end of its validity, by the local clock. */
   get validUntilMs(): number {
     return this.#validUntilMs;
   }
 
-  /** No vote of it is left on any master that is up after this instant. */
+  /** After this instant, no master that is up holds a vote of it. */
   get expiredByMs(): number {
     return this.#expiredByMs;
   }
 
-  /** Its counters were set to live on at this instant. */
+  /** When its counters were last made to live on. */
   get countedAtMs(): number {
     return this.#countedAtMs;
   }
 
-  /** The masters that were sent something for it, and therefore may hold its votes. */
+  /** The masters that were sent a request for it, and so may hold its votes. */
   get sentTo(): readonly Node[] {
     return this.#sentTo;
   }
 
-  /** The highest count met, where masters were seen to count differently: the release lifts the others to it. Else 0. */
+  /**
+   * The highest count seen, if masters were seen to count differently: the release raises the others to it. Otherwise 0.
+   */
   get seen(): number {
     return this.#seen;
   }
 
-  /** A quorum lets the holder believe in it up to this instant; it is never shortened. */
+  /** A quorum lets the holder rely on it up to this instant. The validity is never shortened. */
   prolong(validUntilMs: number): void {
     this.#validUntilMs = Math.max(this.#validUntilMs, validUntilMs);
   }
@@ -65,7 +68,7 @@ export class Grant extends SettledScope implements Outgrowth {
     this.#expiredByMs = Math.max(this.#expiredByMs, expiredByMs);
   }
 
-  /** These masters may hold votes of it, too. @param all  the instance's, in their order */
+  /** These masters may hold its votes, too. @param all  the instance's masters, in their order */
   wasSentTo(nodes: readonly Node[], all: readonly Node[]): void {
     const before = this.#sentTo;
     if (before === all) return;
@@ -78,12 +81,12 @@ export class Grant extends SettledScope implements Outgrowth {
     this.#countedAtMs = Math.floor(atMs);
   }
 
-  /** How the masters count is not known: the release lifts those that stand lower. */
+  /** The masters' counters are not known: the release raises the lower ones. */
   countsUnknown(): void {
     this.#seen = this.fence;
   }
 
-  /** Given back or lost: a vote that comes in from now on is undone. */
+  /** Released or lost: a vote that arrives from now on is undone. */
   get isEnded(): boolean {
     return this.#state === 'ended';
   }
@@ -92,12 +95,12 @@ export class Grant extends SettledScope implements Outgrowth {
     return this.#state === 'kept';
   }
 
-  /** A writer is a reader from now on, whatever the masters know of it yet. */
+  /** The write lock is a read lock from now on, whether or not the masters know it yet. */
   downgrade(): void {
     this.setting = { ...this.setting, kind: READ };
   }
 
-  /** In another process's hands from now on. */
+  /** It belongs to another process from now on. */
   handOver(): void {
     this.#state = 'handed over';
   }
@@ -106,12 +109,12 @@ export class Grant extends SettledScope implements Outgrowth {
     this.#state = 'ended';
   }
 
-  /** What of it was not sent yet must not be sent any more: rounds that are still open end here. */
+  /** Requests for it that were not sent yet must not be sent any more: open rounds end here. */
   setAside(): void {
     for (const sent of this.open) sent.drop();
   }
 
-  /** What takes the grant back has to follow those requests. */
+  /** Requests that the undo or release of this grant has to follow. */
   get open(): readonly Withdrawn[] {
     return this.#open ?? NONE;
   }

@@ -1,12 +1,13 @@
 /**
- * Agreement on permits (protocol D). Each master gives the lowest slots that are free there; a set of slots is held when a
- * quorum of masters gave exactly this one. Usually they stand alike, and the claims themselves bring the agreement. Where
- * they do not, the set that most of them gave is put to the others, which give up what they had given instead. That set is
- * the only one that this token can get from then on: a master may carry the change out at any time, also long after.
+ * Agreement on permits (protocol D). Each master gives the lowest permits that are free there; a set of permits is held
+ * when a quorum of masters gave exactly this set. Usually the masters give the same, and the claims alone bring the
+ * agreement. Otherwise the set that most of them gave is proposed to the others, which give it in place of their own.
+ * From then on, this token can get no other set: a master may carry the change out at any time, even long after.
  *
- * Each slot is a lock of its own: two holders of one would have a quorum of masters each, the two quorums share a master, and
- * a master has one holder for a slot. So there are never more holders than slots, whichever masters are up. (Counting holders
- * at each master by itself does not do: of three masters with two places each, three holders get two masters each.)
+ * Each permit is a lock of its own. Two holders of one permit would each have a quorum of masters, the two quorums share
+ * a master, and a master has one holder for a permit. So there are never more holders than permits, whichever masters are
+ * up. (It would not do to count holders on each master: with three masters and two permits, three holders could each get
+ * two of the masters.)
  */
 import type { Ask, Node, Sink } from '../node/node.js';
 import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
@@ -15,14 +16,14 @@ import type { Round } from './round.js';
 import type { Scope } from '../protocol/scope.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
-/** Brings the masters of a round that granted to the same permits. Its deadline is the round's. */
+/** Brings the granting masters of a round to one set of permits. Its deadline is the round's. */
 export class PermitAgreement implements Sink {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   #ask: Ask | undefined;
-  /** The permits that are put to the masters. */
+  /** The permits that are proposed to the masters. */
   #slots: string | undefined;
-  /** Which masters they were put to, by their index. */
+  /** Whether they were proposed to each master, by its index. */
   readonly #put: boolean[] = [];
 
   constructor(nodes: readonly Node[], round: Round) {
@@ -34,7 +35,7 @@ export class PermitAgreement implements Sink {
     return this.#round.isWanted;
   }
 
-  /** Puts the permits to each master that gave others and was not asked yet. */
+  /** Proposes the permits to each master that gave others and was not asked yet. */
   readonly proceed = (): void => {
     const granting = this.#nodes.filter((node) => this.#round.outcomes[node.index]?.kind === 'granted');
     if (this.#slots === undefined) {
@@ -54,7 +55,7 @@ export class PermitAgreement implements Sink {
     }
   };
 
-  /** Answers that are about to come may bring the agreement by themselves; those of silent masters are not waited for. */
+  /** Whether answers that are due soon may bring the agreement. Silent masters are not waited for. */
   #mayAgree(most: number): boolean {
     const awaited = this.#nodes.filter(
       (node) => this.#round.outcomes[node.index] === undefined && node.isHealthy,
@@ -62,7 +63,7 @@ export class PermitAgreement implements Sink {
     return awaited.length > 0 && most + awaited.length >= quorumOf(this.#nodes.length);
   }
 
-  /** Drops what was not sent; the round is over. */
+  /** The round is over: drops what was not sent. */
   end(): void {
     for (const node of this.#nodes) node.forget(this);
   }
@@ -80,19 +81,19 @@ export class PermitAgreement implements Sink {
   }
 }
 
-/** Has masters that gave other permits than the ones that are held give them up: they are of use to others only. */
+/** Makes masters that gave other permits than those held give them up, for others to use. */
 export function alignRest(nodes: readonly Node[], round: Round, scope: Scope): void {
   const { slots } = round;
   if (slots === undefined) return;
   const others = nodes.filter((node) => (round.slotsAt(node) ?? slots) !== slots);
   if (others.length === 0) return;
   const ask = { request: aligning(scope, round.request.token, slots), sink: IGNORED_ANSWER };
-  for (const node of others) node.send(ask); // the next extension says the same
+  for (const node of others) node.send(ask); // if it is lost, the next extension says the same
 }
 
 /**
- * The set that most gave. Among several, the one with the highest slot: each master gives the lowest that are free there, so
- * whoever gave lower ones probably has these as well, and not the other way round.
+ * The set that most masters gave. Of several, the one with the highest permit: each master gives its lowest free permits,
+ * so a master that gave lower ones probably has these free as well, but not the other way round.
  */
 function mostGiven(sets: readonly string[]): string {
   const count = (set: string): number => sets.filter((other) => other === set).length;
@@ -103,7 +104,7 @@ function mostGiven(sets: readonly string[]): string {
   return ranked[0] ?? '';
 }
 
-/** A vote that was there and is not any more. */
+/** The outcome for a vote that has gone since. */
 function gone(outcome: Outcome | undefined): Outcome {
   if (outcome !== undefined && (outcome.kind !== 'refused' || outcome.remainingMs !== undefined))
     return outcome;

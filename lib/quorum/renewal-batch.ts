@@ -1,9 +1,10 @@
 /**
- * Renewals of many leases that fall due together: one call to each master, and one count of the answers for all of them.
- * A master that extended them all says so in one word; so a renewal costs hardly more than its name and token on the wire.
+ * Renews many leases that are due together, with one call to each master and one count of the answers for all of them. A
+ * master that extended them all answers with a single number, so a renewal costs little more than its key and token on
+ * the wire.
  *
- * It only ever ends in a yes. What a quorum of masters did not confirm in time is renewed by itself at once, and that
- * tells why it could not be, and what follows from it.
+ * A batch only ever confirms. Leases that a quorum did not confirm in time are renewed one by one at once; that second
+ * extension gives the reason if it fails, and the consequences.
  */
 import { Batch, entryReply, isAllYes } from '../node/batch.js';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
@@ -14,13 +15,13 @@ import { quorumOf } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 import type { Round } from './round.js';
 
-/** Fewer are renewed one by one. */
+/** With fewer than this, leases are renewed one by one. */
 const MANY = 2;
 
-/** How an extension ended. Only `extended` moved the validity; the others left it where it was. */
+/** How an extension ended. Only `extended` moved the validity; the other ends left it unchanged. */
 export type ExtensionEnd =
   | { readonly kind: 'extended' }
-  /** The lease was given back or away meanwhile. */
+  /** The lease was released or handed over meanwhile. */
   | { readonly kind: 'ended' }
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
@@ -30,33 +31,33 @@ interface Terms {
   readonly onEnd: (end: ExtensionEnd) => void;
 }
 
-/** What becomes of the leases, one by one. */
+/** Callbacks for what becomes of each lease. */
 export interface RenewalEnvironment {
   readonly nodes: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
-  /** A master may have set a key of a lease that has ended, with nothing on its way that takes it back. */
+  /** A master may have set a key of a lease that has ended, and no undo or release follows it. */
   readonly owe: (node: Node, grant: Grant) => void;
-  /** It ends while masters may still extend it: from now on they may hold it for as long as after any extension. */
+  /** A lease ends while masters may still extend it: they may hold its votes as long as after any extension. */
   readonly onDropped: (one: Renewing) => void;
-  /** A quorum of masters had extended it by the instant `nowMs`, by a request that was sent at `sentAtMs`. */
+  /** A quorum had extended it by the instant `nowMs`, with a request sent at `sentAtMs`. */
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
-  /** It has to be renewed by itself, unless it was given back or away meanwhile. */
+  /** It has to be renewed alone, unless it was released or handed over meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
 }
 
 /**
- * An extension that is asked for. Where it goes together with others, what takes its lease back follows the call that it is
- * in, as long as that is unanswered.
+ * An extension that is wanted. In a batch, the undo or release of its lease follows the batch's call, as long as that is
+ * in flight.
  */
 export class Renewing implements Withdrawn {
   readonly grant: Grant;
   readonly request: Request;
   readonly nodeTimeoutMs: number;
   readonly onEnd: (end: ExtensionEnd) => void;
-  /** So many masters extended it, and not all of the others. */
+  /** How many masters extended it, apart from those that extended the whole batch. */
   granted = 0;
-  /** The call that it is in; none while it goes alone. */
+  /** The batch it is in; undefined while it goes alone. */
   renewal: RenewalBatch | undefined;
   #followedAt: Node[] | undefined;
 
@@ -77,22 +78,22 @@ export class Renewing implements Withdrawn {
     return this.renewal?.isInFlightTo(node) === true && !this.isFollowedAt(node);
   }
 
-  /** What takes its lease back follows the call there. The others in the call may not be followed. */
+  /** The undo or release of its lease follows the call there. That says nothing about the other leases in the batch. */
   isFollowedAt(node: Node): boolean {
     return this.#followedAt?.includes(node) === true;
   }
 
-  /** It was sent when it was asked for: nothing of it waits, but it may still be carried out. */
+  /** Nothing of it waits unsent, but it may still be carried out. */
   drop(): void {
     this.renewal?.dropped(this);
   }
 }
 
 /**
- * Renews those that are due in one turn, in as few calls as they fit in.
+ * Renews those that are due in the same turn of the event loop, in as few calls as they fit into.
  *
- * @param onAnswered  called as soon as the last of the calls has what it needs: masters answer in order, so the others have
- *   it as well. Not called where some have to be renewed by themselves.
+ * @param onAnswered  called as soon as a quorum has extended all leases of the last call. Masters answer in order, so
+ * they have answered the earlier calls, too. Not called if leases of the last call have to be renewed one by one.
  */
 export function renewTogether(
   environment: RenewalEnvironment,
@@ -107,7 +108,7 @@ export function renewTogether(
   };
   for (const one of due) {
     if (!one.grant.isHeld) {
-      environment.onUnsure(one); // it was given back by what another's loss made somebody do
+      environment.onUnsure(one); // a callback for another lease has ended this one
       continue;
     }
     if (!batch.add(one.request)) {
@@ -121,16 +122,16 @@ export function renewTogether(
   send(onAnswered);
 }
 
-/** As many as go in one call. */
+/** The leases that share one call. */
 class RenewalBatch implements Sink {
   readonly isWanted = true;
   readonly #environment: RenewalEnvironment;
   readonly #batch: Batch;
   readonly #members: readonly Renewing[];
   readonly #deliveries: Deliveries;
-  /** So many are still waited for. */
+  /** How many answers are still awaited. */
   #awaited = 0;
-  /** So many masters extended all of them. */
+  /** How many masters extended all of them. */
   #granted = 0;
   #sentAtMs = 0;
   #timer: Timer | undefined;
@@ -204,7 +205,9 @@ class RenewalBatch implements Sink {
     this.#proceed();
   }
 
-  /** Where a lease has ended before the answer came, and nothing that takes it back followed on the same connection. */
+  /**
+   * Owes an undo if the lease has ended before the answer came, and no undo or release followed on the same connection.
+   */
   #undoLate(member: Renewing, node: Node): void {
     if (member.grant.isEnded && !member.isFollowedAt(node)) this.#environment.owe(node, member.grant);
   }
@@ -243,7 +246,7 @@ class RenewalBatch implements Sink {
     }
   }
 
-  /** Nothing has to follow it any more. */
+  /** If the call is in flight to no master, nothing has to follow it any more. */
   #close(): void {
     if (!this.#deliveries.isAnswered) return;
     for (const member of this.#members) member.grant.closed(member);

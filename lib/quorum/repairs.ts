@@ -1,8 +1,8 @@
 /**
- * Undos that did not get through at first: tried again in the background until they are confirmed, or until the vote
- * they are about has run out by itself.
+ * Repairs: undos that did not get through at first. They are tried again in the background until they are confirmed, or
+ * until the vote that they are for has expired.
  *
- * Bounds: so many entries per master, so many on the wire at a time, one timer for all, which never keeps the process
+ * Bounds: a maximum of entries per master and of undos on the wire, and one timer for all, which never keeps the process
  * alive and ends with the last entry. An entry that is dropped costs one master's vote until its ttl ends, not safety.
  */
 import pLimit from 'p-limit';
@@ -21,11 +21,11 @@ const LAST_DELAY_MS = 1_000;
 export interface Orphan {
   readonly scope: Scope;
   readonly token: string;
-  /** The vote has surely run out by then. */
+  /** The vote has expired by then. */
   readonly untilMs: number;
 }
 
-/** Sends one undo and resolves to whether it was confirmed. */
+/** Sends one undo. `done` resolves to whether it was confirmed. */
 class Repair implements Sink {
   isWanted = true;
   readonly done: Promise<boolean>;
@@ -56,7 +56,7 @@ class Repair implements Sink {
   }
 }
 
-/** The undos that one master owes. */
+/** The undos owed to one master. */
 class NodeRepairs {
   readonly #node: Node;
   readonly #clock: Clock;
@@ -76,14 +76,14 @@ class NodeRepairs {
   }
 
   add(orphan: Orphan): void {
-    this.#orphans.delete(orphan.token); // again, at the end: the later one lives longer
+    this.#orphans.delete(orphan.token); // added again at the end: the later orphan lives longer
     this.#orphans.set(orphan.token, orphan);
     if (this.#orphans.size <= MAX_ENTRIES_PER_NODE) return;
     const [oldest] = this.#orphans.keys();
     if (oldest !== undefined) this.drop(oldest);
   }
 
-  /** Tries this one now, whatever the timer says. */
+  /** Tries this one now, before the timer fires. */
   attempt(orphan: Orphan): void {
     if (this.#node.state === 'ready' && !this.#running.has(orphan.token)) this.#start(orphan);
   }
@@ -97,7 +97,7 @@ class NodeRepairs {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
-  /** Starts what is not under way, and drops what has run out. */
+  /** Starts the undos that are not under way, and drops those whose vote has expired. */
   run(): void {
     const nowMs = this.#clock.now();
     const isReady = this.#node.state === 'ready';
@@ -139,7 +139,7 @@ export class Repairs {
     this.#timers = timers;
   }
 
-  /** How many undos are owed, over all masters. */
+  /** How many undos are owed to all masters together. */
   get size(): number {
     return this.#nodes.reduce((sum, node) => sum + node.size, 0);
   }
@@ -154,17 +154,17 @@ export class Repairs {
     this.#schedule();
   }
 
-  /** Tries all at once, whatever their turn. */
+  /** Tries all at once, before the timer fires. */
   run(): void {
     for (const node of this.#nodes) node.run();
   }
 
-  /** Resolves when the undos that are under way were answered. */
+  /** Resolves when the undos under way have been answered. */
   async settled(): Promise<void> {
     await Promise.all(this.#nodes.map((node) => node.settled()));
   }
 
-  /** Ends it: what is still owed runs out by its ttl. */
+  /** Stops: votes that are still owed an undo expire. */
   close(): void {
     this.#isClosed = true;
     this.#stop();

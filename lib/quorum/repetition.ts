@@ -1,13 +1,13 @@
-/** What one call does only in part, because a master does nothing else meanwhile, is asked for again. */
+/** Repeats calls that do only part of the work, so as not to keep a master busy for long. */
 import type { Node, Sink } from '../node/node.js';
 import { isToRepeat } from '../protocol/replies.js';
 import type { Request } from '../protocol/request.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /**
- * Sends a release or an undo again for as long as its reply says that those who are gone are still in line: each call
- * drops so many of them, and the last one hands the lock over. Nobody waits for it: the votes are given back. Should this
- * process end before, those who wait go on with it as they look.
+ * Sends a release or an undo again while its reply says that waiters which have left are still in the queue. Each call
+ * drops a bounded number of them, and the last one hands the lock over. Nobody waits for it: the votes are given back
+ * already. If this process ends first, the waiters do the rest when they look.
  */
 export function repeatIfUnfinished(node: Node, request: Request, reply: unknown): void {
   if (!isToRepeat(reply)) return;

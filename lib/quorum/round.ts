@@ -1,7 +1,6 @@
 /**
- * Asking several masters for their votes at once. A round settles as soon as it is decided, and when its caller says that
- * time is up; votes that come later go to the callback that it was given. It sets no timer: who waits has one deadline
- * for all.
+ * Asks several masters for their votes at once. A round settles as soon as it is decided, or when its caller says that
+ * time is up. Votes that arrive later go to a callback. It sets no timer: the caller has one deadline for everything.
  */
 import { atEndOfTurn } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
@@ -19,29 +18,29 @@ import {
 } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 
-/** Told of votes that came in after their round was over. */
+/** Receives votes that arrive after their round is over. */
 export interface LateVotes {
   onLateVote(node: Node, round: Round): void;
 }
 
-/** What a round has to know of the grant that came of it. */
+/** What a round has to know of its grant. */
 export interface Outgrowth {
-  /** Given back or lost: a vote that comes in from now on is undone. */
+  /** Released or lost: a vote that arrives from now on is undone. */
   readonly isEnded: boolean;
-  /** Neither ended nor in another process's hands. */
+  /** Neither ended nor handed over to another process. */
   readonly isHeld: boolean;
-  /** A master that answered late counts from that number. */
+  /** A master that answered late has this count. */
   counted(count: number): void;
-  /** Told when the last master has answered. */
+  /** Called when the last master has answered. */
   closed(round: Round): void;
 }
 
-/** One fan-out of claims or extensions over N masters. */
+/** One fan-out of claims or extensions to N masters. */
 export class Round implements Sink, Counts {
   readonly request: Request;
   /** The instant before the first request was sent: validity is measured from here. */
   readonly sentAtMs: number;
-  /** What each master said, by its index. */
+  /** The masters' outcomes, by their index. */
   readonly outcomes: (Outcome | undefined)[];
   granted = 0;
   held = 0;
@@ -50,23 +49,26 @@ export class Round implements Sink, Counts {
   misconfigured = 0;
   unknown = 0;
   pending: number;
-  /** The fencing token that a quorum accepted; 0 while there is none. */
+  /** The fencing token that a quorum accepted; 0 until then. */
   fence = 0;
-  /** The permits that a quorum gave, as `0,3`; undefined while there are none. */
+  /** The permits that a quorum gave, as in `0,3`; undefined until then. */
   slots: string | undefined;
-  /** Called when a quorum granted, but not the same to all: somebody has to bring about an agreement. */
+  /** Called when a quorum granted, but not the same to all: an agreement is needed. */
   onSplit: (() => void) | undefined;
-  /** Every request went out in the turn in which it was asked: none had to wait for a connection or for room. */
+  /**
+   * Every request was sent in the turn of the event loop in which the round began: none waited for a connection or for
+   * room.
+   */
   isPrompt = true;
-  /** What came of it, once it is over. */
+  /** The grant of this round, once it has one. */
   #grant: Outgrowth | undefined;
   #hasFailed = false;
   readonly #nodes: readonly Node[];
   readonly #late: LateVotes;
   readonly #deliveries: Deliveries;
-  /** What each master accepted as the fence of this attempt, by its index; empty without fencing. */
+  /** The fencing token that each master accepted for this attempt, by its index; empty without fencing. */
   readonly #fences: number[];
-  /** Which permits each master gave, by its index; empty where none were asked for. */
+  /** The permits that each master gave, by its index; empty unless permits were claimed. */
   readonly #slots: (string | undefined)[] = [];
   #alignedOn: string | undefined;
   #met = 0;
@@ -92,57 +94,57 @@ export class Round implements Sink, Counts {
     return !this.#isOver;
   }
 
-  /** While the lease is held, a slow master's vote is of use; what takes it back will follow it. */
+  /** While the lease is held, a slow master's vote is useful; the undo or release will follow it. */
   get mayResend(): boolean {
     return !this.#isOver || this.#grant?.isHeld === true;
   }
 
-  /** This came of it: it is told of answers that come in from now on. */
+  /** The round led to this grant, which learns of answers that arrive from now on. */
   became(grant: Outgrowth): void {
     this.#grant = grant;
   }
 
-  /** Nothing came of it: what it got is taken back. */
+  /** The attempt failed: its votes are undone. */
   fail(): void {
     this.#hasFailed = true;
   }
 
-  /** Nobody has a use any more for a vote that comes in. */
+  /** Votes that arrive from now on are useless. */
   get isGone(): boolean {
     return this.#hasFailed || this.#grant?.isEnded === true;
   }
 
-  /** What the round says; only once it is over. */
+  /** The decision; only once the round is over. */
   get decision(): Decision {
     return verdict(this);
   }
 
-  /** The highest fence that any master accepted for it; 0 without one. */
+  /** The highest fencing token that any master accepted for it; 0 without one. */
   get highestFence(): number {
     return this.#fences.reduce((highest, fence) => Math.max(highest, fence), 0);
   }
 
-  /** The highest count that any master was seen to have come to; 0 without fencing. */
+  /** The highest count seen on any master; 0 without fencing. */
   get highestCount(): number {
     return Math.max(this.#met, this.highestFence);
   }
 
-  /** All masters that granted so far count from the same number. */
+  /** All masters that granted so far have the same count. */
   get isOfOneMind(): boolean {
     return !this.request.isFenced || (this.#met === 0 && this.#fences.every((fence) => fence === this.fence));
   }
 
-  /** A counter stands there already, by another's doing or by a command that was carried out twice. */
+  /** A master already has this count, because of another attempt or of a command that ran twice. */
   met(count: number): void {
     this.#met = Math.max(this.#met, count);
   }
 
-  /** The fence that this master accepted for it; 0 without one. */
+  /** The fencing token that this master accepted for it; 0 without one. */
   fenceAt(node: Node): number {
     return this.#fences[node.index] ?? 0;
   }
 
-  /** The masters that may have carried the request out; `nodes` itself when it is all of them. */
+  /** The masters that may have carried the request out; `nodes` itself if that is all of them. */
   get sentTo(): readonly Node[] {
     return this.#deliveries.sent === this.#nodes.length
       ? this.#nodes
@@ -154,17 +156,20 @@ export class Round implements Sink, Counts {
     return this.#slots[node.index];
   }
 
-  /** It gave its vote, whether that counts or not. */
+  /** It gave its vote, whether or not that counts. */
   hasVoted(node: Node): boolean {
     return this.fenceAt(node) > 0 || this.slotsAt(node) !== undefined;
   }
 
-  /** Asks these masters, and resolves when the round is decided, or all that were asked have answered. */
+  /** Asks these masters. Resolves when the round is decided, or all that were asked have answered. */
   ask(targets: readonly Node[]): Promise<void> {
     return new Promise((resolve) => this.askThen(targets, resolve));
   }
 
-  /** The same without a promise, for what is done to many leases in one turn: calls back at once where it is decided. */
+  /**
+   * The same without a promise, for many leases in one turn of the event loop. Calls back synchronously if it is decided
+   * already.
+   */
   askThen(targets: readonly Node[], onSettled: () => void): void {
     if (this.#isOver) return onSettled();
     this.#asked += targets.length;
@@ -177,11 +182,11 @@ export class Round implements Sink, Counts {
       node.send(ask);
     }
     if (this.#deliveries.sent < this.#asked && this.request.isFenced)
-      atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own
+      atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own end of turn
     else this.#isAsking = false;
   }
 
-  /** Ends the round with the answers it has; `silence` is the cause for those that are missing. */
+  /** Ends the round with the answers it has; `silence` is the cause for the missing ones. */
   end(silence: Error, isTimeout: boolean): void {
     if (this.#isOver) return;
     if (!this.#isAgreed) this.#dropUnagreed(silence);
@@ -195,7 +200,7 @@ export class Round implements Sink, Counts {
     this.#finish();
   }
 
-  /** The master accepted this fence for the vote that it gave. */
+  /** The master accepted this fencing token for its vote. */
   accepted(node: Node, fence: number): void {
     if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
     this.#noteFence(node, fence);
@@ -203,28 +208,28 @@ export class Round implements Sink, Counts {
   }
 
   /**
-   * From here on no other permits can be agreed on: they are put to masters that gave others, and whoever had counted on
-   * those would be wrong.
+   * From here on, no other permits can be agreed on: these are proposed to masters that gave others, and will replace the
+   * others there.
    */
   alignOn(slots: string): void {
     this.#alignedOn = slots;
   }
 
-  /** The master gives these permits instead of those that it gave. */
+  /** The master gives these permits in place of its earlier ones. */
   aligned(node: Node, slots: string): void {
     if (this.#isOver || this.outcomes[node.index]?.kind !== 'granted') return;
     this.#noteSlots(node, slots);
     this.#proceed();
   }
 
-  /** The master's vote cannot be counted after all: it did not accept the fence, or cannot give those permits. */
+  /** The master's vote cannot count after all: it did not accept the fencing token, or cannot give those permits. */
   retract(node: Node, outcome: Outcome): void {
     if (this.#isOver || !this.#uncount(node)) return;
     this.#count(node, outcome);
     this.#proceed();
   }
 
-  /** A second look told more about a refusal, or of one whose answer is not in yet. */
+  /** A second look says more about a refusal, or replaces an answer that is missing. */
   revise(node: Node, seen: Outcome): void {
     if (seen.kind !== 'refused') return;
     const before = this.outcomes[node.index];
@@ -262,17 +267,17 @@ export class Round implements Sink, Counts {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
-    if (this.#isOver) return; // unknown it was, and undone it is
+    if (this.#isOver) return; // unknown already, and undone
     this.#add(node, unknownBy(cause));
   }
 
-  /** Is a request that may leave a vote unanswered there, with no withdrawal behind it? */
+  /** A request that may leave a vote is in flight there, with no undo or release behind it. */
   owes(node: Node): boolean {
     return this.#deliveries.owes(node);
   }
 
   drop(): void {
-    if (!this.#isOver) this.end(new Error('no reply before the lease ended'), false); // an Error costs more than all else of a release
+    if (!this.#isOver) this.end(new Error('no reply before the lease ended'), false); // an Error costs more than the rest of a release
   }
 
   get isAnswered(): boolean {
@@ -312,13 +317,16 @@ export class Round implements Sink, Counts {
     if (agreed >= quorumOf(this.#nodes.length)) this.slots = slots;
   }
 
-  /** A quorum's yes is a grant: nothing beside it is asked for, or it is the same to all. */
+  /** A quorum's yes is a grant: there is nothing else to agree on, or a quorum agrees on it. */
   get #isAgreed(): boolean {
     if (this.request.isFenced) return this.fence !== 0;
     return !this.request.takesPermits || this.slots !== undefined;
   }
 
-  /** Time is up, and no quorum is of one mind: votes for other than the highest fence, or the first permits, do not count. */
+  /**
+   * Time is up without an agreement: votes for another than the highest fencing token, or the first permits, do not
+   * count.
+   */
   #dropUnagreed(silence: Error): void {
     const highest = this.highestFence;
     const first = this.#alignedOn ?? this.#slots.find((slots) => slots !== undefined);
@@ -330,7 +338,7 @@ export class Round implements Sink, Counts {
     }
   }
 
-  /** Takes a grant out of the counts; false where there is none. */
+  /** Takes a grant out of the counts. @returns false if there is none */
   #uncount(node: Node): boolean {
     if (this.outcomes[node.index]?.kind !== 'granted') return false;
     this.granted--;

@@ -1,5 +1,5 @@
 /**
- * The same question to every master, for what each one says by itself: no votes, no quorum.
+ * Asks every master the same question, for each one's own answer: no votes, no quorum.
  */
 import type { Timer, Timers } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
@@ -11,7 +11,10 @@ export type Look =
   | { readonly kind: 'answered'; readonly reply: unknown }
   | { readonly kind: 'unknown'; readonly cause: Error };
 
-/** Resolves when all have answered or failed, or the node timeout is over; by the master's index. Never rejects. */
+/**
+ * Resolves when all have answered or failed, or the node timeout is over. The result is by the master's index. Never
+ * rejects.
+ */
 export async function survey(
   nodes: readonly Node[],
   timers: Timers,

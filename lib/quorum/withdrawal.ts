@@ -1,6 +1,6 @@
 /**
- * Taking votes back on several masters at once: an undo or a release. It settles as soon as enough masters confirmed, and
- * when its caller says that time is up. It sets no timer: who waits has one deadline for all.
+ * Gives votes back on several masters at once: an undo or a release. It settles as soon as enough masters have confirmed,
+ * or when its caller says that time is up. It sets no timer: the caller has one deadline for everything.
  */
 import type { Node, Sink, Withdrawn } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
@@ -8,18 +8,18 @@ import { repeatIfUnfinished } from './repetition.js';
 import type { Request } from '../protocol/request.js';
 
 export interface WithdrawalOptions {
-  /** Whose answer is waited for; the others are sent it all the same. All by default. */
+  /** Whose answers are waited for; all masters are sent it. All by default. */
   readonly counts?: (node: Node) => boolean;
-  /** So many confirmations settle it. By default, the answers of all that count. */
+  /** How many confirmations settle it. By default, the answers of all that count. */
   readonly enough?: number;
-  /** Told of each master that did not confirm, also long after. */
+  /** Called for each master that did not confirm, also long after it has settled. */
   readonly onFailed: (node: Node) => void;
 }
 
-/** Undo or release: never given up by the master it was sent to, only by who waits for it. */
+/** Once sent, it is never given up; only its caller stops waiting. */
 export class Withdrawal implements Sink {
   readonly isWanted = true;
-  /** What stands in the way of the next claim, by the master's index; only an undo looks. */
+  /** What keeps the next claim out, by the master's index; only an undo looks. */
   readonly outcomes: (Outcome | undefined)[];
   readonly #request: Request;
   readonly #targets: readonly Node[];
@@ -46,12 +46,14 @@ export class Withdrawal implements Sink {
     this.#pending = counts === undefined ? targets.length : targets.filter(counts).length;
   }
 
-  /** Sends at once; resolves when enough masters confirmed, none that counts is left, or `end` was called. */
+  /**
+   * Sends at once. Resolves when enough masters have confirmed, no answer that counts is missing, or `end` was called.
+   */
   send(): Promise<void> {
     return new Promise((resolve) => this.sendThen(resolve));
   }
 
-  /** The same without a promise: calls back once, and at once where it is settled at once. */
+  /** The same without a promise: calls back once, synchronously if it settles at once. */
   sendThen(onSettled: () => void): void {
     this.#resolve = onSettled;
     if (this.#pending === 0) this.#settle();
@@ -59,7 +61,7 @@ export class Withdrawal implements Sink {
     for (const node of this.#targets) node.withdraw(ask, this.#rounds);
   }
 
-  /** Resolves when every master answered or failed, or time is up. */
+  /** Resolves when every master has answered or failed, or time is up. */
   all(): Promise<void> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -70,8 +72,8 @@ export class Withdrawal implements Sink {
   }
 
   /**
-   * Time is up. What a silent master was not even sent is left to the background. One that answers is sent it as soon as
-   * there is room: where many take back at a time, the background's few at a time would be far slower.
+   * Time is up. If it was not even sent to a silent master, that is left to the repairs. Masters that answer are sent it
+   * as soon as there is room: when many are given back at once, the few repairs at a time would be far slower.
    */
   end(): void {
     this.#isEnded = true;
