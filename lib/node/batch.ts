@@ -1,6 +1,6 @@
 /**
- * Many requests in one call: what is ready for a master at the same time goes to it as one script, which carries the
- * entries out one after another and gives a reply for each. A call costs client and server far more than an entry does.
+ * Many requests in one call: what becomes ready for a master at the same time is sent as one script, which runs the
+ * entries one after another and gives a reply for each. A call costs client and server far more than an entry.
  */
 import { atEndOfTurn } from '../runtime/clock.js';
 import { NO_MARKER } from '../protocol/scope.js';
@@ -11,26 +11,29 @@ import { BATCH, ENTRY } from '../protocol/lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
-/** A master does nothing else while it runs a script: so many entries take it about a millisecond. */
+/**
+ * The entries of one call. A master serves nobody else while it runs a script; this many entries take about a
+ * millisecond.
+ */
 export const MAX_ENTRIES = 128;
-/** So many, where all are extensions that touch one key each: a millisecond or two. */
+/** The same if all are extensions of one key each: a millisecond or two. */
 export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
-/** Of the keys of all entries, in UTF-16 units. */
+/** The length of all keys of a call, in UTF-16 units. */
 export const MAX_LENGTH = 64 * 1024;
-/** So many are worth a call of their own where that lets master and client work at the same time. */
+/** From this many requests on, a call of its own is worthwhile if it lets master and client work at the same time. */
 const HALF_CROWD = 16;
 
-/** Requests that go in one call, in that order. */
+/** Requests that share one call, in that order. */
 export class Batch {
   readonly requests: Request[] = [];
   #length = 0;
-  /** As a share of what fits in. */
+  /** The used part of a call's capacity. */
   #load = 0;
-  /** The guard that its entries are under; undefined while none is under any. */
+  /** The guard of its entries; undefined while no entry is guarded. */
   #guardMs: number | undefined;
   #marker: string | undefined;
 
-  /** Adds it; false where it does not fit in, and a new batch has to begin. */
+  /** Adds a request. @returns false if it does not fit, and a new batch has to be started */
   add(request: Request): boolean {
     if (this.requests.length > 0 && !this.#fits(request)) return false;
     this.requests.push(request);
@@ -42,7 +45,7 @@ export class Batch {
     return true;
   }
 
-  /** One call for all of them. @param isWhole  the master may not know the script */
+  /** One call for all of them. @param isWhole  send the script's source: the master may not know it */
   command(isWhole: boolean): Command {
     const keys: string[] = [];
     const groups: string[] = [];
@@ -95,7 +98,7 @@ function loadOf({ operation, scope, withCounters }: Request): number {
   return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
 
-/** Requests that were in one batch before, for a master that does not know the script. */
+/** The call for requests of an earlier batch, with the script's source: the master did not know it. */
 export function wholeBatch(requests: readonly Request[]): Command {
   const batch = new Batch();
   for (const request of requests) batch.add(request);
@@ -104,14 +107,14 @@ export function wholeBatch(requests: readonly Request[]): Command {
 
 const DIGEST = scriptDigest(BATCH.source);
 
-/** Makes a master know the script: on no entries it does nothing. */
+/** Loads the script into a master: without entries it does nothing. */
 export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
 
-/** What the masters of an instance share within one turn of the event loop. */
+/** State that the masters of an instance share within one turn of the event loop. */
 export class LoopTurn {
   /**
-   * A call of several was answered in this turn. Its callers go on in the same turn: what the first of them asks for is
-   * not alone.
+   * A batch was answered in this turn. Its callers go on in the same turn, so the request of the first of them will not
+   * be the only one.
    */
   isCrowded = false;
   readonly #masters: number;
@@ -129,15 +132,16 @@ export class LoopTurn {
   }
 
   /**
-   * How many of those that are ready for a master go in one call. The only master gets a large crowd in two: it works on
-   * one while we handle its answer to the other. With several, a second call to each would cost more than the wait.
+   * How many of the requests that are ready for a master share one call. A single master gets a large crowd in two calls:
+   * it works on one while we handle its answer to the other. With several masters, a second call to each would cost more
+   * than the wait.
    */
   shareOf(ready: number, unanswered: number): number {
     const inTwo = this.#masters === 1 && unanswered === 0 && ready >= 2 * HALF_CROWD;
     return inTwo ? Math.ceil(ready / 2) : ready;
   }
 
-  /** Masters that get the same requests get the same command: it is built once. */
+  /** The command for a batch. Masters that get the same requests get the same command, built once. */
   commandFor(batch: Batch): Command {
     const { requests } = batch;
     const isSame =
@@ -163,14 +167,14 @@ export class LoopTurn {
   };
 }
 
-/** Every entry said the plainest yes: instead of so many 1, the reply is how many they are. */
+/** Every entry was granted in the shortest form: the reply is their number instead of a list of ones. */
 export function isAllYes(reply: unknown, entries: number): boolean {
   return !Array.isArray(reply) && toInteger(reply) === entries;
 }
 
 /**
- * What the entry of a batch was answered, as if it had come alone, or the error that befell it alone. What is short for a
- * plain yes is written out where it would not be so alone.
+ * An entry's reply as if the entry had been sent alone, or the error of this entry. Short forms that only batches use are
+ * expanded.
  */
 export function entryReply(request: Request, reply: unknown): unknown {
   if (Array.isArray(reply)) return reply;

@@ -1,16 +1,16 @@
 /**
- * One master: sends requests on its connection in order, and keeps count of what was not answered.
+ * One master: sends requests on its connection in order, and tracks which are in flight.
  *
- * A request that finds no more than one other under way is sent at once. What comes while more are, waits for the end of the turn
- * (the code that runs now, and all that it resolved), and goes as one call with all that became ready meanwhile.
+ * A request is sent at once if at most one other is in flight. Otherwise it waits for the end of the turn (the code that
+ * runs now, and everything that it resolved), and shares one call with the requests that became ready meanwhile.
  *
- * Bounds. At most `WINDOW` requests are unanswered at a time, `SILENT_WINDOW` once an attempt gave up waiting for this
- * master; what comes after waits here, in memory of ours, and is dropped unsent when its attempt ends. What takes
- * something back goes on waiting, as long as the master is not silent. Undos of claims that are still unanswered go past
- * the window, one for each: they must follow the claim on the same connection.
+ * Bounds: at most `WINDOW` requests are in flight, or `SILENT_WINDOW` once an attempt gave up waiting for this master.
+ * Further requests wait here, and are dropped unsent when their attempt ends. Undos and releases go on waiting unless the
+ * master is silent. The undo of a claim in flight may exceed the window, once per claim: it must follow the claim on the
+ * same connection.
  *
- * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They go on counting as
- * unanswered until the master says anything; one probe every few seconds finds out.
+ * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
+ * master answers anything; a probe every few seconds finds out.
  */
 import { Batch, entryReply, isAllYes, LESSON, LoopTurn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
@@ -21,33 +21,36 @@ import { type SendEntry, SendQueue } from './send-queue.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
 import { SendWindow } from './send-window.js';
 
-/** Who waits for the answer to a request: a round, an undo, a release. Told once per node it sent to. */
+/** Receives the answer to a request, once per node: a round, an undo, a release. */
 export interface Sink {
-  /** False once nobody waits: what was not sent yet is dropped. */
+  /** False once nobody waits for the answer: what was not sent yet is dropped. */
   readonly isWanted: boolean;
-  /** Whether what leaves a vote is sent again, whole, after a NOSCRIPT. @default isWanted */
+  /** After NOSCRIPT, whether to send a request again that may leave a vote. @default isWanted */
   readonly mayResend?: boolean;
-  /** False once its time is up and it shall be sent all the same: a silent master is not, and it fails. @default true */
+  /**
+   * False once time is up, though it should still be sent: it then waits for a master that answers, and fails at a silent
+   * one. @default true
+   */
   readonly isInTime?: boolean;
   onSent(node: Node): void;
   onReply(node: Node, reply: unknown): void;
   /**
-   * No answer, and there will be none: the connection failed, or the server gave an error. `mayRun`: the client gave up
-   * by itself, and the master may still carry it out.
+   * There will be no answer: the connection failed, or the server replied with an error. `mayRun`: the client timed out
+   * by itself, and the master may still carry the request out.
    */
   onFailure(node: Node, cause: Error, mayRun?: boolean): void;
 }
 
-/** What a node is asked: made once for all of them. */
+/** A request with its sink; one object for all nodes. */
 export type Ask = SendEntry<Sink>;
 
-/** Requests of a token that a withdrawal takes back. */
+/** Requests for a token, as its undo or release sees them. */
 export interface Withdrawn {
-  /** Notes that a withdrawal follows the request on the same connection; false where nothing is unanswered. */
+  /** Notes that an undo or release follows the request on the same connection. @returns false if none is in flight */
   follow(node: Node): boolean;
-  /** Is a request unanswered there, with no withdrawal behind it? */
+  /** Whether a request is in flight there without an undo or release behind it. */
   owes(node: Node): boolean;
-  /** Nobody wants it any more: what of it was not sent is dropped. */
+  /** Nobody needs it any more: unsent requests are dropped. */
   drop(): void;
 }
 
@@ -58,16 +61,16 @@ export class Node {
   readonly #transport: Transport;
   readonly #window: SendWindow;
   readonly #turn: LoopTurn;
-  /** Requests that wait for the end of the turn, for room or for the connection. */
+  /** Requests that wait for the end of the turn, for room in the window, or for the connection. */
   readonly #queue = new SendQueue<Sink>();
-  /** Requests that follow an unanswered one: they wait for the end of the turn, and for no room. */
+  /** Requests that follow one in flight: they wait for the end of the turn, but not for room. */
   #following: Ask[] = [];
   #isFlushDue = false;
-  /** Who waits for it to have nothing to do. */
+  /** Callbacks for when it is idle. */
   readonly #idlers: (() => void)[] = [];
   readonly #listeners: ConnectionListeners;
   #unwatch: (() => void) | undefined;
-  /** It is being sent a script that it did not know. */
+  /** A script that the master did not know is being loaded. */
   #isTaught = false;
 
   /** @param turn  shared by the masters of an instance */
@@ -95,12 +98,12 @@ export class Node {
     return this.#transport.state;
   }
 
-  /** Connected, and it answered the last time that somebody waited for it. */
+  /** Connected, and not silent: it has answered since an attempt last gave up waiting for it. */
   get isHealthy(): boolean {
     return !this.#window.isSilent && this.#transport.state === 'ready';
   }
 
-  /** Undefined where there are no pushes. */
+  /** Undefined if pushes are not possible. */
   subscribe(channel: string, listener: PushListener): Subscription | undefined {
     return this.#transport.subscribe?.(channel, listener);
   }
@@ -109,7 +112,7 @@ export class Node {
     return this.#transport.subscribe !== undefined;
   }
 
-  /** How many requests are on the wire without an answer. */
+  /** How many requests are in flight. */
   get inFlight(): number {
     return this.#window.inFlight;
   }
@@ -124,7 +127,7 @@ export class Node {
     return this.#listeners.add(listener);
   }
 
-  /** Sends as soon as there is a connection and room; fails at once where the connection is lost. */
+  /** Sends as soon as there is a connection and room; fails at once if the connection is lost. */
   send(ask: Ask): void {
     switch (this.#transport.state) {
       case 'ready':
@@ -145,8 +148,8 @@ export class Node {
   }
 
   /**
-   * Takes back what a token may have got here. Where its claim is unanswered, the request follows it in this very turn on
-   * the same connection, so that it is carried out after it even by a master that is frozen now.
+   * Undoes or releases what a token may have here. If its claim is in flight, this request follows in the same turn on
+   * the same connection. So it runs after the claim even on a master that is frozen now.
    */
   withdraw(ask: Ask, rounds: readonly Withdrawn[]): void {
     let follows = false;
@@ -154,18 +157,18 @@ export class Node {
       for (const round of rounds) follows = round.follow(this) || follows;
     }
     if (!follows) return this.send(ask);
-    // an undo goes out even if its caller ends the process next, unless others are ready with it
+    // an undo is sent even if its caller ends the process next, unless a batch is due anyway
     if (this.#isIdle || (ask.request.isWhole && !this.#isFlushDue)) return this.#transmit(ask);
     this.#following.push(ask);
     this.#flushSoon();
   }
 
-  /** A call for many requests can be sent at once; the last one may go beyond the window. */
+  /** Whether a call for many requests can be sent at once; the last such call may exceed the window. */
   get takesMany(): boolean {
     return this.#transport.state === 'ready' && !this.isCluster && this.#window.roomFor(2) === 2;
   }
 
-  /** Sends one call for so many requests at once; what fails is not sent again. Only where it `takesMany`. */
+  /** Sends one call for `count` requests at once; if it fails, it is not sent again. Only if it `takesMany`. */
   sendTogether(command: Command, count: number, sink: Sink): void {
     this.#window.inFlight += count;
     sink.onSent(this);
@@ -187,19 +190,19 @@ export class Node {
     );
   }
 
-  /** Drops what this sink has waiting here, unsent. */
+  /** Drops the unsent request of this sink. @returns whether there was one */
   forget(sink: Sink): boolean {
     const wasWaiting = this.#queue.remove(sink);
     if (this.#queue.size === 0) this.#stopWatching();
     return wasWaiting;
   }
 
-  /** What the lack of an answer is put down to where nothing was sent: a connection that is on its way, or the silence. */
+  /** The cause for a missing answer to an unsent request: the connection if it is still opening, else the silence. */
   unsentFor(silence: Error): Error {
     return unsentFor(silence, this.#transport);
   }
 
-  /** Resolves when nothing is unanswered or waits here, what a second step sends again included. */
+  /** Resolves when nothing is in flight or waiting, requests that are sent again included. */
   idle(): Promise<void> {
     if (this.#window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
     return new Promise((resolve) => {
@@ -207,16 +210,18 @@ export class Node {
     });
   }
 
-  /** An attempt gave up waiting for an answer. Whose time is up goes on waiting only where there will be room soon. */
+  /**
+   * An attempt gave up waiting for an answer. Requests whose time is up fail: they wait only for a master that answers.
+   */
   markSilent(): void {
     this.#window.isSilent = true;
     for (const { sink } of this.#queue.removeOverdue()) sink.onFailure(this, SILENT);
   }
 
   /**
-   * Nothing is about to be sent, and one request at most is on the wire: a caller that does one thing after another goes
-   * on without waiting for the slowest master. Not so among many who were answered together: a write to a socket costs
-   * more than all else that is done for a request. A cluster's node gathers nothing.
+   * Nothing waits to be sent, and at most one request is in flight: a caller with one request after another need not wait
+   * for the slowest master. Not after a batch was answered in this turn: its callers' next requests share a call, since a
+   * write to a socket costs more than the rest of a request. Requests to a cluster are never collected.
    */
   get #isIdle(): boolean {
     if (this.#queue.size > 0 || this.#following.length > 0) return false;
@@ -235,7 +240,7 @@ export class Node {
     });
   }
 
-  /** Sends what waits, as far as there is room; without a connection it fails. */
+  /** Sends what waits, as far as there is room. Fails it if the connection is lost. */
   #flush(): void {
     switch (this.#transport.state) {
       case 'ready':
@@ -252,12 +257,12 @@ export class Node {
     this.#following = [];
     this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
-    if (this.#window.isSilent) this.markSilent(); // what is overdue does not wait for that, and it may be news
+    if (this.#window.isSilent) this.markSilent(); // fails overdue requests: the window may have noticed the silence only now
     if (this.#queue.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }
 
-  /** Sends as many in one call as fit. @returns the others */
+  /** Sends as many as fit into one call. @returns the rest */
   #transmitSome(entries: Ask[]): Ask[] {
     const batch = new Batch();
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.inFlight);
@@ -320,8 +325,8 @@ export class Node {
   }
 
   /**
-   * The master does not know a script, and its answer came too late to send it whole: it would not vote for as long as
-   * it is slower than the others, nor begin its quarantine after a restart.
+   * Loads a script that the master did not know, when its NOSCRIPT came too late to send the request again. Otherwise it
+   * could not vote as long as it is slower than the others, nor begin its quarantine after a restart.
    */
   #teach(lesson: Command | undefined): void {
     if (lesson === undefined || this.isCluster || this.#isTaught || this.#window.roomFor(1) === 0) return;
@@ -334,7 +339,7 @@ export class Node {
     this.#call(lesson).then(over, over);
   }
 
-  /** @param count  how many requests were in the call that was answered */
+  /** @param count  how many requests the answered call had */
   #onAnswer(count: number): void {
     this.#window.answered(count);
     if (this.#idlers.length > 0 && this.#window.inFlight === 0) atEndOfTurn(() => this.#tellIdlers());
@@ -351,7 +356,7 @@ export class Node {
       for (const { sink } of entries) sink.onFailure(this, error, true);
       return;
     }
-    this.#onAnswer(entries.length); // by an error of the server, or by the end of the connection
+    this.#onAnswer(entries.length); // the answer was an error of the server, or the connection ended
     const isUnwanted = this.#sendAgain(entries, error);
     const secrets = entries.flatMap(({ request }) => request.secrets);
     const cause = inPlainWords(redact(error, secrets));
@@ -360,8 +365,9 @@ export class Node {
   }
 
   /**
-   * Where nothing of the call was carried out, because the master does not know its script or a key in it is not allowed,
-   * what is still wanted is sent again: whole, or each by itself. @returns the others
+   * Sends again what is still wanted, if nothing of the call was carried out: with the script's source if the master did
+   * not know it, one by one if a key in it was not allowed.
+   * @returns the rest
    */
   #sendAgain(entries: readonly Ask[], error: Error): readonly Ask[] {
     const isUnknown = error.message.startsWith('NOSCRIPT');
@@ -388,7 +394,7 @@ export class Node {
     for (const { sink } of entries) sink.onFailure(this, this.#listeners.lostError());
   }
 
-  /** What waits is sent when there is a connection again, and fails when there will be none. */
+  /** What waits is sent when there is a connection again, and fails when the connection is lost. */
   #watchWaiting(): void {
     if (this.#queue.size > 0) this.#unwatch ??= this.watch(() => this.#flush());
   }

@@ -1,13 +1,13 @@
 /**
- * Requests that were not sent to a master yet, in their order: they wait for the end of the turn, for room or for the
- * connection. Bounded by the attempts under way, each of which has one request here at most.
+ * Requests that were not sent to a master yet, in order: they wait for the end of the turn, for room or for the
+ * connection. Bounded by the attempts under way, each of which has at most one request here.
  *
- * A list, and no `Map`: one that is filled and emptied all the time leaves a trail of tables, each of which keeps the next
- * one, and all that was in it, from the young generation's collector once it got old itself.
+ * An array, not a `Map`: a `Map` that is constantly filled and emptied leaves a trail of old tables. Once one of them is
+ * in the old generation, it keeps the next ones, and everything in them, from being collected early.
  */
 import type { Request } from '../protocol/request.js';
 
-/** A request, and who waits for the answer: one for all masters that are asked. */
+/** A request and the sink for its answer; one object for all masters that are asked. */
 export interface SendEntry<Sink> {
   readonly request: Request;
   readonly sink: Sink;
@@ -24,10 +24,10 @@ export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInT
     this.#entries.push(entry);
   }
 
-  /** Takes out what this sink has here; false where there is nothing. */
+  /** Removes the entry of this sink. @returns false if there is none */
   remove(sink: Sink): boolean {
     const entries = this.#entries;
-    // in most cases it came just now, or is the oldest: its time is up
+    // usually it was added last, or is the oldest: its time is up
     const isLast = entries.at(-1)?.sink === sink;
     const at = isLast ? entries.length - 1 : entries.findIndex((entry) => entry.sink === sink);
     if (at === -1) return false;
@@ -35,7 +35,7 @@ export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInT
     return true;
   }
 
-  /** Takes from the front until so many are ready, and appends to `ready` what is still wanted. */
+  /** Takes entries from the front until `ready` has `most`, and appends those that are still wanted. */
   moveTo(ready: SendEntry<Sink>[], most: number): void {
     let taken = 0;
     for (const entry of this.#entries) {
@@ -46,14 +46,14 @@ export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInT
     this.#entries = this.#entries.slice(taken);
   }
 
-  /** Takes out those whose time is up. */
+  /** Removes and returns those whose time is up. */
   removeOverdue(): readonly SendEntry<Sink>[] {
     const overdue = this.#entries.filter(({ sink }) => sink.isInTime === false);
     if (overdue.length > 0) this.#entries = this.#entries.filter(({ sink }) => sink.isInTime !== false);
     return overdue;
   }
 
-  /** Takes all out. */
+  /** Removes and returns all. */
   removeAll(): readonly SendEntry<Sink>[] {
     const entries = this.#entries;
     this.#entries = [];

@@ -1,27 +1,29 @@
 /**
- * What one master was asked and has not answered, and how much more it may be asked: at most `WINDOW` requests, and
- * `SILENT_WINDOW` once it is silent.
+ * Counts the requests in flight to one master, and limits them: at most `WINDOW`, and `SILENT_WINDOW` once it is silent.
  */
 import type { Clock } from '../runtime/clock.js';
 
-/** Unanswered requests on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
+/** Requests in flight on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
 export const WINDOW = 1_000;
-/** The same once the master is silent. */
+/** The limit while the master is silent. */
 export const SILENT_WINDOW = 16;
-/** A master that answered nothing for so long, while at least `SILENT_WINDOW` requests are unanswered, is silent. */
+/** A master is silent if it answers nothing for this long while at least `SILENT_WINDOW` requests are in flight. */
 const SILENT_AFTER_MS = 200;
-/** How often a silent master whose client times commands out by itself is asked again. */
+/** How often a silent master is probed, if its client times commands out by itself. */
 const PROBE_EVERY_MS = 5_000;
 
 export class SendWindow {
-  /** Requests without an answer. */
+  /** How many requests are in flight. */
   inFlight = 0;
-  /** An attempt gave up waiting for this master, and it has answered nothing since. */
+  /**
+   * An attempt gave up waiting for this master, its client timed a command out, or many requests went unanswered; and it
+   * has answered nothing since.
+   */
   isSilent = false;
   readonly #clock: Clock;
-  /** Those among the unanswered whose promise the client rejected by its own timeout. */
+  /** How many of those in flight were rejected by the client's own timeout. */
   #abandoned = 0;
-  /** When that many were unanswered first, with no answer since. */
+  /** Since when at least `SILENT_WINDOW` requests have been in flight without any answer. */
   #crowdedSinceMs: number | undefined;
   #probedAtMs = -Infinity;
 
@@ -29,7 +31,7 @@ export class SendWindow {
     this.#clock = clock;
   }
 
-  /** How many of so many requests may be sent now. */
+  /** How many of the `wanted` requests may be sent now. */
   roomFor(wanted: number): number {
     const least = SILENT_WINDOW - this.inFlight;
     if (wanted <= least) return wanted; // the usual case reads no clock
@@ -47,21 +49,21 @@ export class SendWindow {
     return true;
   }
 
-  /** @param count  how many requests were in the call that was answered */
+  /** @param count  how many requests the answered call had */
   answered(count: number): void {
-    this.inFlight -= count + this.#abandoned; // answers come in order: those before this one came as well
+    this.inFlight -= count + this.#abandoned; // answers come in order: the abandoned requests before this one have been answered, too
     this.#abandoned = 0;
     this.isSilent = false;
     this.#crowdedSinceMs = undefined;
   }
 
-  /** The client rejected so many by its own timeout. They may still run: their tokens stay owed until they are withdrawn. */
+  /** The client's own timeout rejected `count` requests. They may still run, so their tokens are owed an undo. */
   abandon(count: number): void {
     this.#abandoned += count;
     this.isSilent = true;
   }
 
-  /** An attempt that gets its quorum from the others never waits for this one, and would not notice. */
+  /** Attempts that get their quorum from the other masters never wait for this one, so they would not notice. */
   #noticeSilence(): void {
     if (this.isSilent) return;
     const nowMs = this.#clock.earliest();

@@ -1,4 +1,4 @@
-/** Who sends what needs no answer: whatever comes of it, what is sent later tells. */
+/** The sink for requests whose answers do not matter: if one is lost, later requests make up for it. */
 import type { Sink } from './node.js';
 
 export const IGNORED_ANSWER: Sink = Object.freeze({
