@@ -1,22 +1,22 @@
 /**
- * Connections of our own, set up as a lock needs them: nothing waits offline, nothing is sent again behind our back,
- * and a master that is back is found within two seconds.
+ * Connections of our own, set up as a lock needs them: no offline queue, no automatic resending, and a reconnection
+ * within two seconds after a master is back.
  */
 import { Redis, type RedisOptions } from 'ioredis';
 import { invalidArgument, type RedlockError, withoutPassword } from '../runtime/errors.js';
 import { screen } from './screen.js';
 import { isClient } from './transport.js';
 
-/** A master by its URL (`redis://`, `rediss://`; a database other than 0 is its path: `/3`) or by ioredis's own options. */
+/** A master as a URL (`redis://`, `rediss://`; a path such as `/3` selects a database) or as ioredis's own options. */
 export type Master = string | RedisOptions;
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_LAST_MS = 2_000;
-/** A connection on which nothing was answered for so long is given up: a cut network is found out sooner than by TCP. */
+/** A connection is closed after this time without an answer: a cut network is noticed sooner than by TCP. */
 const SILENCE_MS = 10_000;
 
-/** ioredis 6 types its clients by this option; replies are read the same either way. */
+/** ioredis 6 types its clients by this option; replies are read the same way with either value. */
 type LegacyReplies = RedisOptions & { replyMapping: 'legacy' };
 
 const LOCK_SETTINGS: LegacyReplies = {
@@ -30,7 +30,7 @@ const LOCK_SETTINGS: LegacyReplies = {
   retryStrategy: (times) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(times - 1, 10), RECONNECT_LAST_MS),
 };
 
-/** Opens a client for each master. What a master's own options set, they keep, but for what a lock relies on. */
+/** Opens a client for each master. A master's own options win, except where a lock relies on a setting. */
 export function openClients(masters: readonly Master[]): Redis[] {
   if (!Array.isArray(masters) || masters.length === 0) throw noMasters(masters);
   const settings = masters.map((master, i) => settingsFor(master, `masters[${i}]`));
@@ -38,7 +38,7 @@ export function openClients(masters: readonly Master[]): Redis[] {
   try {
     for (const [url, options] of settings) {
       const client = url === undefined ? new Redis(options) : new Redis(url, options);
-      client.on('error', ignore); // the tally of a failed attempt names the cause; an unheard 'error' would be printed
+      client.on('error', ignore); // the tally of a failed attempt names the cause; an 'error' event without a listener would be printed
       screen(client, 'commands');
       clients.push(client);
       checkDatabase(client, url === undefined ? options.db : withoutPassword(url), clients.length - 1);
@@ -61,7 +61,7 @@ function settingsFor(master: unknown, place: string): [string | undefined, Legac
   if (typeof master !== 'object' || master === null || Array.isArray(master)) {
     throw invalidArgument(place, master, 'a URL or ioredis options');
   }
-  // its settings would be read from it, and some other server be connected
+  // ioredis would read settings from it, and connect to some other server
   if (isClient(master)) {
     throw invalidArgument(place, master, 'a URL or ioredis options', 'new Redlock takes clients');
   }
@@ -81,7 +81,7 @@ function noMasters(given: unknown): RedlockError {
   return invalidArgument('masters', given, wanted, isOne ? hint : undefined);
 }
 
-/** What is no number, ioredis leaves out: it would be database 0. */
+/** ioredis ignores a database that is not a number, and would use database 0. */
 function checkDatabase({ options: { db = 0 } }: Redis, given: unknown, i: number): void {
   if (Number.isSafeInteger(db) && db >= 0) return;
   throw invalidArgument(`masters[${i}]`, given, 'one whose database is a whole number from 0 on');

@@ -1,5 +1,5 @@
 /**
- * Listens to a connection on behalf of many: the client gets one listener for all of them, and none while nobody listens.
+ * Shares one listener on a connection among many; there is none while nobody listens.
  */
 import { notConnected } from './server-errors.js';
 import type { Transport } from './transport.js';
@@ -27,7 +27,7 @@ export class ConnectionListeners {
     };
   }
 
-  /** One error for all, until there is another reason: a dead master must not cost a stack trace per acquisition. */
+  /** One error object until the reason changes: a dead master must not cost a stack trace for each acquisition. */
   lostError(): Error {
     const reason = this.#transport.lossReason;
     if (this.#lost?.cause !== reason) this.#lost = undefined;

@@ -1,36 +1,39 @@
 /**
  * Databases other than 0.
  *
- * A client selects its database when it connects, and ioredis goes on where the server refuses that: it is ready, in
- * database 0, and holders of one lock do not see each other. To look at the connection would not help: commands may be sent
- * again on the next one. So where a client is meant to be in another database, each script selects it first. That holds for
- * the script alone, and a script that may not do it does nothing at all.
+ * A client selects its database when it connects. If the server refuses that, ioredis goes on: it is ready, in database
+ * 0, and holders of one lock do not see each other. Checking the connection would not help, because commands may be sent
+ * again on the next one. So for a client in another database, each script selects the database first. This affects only
+ * the script, and a script that may not select does nothing at all.
  */
 
-/** What is read of a client, as far as it is there. */
+/** The parts of a client that are read, if present. */
 export interface SelectingClient {
   readonly isCluster?: boolean;
   readonly options?: {
     readonly db?: unknown;
-    /** Of a cluster: for the connections to its nodes. */
+    /** Of a cluster: options for the connections to its nodes. */
     readonly redisOptions?: { readonly db?: unknown };
   };
-  /** What ioredis takes its connection for; it is changed by `client.select()`, and not there before the first one. */
+  /**
+   * The state that ioredis assumes for its connection. `client.select()` changes it; it is absent before the first
+   * connection.
+   */
   readonly condition?: { readonly select?: unknown } | null;
 }
 
-/** Follows the database that a client is meant to be in. */
+/** Tracks the database that a client is meant to use. */
 export class Database {
   readonly #client: SelectingClient;
   #isSelected = false;
 
   constructor(client: object) {
-    this.#client = client; // all of it is optional
+    this.#client = client; // every property is optional
   }
 
   /**
-   * Undefined where it was 0 each time that it was asked for, and nothing has to be selected. What ioredis could not make a
-   * number of is none, either: the servers refuse it.
+   * Undefined as long as it has always been 0: then nothing has to be selected. A value that ioredis could not read as a
+   * number is returned as it is (NaN), and the servers refuse it.
    */
   get number(): number | undefined {
     const { condition, isCluster, options } = this.#client;
@@ -41,7 +44,7 @@ export class Database {
   }
 }
 
-/** The script, in that database or not at all. */
+/** The script with a SELECT before it. If that fails, the script does nothing. */
 export function selecting(source: string, database: number): string {
   return `do
   local selected = redis.pcall('SELECT', '${database}')

@@ -1,6 +1,6 @@
 /**
- * Redis Cluster as one of the masters: all keys of one call must lie in one slot there, or they cannot be locked
- * together. Names share a slot for certain when they carry the same hash tag; nothing else is relied on.
+ * Redis Cluster as one of the masters: all keys of a call must be in one slot, or they cannot be locked together. Names
+ * are sure to share a slot only if they have the same hash tag; nothing else is relied on.
  */
 import { invalidArgument } from '../runtime/errors.js';
 
@@ -10,14 +10,14 @@ interface Place {
   readonly keyPrefix: string;
 }
 
-/** What Redis Cluster hashes of a key: what is between the first `{` and the next `}`, or all of it. */
+/** The part of a key that Redis Cluster hashes: the text between the first `{` and the next `}`, or the whole key. */
 export function hashTag(key: string): string {
   const open = key.indexOf('{');
   const close = open < 0 ? -1 : key.indexOf('}', open + 1);
   return close > open + 1 ? key.slice(open + 1, close) : key;
 }
 
-/** @throws RedlockError `INVALID_ARGUMENT` where a cluster would spread the keys over several slots */
+/** @throws RedlockError `INVALID_ARGUMENT` if the keys are in several slots of a cluster */
 export function checkOneSlot(keys: readonly string[], places: readonly Place[]): void {
   for (const { name, isCluster, keyPrefix } of places) {
     if (!isCluster) continue;

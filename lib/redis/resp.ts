@@ -1,6 +1,6 @@
 /**
- * What a master says on a connection, read as strictly as the protocol is written (RESP2, and of RESP3 what answers to a
- * lock have): where a message begins and ends, of what kind it is, and its first parts. Nothing else is kept.
+ * Reads a master's messages as strictly as the protocol is specified (RESP2, and the part of RESP3 that occurs in answers
+ * to a lock): where a message begins and ends, its kind, and its first parts. Nothing else is kept.
  *
  * Source: "Redis serialization protocol specification" (redis.io).
  */
@@ -9,19 +9,19 @@ export type PartKind = 'text' | 'number' | 'null' | 'list' | 'error';
 
 export interface Part {
   readonly kind: PartKind;
-  /** Where it is short. */
+  /** Only if it is short. */
   readonly text: string | undefined;
 }
 
 export interface Message {
   readonly kind: PartKind | 'push';
-  /** How many parts a list or a push has. */
+  /** The number of parts of a list or a push. */
   readonly count: number;
-  /** The first of them. */
+  /** The first few parts. */
   readonly parts: readonly Part[];
 }
 
-/** What came in is not what the protocol says. */
+/** Input that violates the protocol. */
 export class Garbled extends Error {
   override readonly name = 'Garbled';
 
@@ -30,7 +30,7 @@ export class Garbled extends Error {
   }
 }
 
-/** It may be no master at all, and is told as ioredis tells it. */
+/** Perhaps it is no Redis server at all; the text is the one that ioredis uses. */
 class NoMessage extends Garbled {
   constructor(letter: number) {
     super('');
@@ -43,22 +43,25 @@ const LF = 0x0a;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** The longest text that Redis takes by default. */
+/** The longest text that Redis accepts by default. */
 const LONGEST_TEXT = 512 * 1024 * 1024;
-/** No answer to a lock has more parts, or lists in lists. */
+/** Above what any answer to a lock has: parts in a list, and lists within lists. */
 const MOST_PARTS = 1024 * 1024;
 const DEEPEST = 16;
 const MOST_DIGITS = 19;
 const LENGTH_DIGITS = 9;
-/** So much is told of a list. */
+/** How many parts of a list are kept, and how long their texts may be. */
 const PARTS_TOLD = 3;
 const LONGEST_TOLD = 16;
 
 interface Form {
   readonly kind: Message['kind'];
-  /** What follows its letter: a line, a number, a length and so many bytes, or a count and so many parts, or pairs. */
+  /**
+   * What follows the letter: a line, nothing, a number, a length and as many bytes, or a count and as many parts or
+   * pairs.
+   */
   readonly has: 'a line' | 'nothing' | 'a number' | 'bytes' | 'parts' | 'pairs';
-  /** A length or count of −1 says that there is none: so in RESP2. */
+  /** A length or count of −1 stands for null, as in RESP2. */
   readonly mayMiss?: true;
 }
 
@@ -82,24 +85,24 @@ const FORM_OF: readonly (Form | undefined)[] = Array.from(
   (_, byte) => FORMS[String.fromCharCode(byte)],
 );
 
-/** What the next byte is. */
+/** What the next byte belongs to. */
 type At = 'letter' | 'line' | 'end of line' | 'bytes' | 'end of bytes' | 'last byte';
 
-/** Reads one connection; what comes in may be cut anywhere. */
+/** Reads one connection; the input may be cut anywhere. */
 export class RespReader {
-  /** How many bytes of what it was given last are of messages that have ended. */
+  /** How many bytes of the last chunk belong to messages that have ended. */
   ended = 0;
   readonly #onMessage: (message: Message) => void;
   #at: At = 'letter';
   #form: Form = { kind: 'null', has: 'nothing' };
-  /** Of the length or count that is being read. */
+  /** The length or count that is being read. */
   #value = 0;
   #digits = 0;
   #isNegative = false;
-  /** Bytes of a text that are to come. */
+  /** How many bytes of a text are still missing. */
   #left = 0;
   #text: string | undefined;
-  /** Of each list that is open: how many parts are to come. The outermost first. */
+  /** How many parts are still missing in each open list, the outermost first. */
   readonly #open: number[] = [];
   #outermost: { readonly kind: Message['kind']; readonly count: number; readonly parts: Part[] } | undefined;
 
@@ -117,7 +120,7 @@ export class RespReader {
     }
   }
 
-  /** @returns the place of the next byte */
+  /** @returns the index of the next byte */
   #take(chunk: Uint8Array, i: number): number {
     const byte = chunk[i] ?? 0;
     switch (this.#at) {
@@ -165,7 +168,7 @@ export class RespReader {
     return chunk.length;
   }
 
-  /** Of a number that is no length, it matters that it is one. */
+  /** Reads a number. Its value is kept only if it is a length. */
   #takeNumber(chunk: Uint8Array, from: number): number {
     const { has } = this.#form;
     const isLength = has !== 'a number';

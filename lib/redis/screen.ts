@@ -1,18 +1,18 @@
 /**
- * What comes in on a connection that quorate opened itself is looked through before ioredis reads it: there, a message
- * that is garbled or that nobody asked for can be thrown past every handler, which ends the process, or be read for ever. It
- * costs its connection, and nothing else.
+ * Checks the input of connections that quorate opened itself, before ioredis reads it. In ioredis, a garbled or
+ * unexpected message may throw past every handler, which ends the process, or be read for ever. Here it costs its
+ * connection, and nothing else.
  *
- * ioredis tells neither of its parser nor of the socket's data before it has read it. So this stands at the socket itself,
- * which belongs to the connection, and not in ioredis: see docs/upstream/ioredis-garbled-replies.md.
+ * ioredis gives access neither to its parser nor to the data before it is parsed. So the check is attached to the
+ * connection's socket, not to ioredis: see docs/upstream/ioredis-garbled-replies.md.
  */
 import { Garbled, type Message, type Part, RespReader } from './resp.js';
 
-/** What is needed of an ioredis client of our own. */
+/** The parts of one of our own ioredis clients that are needed. */
 export interface ScreenedClient {
   on(event: 'connect', listener: () => void): unknown;
   readonly stream?: ScreenedStream;
-  /** The commands without an answer, the oldest first. */
+  /** Commands without an answer, the oldest first. */
   readonly commandQueue?: {
     peekAt(index: number): { readonly command: { readonly name: string } } | undefined;
   };
@@ -23,10 +23,10 @@ interface ScreenedStream {
   destroy(error: Error): unknown;
 }
 
-/** What a connection is for: to send commands, or to have pushes come in. */
+/** The purpose of a connection: sending commands, or receiving pushes. */
 export type Use = 'commands' | 'pushes';
 
-/** Each connection that it makes is looked through, from its first byte on. */
+/** Checks each connection that the client makes, from its first byte on. */
 export function screen(client: ScreenedClient, use: Use): void {
   client.on('connect', () => {
     const { stream } = client;
@@ -34,13 +34,13 @@ export function screen(client: ScreenedClient, use: Use): void {
   });
 }
 
-/** Data goes on in whole messages: of half of one, ioredis takes some for all of it. */
+/** Passes data on in whole messages only: ioredis may take half of one for all of it. */
 function screenStream(stream: ScreenedStream, screened: Screen): void {
   const emit = stream.emit.bind(stream);
   stream.emit = (event, ...given) => {
     const [chunk] = given;
     if (event !== 'data' || !(chunk instanceof Uint8Array)) return emit(event, ...given);
-    if (screened.fault !== undefined) return true; // it is over, and this was in the socket by then
+    if (screened.fault !== undefined) return true; // the connection is over; this chunk was already in the socket
     for (const piece of screened.passing(chunk)) emit('data', piece);
     if (screened.fault !== undefined) stream.destroy(screened.fault);
     return true;
@@ -49,18 +49,18 @@ function screenStream(stream: ScreenedStream, screened: Screen): void {
 
 const NOTHING: readonly Uint8Array[] = [];
 
-/** What is said by and about channels; no other push is looked into. */
+/** Messages on and about channels; other pushes are not checked further. */
 const OF_CHANNELS = /^[ps]?(?:message|(?:un)?subscribe)$/;
 
 class Screen {
-  /** Why the connection is over: what came in before has been passed on. */
+  /** Why the connection is over; what came before the fault has been passed on. */
   fault: Error | undefined;
   readonly #client: ScreenedClient;
   readonly #use: Use;
   readonly #reader = new RespReader((message) => this.#check(message));
-  /** The beginning of a message that has not ended. */
+  /** The beginning of a message that has not ended yet. */
   #held: Uint8Array[] = [];
-  /** Answers in what is being read: their commands are in the queue until ioredis has read it. */
+  /** Answers so far in the current chunk: their commands stay in the queue until ioredis has read it. */
   #answers = 0;
 
   constructor(client: ScreenedClient, use: Use) {
@@ -68,7 +68,7 @@ class Screen {
     this.#use = use;
   }
 
-  /** What can be passed on by now. */
+  /** The chunks that can be passed on now. */
   passing(chunk: Uint8Array): readonly Uint8Array[] {
     this.#answers = 0;
     try {
@@ -93,10 +93,10 @@ class Screen {
     if (first?.kind !== 'text' || isOfChannels) throw new Garbled('a push that nobody asked for');
   }
 
-  /** There is a command that it answers, and it is of the kind that ioredis takes for granted. */
+  /** Checks that there is a command for the answer, and that the answer is of the kind that ioredis assumes. */
   #checkAnswer(message: Message): void {
     const { commandQueue } = this.#client;
-    if (commandQueue === undefined) return; // another client than the ioredis that is known
+    if (commandQueue === undefined) return; // an unknown version of ioredis
     const asked = commandQueue.peekAt(this.#answers++)?.command.name;
     if (asked === undefined) throw new Garbled('an answer that nobody asked for');
     if (message.kind === 'error') return;

@@ -1,17 +1,17 @@
-/** What the errors that come instead of replies mean, and what must not be in them when callers see them. */
+/** The meaning of errors that come instead of replies, and the removal of secrets from them. */
 import type { Transport } from './transport.js';
 
 type Dialled = Pick<Transport, 'state' | 'lossReason'>;
 
 export function isClientTimeout(error: Error): boolean {
-  return error.message === 'Command timed out'; // ioredis gives it neither a name nor a code
+  return error.message === 'Command timed out'; // ioredis gives this error neither a name nor a code
 }
 
-/** Nothing was heard within the time that the caller gave. */
+/** No answer within the time that the caller allowed. */
 export class Silence extends Error {
   readonly withinMs: number;
 
-  /** @param reason  what a connection that is on its way waits for, as far as that is known */
+  /** @param reason  why a connection that is still opening is not there yet, if known */
   constructor(withinMs: number, what: 'no reply' | 'not connected' = 'no reply', reason?: Error) {
     const why = reason === undefined ? '' : `: ${inPlainWords(reason).message}`;
     super(`${what} within ${Math.round(withinMs)} ms${why}`);
@@ -19,48 +19,48 @@ export class Silence extends Error {
   }
 }
 
-/** Of a server without a connection: why, as far as its client told. */
+/** The error for a server without a connection, with the client's reason if it gave one. */
 export function notConnected(reason: Error | undefined): Error {
   const text = reason === undefined ? 'not connected' : `not connected: ${inPlainWords(reason).message}`;
   return new Error(text, { cause: reason });
 }
 
-/** What a silence is put down to where nothing was sent: a connection that is still on its way had no part in it. */
+/** The cause for an unsent request: not the server's silence if its connection is still opening. */
 export function unsentFor(silence: Error, { state, lossReason }: Dialled): Error {
   if (state !== 'opening' || !(silence instanceof Silence)) return silence;
   return new Silence(silence.withinMs, 'not connected', lossReason);
 }
 
-/** Stands for the answers that were not in when the caller stopped waiting. */
+/** Stands for answers that had not arrived when the caller stopped waiting. */
 export const NOT_AWAITED = Object.freeze(new Error('the caller stopped waiting'));
 
-/** Answers of a server that say that it cannot take part as it is set up. */
+/** Errors by which a server says that its set-up does not let it take part. */
 const MISCONFIGURED =
   /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|NOREPLICAS|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;
-/** Those among them that pass by themselves, or when somebody makes room. */
+/** Those that pass by themselves, or once somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|NOREPLICAS|OOM)\b/;
 
 export function isMisconfigured(error: Error): boolean {
   return MISCONFIGURED.test(error.message);
 }
 
-/** Will it stay so until somebody changes the set-up? Then there is no use in trying again. */
+/** Whether it lasts until somebody changes the set-up: then it is no use trying again. */
 export function isPermanent(error: Error): boolean {
   return isMisconfigured(error) && !PASSING.test(error.message);
 }
 
-/** What a quorum lock needs rights on. */
+/** The keys that a quorum lock needs rights on. */
 const KEYS = 'the resources, and quorate:* beside them';
 
 type Words = string | ((found: string, keys: string) => string);
 
 /**
- * What a user can act on, in place of what speaks of a client's inside, or of one server's. The first that fits counts;
- * servers word their refusals otherwise in scripts, and before 7.2 (6.2 and 7.0 do not name the command there).
+ * Texts that a user can act on, in place of those about a client's or a server's internals. The first match counts.
+ * Servers word refusals differently in scripts, and before 7.2 (6.2 and 7.0 do not name the command there).
  */
 const PLAIN_WORDS: readonly (readonly [RegExp, Words])[] = [
   [/^Reached the max retries per request limit/, 'the connection was lost before it answered'],
-  // the first byte of an alert, as ioredis 6 and 5 put it
+  // the first byte of a TLS alert, in the words of ioredis 6 and 5
   [/^Unknown RESP type 21 |^Protocol error, got "\\u0015"/, 'what listens there speaks TLS (rediss://)'],
   [
     /wrong version number|packet length too long|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/,
@@ -89,7 +89,7 @@ function noRight(command: string): string {
   return `NOPERM no right to run ${named}, which the scripts need`;
 }
 
-/** The error as a user can read it; the client's own is its cause. @param keys  what there have to be rights on */
+/** The error in words for users; the client's own error is its cause. @param keys  the keys that need rights */
 export function inPlainWords(error: Error, keys = KEYS): Error {
   for (const [pattern, words] of PLAIN_WORDS) {
     const match = pattern.exec(error.message);
@@ -105,10 +105,10 @@ export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** What a server says of a command that it does not know: up to 128 characters of it, cut anywhere. */
+/** A server quotes a command that it does not know: up to 128 characters of it, cut anywhere. */
 const QUOTED_COMMAND = /, with args beginning with:[^]*$/;
 
-/** Errors of a server may quote the command, and those of ioredis carry its arguments: a token has no place there. */
+/** Removes tokens from an error: servers may quote the command, and errors of ioredis carry its arguments. */
 export function redact(error: Error, tokens: readonly string[]): Error {
   const details = error as { command?: { args?: unknown } };
   if (details.command !== undefined) details.command = { ...details.command, args: [] };

@@ -1,23 +1,23 @@
 /**
- * One encoding for N masters. A client looks through a command's arguments and writes it out for its own socket, and that
- * is most of what it costs; where the client lets us (ioredis 5 and 6 do, by their commands' `toWritable` and by
- * `sendCommand`), it is written out once and given to all of them. Anywhere else, each client writes for itself.
+ * One encoding for N masters. A client checks a command's arguments and encodes it for its own socket, which is most of a
+ * command's cost. ioredis 5 and 6 allow encoding it once for all masters, through their commands' `toWritable` and
+ * `sendCommand`. With any other client, each encodes for itself.
  */
 
-/** What is sent without a script: a plain claim, and what a timestamp lock is made of. */
+/** What is sent without a script: a plain claim, and the commands of a timestamp lock. */
 export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del';
 
-/** A command as it goes out, one object for all masters. */
+/** A command to send; one object for all masters. */
 export interface Command {
   readonly name: PlainCommand | 'evalsha' | 'eval';
   readonly args: readonly string[];
-  /** As it goes over the wire, once it was written out for one of them. */
+  /** Its encoding, once it was encoded for one of them. */
   written?: Buffer | string;
-  /** The same for a database other than 0, once it was made for one. */
+  /** The same command for a database other than 0, once it was made for one. */
   selecting?: { readonly database: number; readonly command: Command };
 }
 
-/** What is needed of an ioredis command. */
+/** The parts of an ioredis command that are needed. */
 interface WritableCommand {
   args: readonly unknown[];
   toWritable(socket: unknown): string | Buffer;
@@ -38,15 +38,18 @@ const NONE: readonly string[] = Object.freeze([]);
 
 const classes = new WeakMap<CommandClass, new (command: Command) => WritableCommand>();
 
-/** What stands before an argument of that length; what is longer is rare. */
+/** What precedes an argument, by the argument's length; longer arguments are rare. */
 const HEADS = Array.from({ length: 256 }, (_, length) => `\r\n$${length}\r\n`);
 
-/** A socket takes a short text without a buffer around it; what is longer is copied once, and not for each master. */
+/**
+ * A short text is written to a socket without a buffer. A longer one is copied into a buffer once, instead of once per
+ * master.
+ */
 const LONG = 2_048;
 
 /**
- * The command in RESP, as the client would write it, in one piece: many small ones are most of what it would cost.
- * Undefined where a character takes more than a byte: then lengths are others.
+ * The command in RESP, as the client would encode it, but as a single string: many small ones are most of the cost.
+ * Undefined if a character takes more than one byte, since lengths are in bytes.
  */
 function inAscii({ name, args }: Command): string | undefined {
   const parts = [`*${args.length + 1}`, HEADS[name.length] ?? '', name];
@@ -56,7 +59,7 @@ function inAscii({ name, args }: Command): string | undefined {
   return Buffer.byteLength(text) === text.length ? text : undefined;
 }
 
-/** The same command class, written out once. */
+/** The client's command class, with an encoding that is shared. */
 function sharing(Base: CommandClass): new (command: Command) => WritableCommand {
   let Shared = classes.get(Base);
   if (Shared === undefined) {
@@ -65,7 +68,7 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
 
       constructor(command: Command) {
         super(command.name, NONE, { replyEncoding: 'utf8' });
-        this.args = command.args; // one list for all: it copies and looks through those that it is made with
+        this.args = command.args; // one list for all masters; the constructor would copy and check its arguments
         this.#command = command;
       }
 
@@ -84,8 +87,8 @@ function sharing(Base: CommandClass): new (command: Command) => WritableCommand 
 }
 
 /**
- * The class of commands of that very copy of the client library. Clients do not name it (their `constructor` is that of a
- * mixin), so one command is made for a stand-in, which looks at it and sends nothing.
+ * The command class of this very copy of the client library. Clients do not expose it (their `constructor` is a mixin's),
+ * so one command is created on a stand-in, which takes the class from it and sends nothing.
  */
 function commandClassOf(client: CommandSender): CommandClass | undefined {
   let Base: unknown;
@@ -103,7 +106,7 @@ function commandClassOf(client: CommandSender): CommandClass | undefined {
     ) => unknown;
     builtin.call(standIn, 'digest', '0');
   } catch {
-    return undefined; // another client than those that are known: it writes for itself
+    return undefined; // an unknown client encodes for itself
   }
   const isOne =
     typeof Base === 'function' && typeof (Base.prototype as WritableCommand).toWritable === 'function';
@@ -111,8 +114,8 @@ function commandClassOf(client: CommandSender): CommandClass | undefined {
 }
 
 /**
- * Sends commands with shared bytes. Undefined for a client that cannot, and for one that puts a prefix before keys:
- * its bytes are others.
+ * Sends commands with a shared encoding. Undefined for a client that does not allow it, and for one that prefixes keys:
+ * its encoding differs.
  */
 export function sharedSender(
   client: CommandSender,

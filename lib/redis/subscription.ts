@@ -1,28 +1,28 @@
 /**
- * A connection of its own on which a master's pushes come in: a client that subscribes can send nothing else.
+ * A separate connection for a master's pushes: a client that subscribes can send nothing else.
  *
- * It is a duplicate of the lock's client, so with its address, rights and encryption; but it is ours: it connects again by
+ * It is a duplicate of the lock's client, with its address, rights and encryption. It belongs to us: it reconnects by
  * itself until it is closed, and never keeps the process alive.
  */
 
 import { type ScreenedClient, screen } from './screen.js';
 
-/** Who is told of pushes. */
+/** Receives pushes. */
 export interface PushListener {
-  /** The master confirmed the subscription: pushes come in from now on. Again after each loss. */
+  /** The master confirmed the subscription: pushes arrive from now on. Called again after each reconnection. */
   onOpen(): void;
   onPush(text: string): void;
-  /** None come in any more, until it is open again. `isRefused`: the master said no, and it is not tried again. */
+  /** No pushes arrive until it is open again. `isRefused`: the master refused, and it is not tried again. */
   onLost(cause: Error, isRefused: boolean): void;
 }
 
 export interface Subscription {
-  /** A push seems to have been lost on the way: connects anew. */
+  /** A push seems to have been lost: reconnects. */
   renew(): void;
   close(): void;
 }
 
-/** What is needed of an ioredis `Redis` that subscribes. */
+/** The parts of a subscribing ioredis `Redis` that are needed. */
 export interface SubscriberClient extends ScreenedClient {
   on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -36,10 +36,10 @@ export interface SubscriberClient extends ScreenedClient {
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_LAST_MS = 1_000;
 
-/** What the duplicate does in another way than the client that it is made of. */
+/** The settings in which the duplicate differs from its original. */
 export const SUBSCRIBER_SETTINGS = {
   lazyConnect: true,
-  db: 0, // channels belong to no database
+  db: 0, // channels do not belong to databases
   keyPrefix: '',
   connectionName: 'quorate-pushes',
   autoResubscribe: false,
@@ -47,12 +47,12 @@ export const SUBSCRIBER_SETTINGS = {
   enableAutoPipelining: false,
   maxRetriesPerRequest: null,
   commandTimeout: undefined,
-  socketTimeout: undefined, // nothing comes in for as long as nobody releases anything
+  socketTimeout: undefined, // no input is normal while nothing is released
   retryStrategy: (times: number): number =>
     Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(times - 1, 10), RECONNECT_LAST_MS),
 };
 
-/** Subscribes, and goes on until it is closed. */
+/** Subscribes, and stays subscribed until it is closed. */
 export class RedisSubscription implements Subscription {
   readonly #client: SubscriberClient;
   readonly #channel: string;
@@ -101,7 +101,7 @@ export class RedisSubscription implements Subscription {
         const cause = error instanceof Error ? error : new Error(String(error));
         const isRefused = /^(?:NOPERM|ERR)/.test(cause.message);
         this.#onLost(cause, isRefused);
-        if (!isRefused && !this.#isClosed) this.#client.disconnect(true); // it may go well on a new connection
+        if (!isRefused && !this.#isClosed) this.#client.disconnect(true); // it may succeed on a new connection
       },
     );
   }

@@ -1,13 +1,13 @@
 /**
- * TLS on one side only, which neither side says: a server without TLS waits for the end of a line, and one with TLS hangs up.
- * So it is told by how the socket stands. Nothing but texts depends on it.
+ * Detects TLS on one side only. Neither side reports it: a server without TLS waits for the end of a line, and one with
+ * TLS hangs up. So it is inferred from the state of the socket. Only error texts depend on it.
  */
 
-/** What is read of a client's socket. */
+/** The parts of a client's socket that are read. */
 export interface DialledSocket {
-  /** TCP is still on its way. */
+  /** The TCP connection is not established yet. */
   readonly connecting?: boolean;
-  /** The handshake of TLS is on its way, or has not begun; not there without TLS. */
+  /** The TLS handshake has not finished; absent without TLS. */
   readonly secureConnecting?: boolean;
   readonly bytesWritten?: number;
   readonly bytesRead?: number;
@@ -17,15 +17,15 @@ export const NO_HANDSHAKE: Error = Object.freeze(
   new Error('no answer to the TLS handshake, as from a port without TLS (redis://)'),
 );
 
-/** The server has taken the connection, and has not answered to TLS. */
+/** The server has accepted the connection, but has not answered the TLS handshake. */
 export function isShakingHands(socket: DialledSocket | undefined): boolean {
   return socket?.secureConnecting === true && socket.connecting === false;
 }
 
-/** How an end without a word comes in; it may also come without an error. */
+/** The codes of a connection that was closed without an answer; there may also be no error at all. */
 const HANG_UPS: readonly unknown[] = ['ECONNRESET', 'EPIPE', undefined];
 
-/** Why a connection that ended so could not be; undefined where it looks like anything else. */
+/** The reason why a connection ended like this; undefined if it does not look like TLS. */
 export function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Error | undefined {
   if (socket === undefined || socket.secureConnecting !== undefined) return undefined;
   if (socket.bytesRead !== 0 || !socket.bytesWritten) return undefined;

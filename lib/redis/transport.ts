@@ -1,15 +1,14 @@
 /**
- * The way to one master: what `node.ts` is given, and the one that speaks through an ioredis client.
+ * The connection to one master: the interface that `node.ts` uses, and its implementation on an ioredis client.
  *
- * The client stays the caller's, with whatever settings it has; so nothing here relies on them. What can go wrong with
- * a client at its defaults, and who deals with it:
- * - commands sent while it is offline wait in a queue and run later: `state` is looked at before each send;
+ * The client stays the caller's, with any settings; nothing here relies on them. With a client's defaults, this can go
+ * wrong:
+ * - commands sent while it is offline wait in a queue and run later: `state` is checked before each send;
  * - commands in flight when the connection breaks are sent again on the next one: the undo follows them there;
- * - `commandTimeout` cancels nothing: such an answer is unknown, and the command still counts as unanswered;
- * - autopipelining is a hidden offline queue: built-in commands made by `createBuiltinCommand` go past it, and so does
- *   `sendCommand`;
- * - a database other than 0 may have been refused, to which ioredis pays no heed: each script selects it (`database.ts`),
- *   and plain commands go by script there.
+ * - `commandTimeout` cancels nothing: the outcome is unknown, and the command still counts as in flight;
+ * - autopipelining is a hidden offline queue: commands from `createBuiltinCommand` bypass it, and so does `sendCommand`;
+ * - a server may have refused a database other than 0, which ioredis ignores: each script selects the database
+ *   (`database.ts`), and plain commands are sent as scripts there.
  */
 import { createHash } from 'node:crypto';
 import { Database } from './database.js';
@@ -28,33 +27,36 @@ import { type DialledSocket, hangUp, isShakingHands, NO_HANDSHAKE } from './tls-
 export type { Command, PlainCommand };
 
 /**
- * `opening`: the client was never connected and is on its way; it gets up to the node timeout.
- * `lost`: it is not connected; whatever is asked of it is unknown at once.
+ * `opening`: the client has not been connected yet and is connecting; it gets up to the node timeout. `lost`: it is not
+ * connected; the outcome of every request is unknown at once.
  */
 export type TransportState = 'ready' | 'opening' | 'lost';
 
 export interface Transport {
-  /** host:port, or what comes closest to it. */
+  /** host:port, or whatever comes closest to it. */
   readonly name: string;
-  /** A Redis Cluster spreads keys over slots: one slot per call there. */
+  /** All keys of a call to a Redis Cluster must be in one slot. */
   readonly isCluster: boolean;
-  /** What the client puts before every key on its own account. */
+  /** The prefix that the client itself puts before every key. */
   readonly keyPrefix: string;
   readonly state: TransportState;
-  /** Why the connection is lost, as the client last told; undefined where it did not. */
+  /** Why the connection is lost, if the client reported it. */
   readonly lossReason: Error | undefined;
   /**
-   * Sends in `ready` only. Resolves with the raw reply; rejects with the server's error or the connection's. May stay
-   * pending for as long as the master is silent: whoever sends sets a deadline.
+   * Only in state `ready`. Resolves with the raw reply; rejects with an error of the server or the connection. May stay
+   * pending as long as the master is silent: callers set a deadline.
    */
   call(command: Command): Promise<unknown>;
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void;
-  /** Has a channel's pushes come in, on a connection of their own. Not there where that cannot be: on a cluster. */
+  /** Receives the pushes of a channel, on a separate connection. Absent where that is not possible: on a cluster. */
   readonly subscribe?: ((channel: string, listener: PushListener) => Subscription) | undefined;
 }
 
-/** What quorate needs of an ioredis `Redis` or `Cluster`, of version 5 or 6; their types are not interchangeable. */
+/**
+ * The parts of an ioredis `Redis` or `Cluster` that are needed. Versions 5 and 6 both have them; their own types are not
+ * interchangeable.
+ */
 export interface RedisClient {
   /** Where its connection stands: `ready`, `wait`, `end` and others. */
   readonly status: string;
@@ -79,7 +81,7 @@ interface ClientMethods {
 /** The events of a client that are listened to. */
 type ClientEvent = 'ready' | 'close' | 'end' | 'error';
 
-/** What is read of a client where it is there. */
+/** The parts of a client that are read if present. */
 interface ClientDetails {
   readonly sendCommand?: CommandSender['sendCommand'];
   readonly duplicate?: (override: object) => unknown;
@@ -108,15 +110,15 @@ export class RedisTransport implements Transport {
   readonly #client: RedisClient & ClientDetails;
   readonly #database: Database;
   readonly #builtins: Readonly<Record<Command['name'], Builtin>>;
-  /** Writes a command out once for all masters, where the client lets it. */
+  /** Sends a command with one encoding for all masters, if the client allows it. */
   readonly #sendShared: ReturnType<typeof sharedSender>;
-  /** No connection was made or lost since this transport looked on. */
+  /** No connection has been made or lost since this transport was created. */
   #isFresh = true;
   #isListening = false;
   #lossReason: Error | undefined;
-  /** The client told why this connection came to nothing. */
+  /** The client reported why the current connection failed. */
   #isExplained = false;
-  /** The socket was seen to wait for the server's part in the handshake of TLS. */
+  /** The socket was seen waiting for the server's part of the TLS handshake. */
   #isShakingHands = false;
 
   constructor(client: RedisClient) {
@@ -150,10 +152,10 @@ export class RedisTransport implements Transport {
       case 'ready':
         this.#isFresh = false;
         this.#hearNoErrors();
-        // between the end of a socket and its 'close' event, ioredis would put commands into the offline queue
+        // between the end of a socket and its 'close' event, ioredis would put commands into its offline queue
         return this.isCluster || this.#client.stream?.writable !== false ? 'ready' : 'lost';
       case 'wait':
-        this.#client.connect().catch(ignore); // nobody else does; a failure shows as 'close'
+        this.#client.connect().catch(ignore); // nobody else connects it; a failure shows as 'close'
         return 'opening';
       case 'connecting':
       case 'connect':
@@ -180,12 +182,12 @@ export class RedisTransport implements Transport {
     return this.#builtins[name].apply(this.#client, [...args]);
   }
 
-  /** Lets go of the client. */
+  /** Stops listening to the client. */
   close(): void {
     this.#hearNoErrors();
   }
 
-  /** A client tells why it has no connection by 'error', or not at all: listened to for as long as it has none. */
+  /** A client reports why it has no connection by 'error' or not at all, so it is listened to while it has none. */
   #hearErrors(): void {
     if (this.#isListening) return;
     this.#isListening = true;
@@ -219,7 +221,7 @@ export class RedisTransport implements Transport {
 
   watch(listener: () => void): () => void {
     const onEvent = (): void => {
-      void this.state; // a lost connection is noted, even if nobody asks before the next attempt to connect
+      void this.state; // notes a lost connection, even if nobody reads the state before the next attempt to connect
       listener();
     };
     for (const event of STATE_EVENTS) this.#client.on(event, onEvent);
@@ -239,7 +241,7 @@ export function isClient(given: unknown): given is RedisClient {
   );
 }
 
-/** Refuses what is no ioredis client, by name of its place. @param forAddress  what to do with an address instead */
+/** Refuses anything but an ioredis client, naming its place. @param forAddress  what to do with an address instead */
 export function checkClient(given: unknown, place: string, forAddress: string): asserts given is RedisClient {
   if (isClient(given)) return;
   const wanted = 'an ioredis Redis or Cluster instance';
@@ -247,7 +249,7 @@ export function checkClient(given: unknown, place: string, forAddress: string): 
   throw invalidArgument(place, withoutPassword(given), wanted, forAddress);
 }
 
-/** How a master is called in tallies: host:port, a socket's path, a sentinel's master, a cluster's first nodes. */
+/** A master's name in tallies: host:port, a socket's path, a sentinel's master, or a cluster's first nodes. */
 export function clientName(client: RedisClient & ClientDetails): string {
   if (client.isCluster === true) {
     return `cluster(${(client.startupNodes ?? []).slice(0, 3).map(startupName).join(',')})`;
@@ -261,7 +263,7 @@ export function clientName(client: RedisClient & ClientDetails): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** ioredis takes a Buffer as well, though its types do not say so. */
+/** ioredis also accepts a Buffer, though its types do not say so. */
 function prefixText(prefix: unknown): string {
   return typeof prefix === 'string' || Buffer.isBuffer(prefix) ? prefix.toString() : '';
 }
@@ -284,7 +286,7 @@ function inDatabase(command: Command, database: number): Command {
   return command.selecting.command;
 }
 
-/** A plain command of one key as a script, whose replies and errors are the same. It goes whole: it is short. */
+/** A plain command of one key as a script with the same replies and errors. It is sent as source: it is short. */
 function inScript(command: Command): Command {
   const { name, args } = command;
   if (name === 'eval' || name === 'evalsha') return command;
@@ -293,7 +295,7 @@ function inScript(command: Command): Command {
 
 const FINGERPRINT_LENGTH = 10;
 
-/** Tells tokens apart without showing them: the first hex digits of a SHA-256. */
+/** Distinguishes tokens without showing them: the first hex digits of a SHA-256. */
 export function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, FINGERPRINT_LENGTH);
 }
