@@ -1,7 +1,7 @@
 /**
- * The end of a wait from outside: by the caller's `AbortSignal`, or by `close()`.
+ * Ends a wait from outside: by the caller's `AbortSignal`, or by `close()`.
  *
- * However many waits share one signal, it gets one listener: Node warns at the eleventh, and each costs memory.
+ * However many waits share a signal, it gets one listener: Node warns at the eleventh, and each costs memory.
  */
 
 import type { Timers } from './clock.js';
@@ -9,7 +9,7 @@ import type { Timers } from './clock.js';
 /** Why a wait was ended. */
 export type Cancelled = { readonly code: 'ABORTED'; readonly cause: unknown } | { readonly code: 'CLOSED' };
 
-/** Bounded by the waits under way; a signal's entry goes with the last of them. */
+/** Bounded by the waits under way; a signal's entry is removed with the last of them. */
 const waitsBySignal = new WeakMap<AbortSignal, Set<Cancellation>>();
 
 function listen(this: AbortSignal): void {
@@ -19,11 +19,11 @@ function listen(this: AbortSignal): void {
   for (const wait of waits) wait.cancel({ code: 'ABORTED', cause: this.reason });
 }
 
-/** One wait of one caller. Dispose of it when the wait is over. */
+/** One wait of one caller. Call `dispose` when the wait is over. */
 export class Cancellation {
   /** Set once the wait was ended from outside. */
   cancelled: Cancelled | undefined;
-  /** Links of the instance's list of calls under way. */
+  /** Links in the instance's list of calls under way. */
   previous: Cancellation | undefined;
   next: Cancellation | undefined;
   readonly #signal: AbortSignal | undefined;
@@ -52,13 +52,13 @@ export class Cancellation {
     this.#onCancel?.();
   }
 
-  /** Calls back once, when the wait is ended from outside; at once if it was. Never after `dispose`. */
+  /** Calls back once, when the wait is ended from outside; at once if it already was. Never after `dispose`. */
   listen(onCancel: () => void): void {
     this.#onCancel = onCancel;
     if (this.cancelled !== undefined) onCancel();
   }
 
-  /** The same while `step` is under way, in place of whoever listens to the whole wait. Settles as `step` does. */
+  /** Listens while `step` is under way, in place of the current listener. Settles as `step` does. */
   async during<T>(onCancel: () => void, step: Promise<T>): Promise<T> {
     const before = this.#onCancel;
     this.listen(onCancel);

@@ -1,69 +1,70 @@
 /**
- * Time. With `random.ts` and `transport.ts` this is the ground: nothing else in lib reads a clock or sets a timer, so
- * that the same code runs in production, under a fake clock in the specs, and in a simulation.
+ * Time. Only this file, `random.ts` and the ioredis clients of `lib/redis` touch the machine: nothing else in lib reads a
+ * clock or sets a timer. So the same code runs in production, with a fake clock in the specs, and in the simulation.
  *
- * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the
- * masters go on expiring; `now()` therefore adds what the boot clock shows beyond it. The wall clock is read by nothing but
- * `systemWallClock`, for the one lock whose protocol is made of it.
+ * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the masters
+ * go on expiring; so `now()` adds the boot clock's lead over it. Only `systemWallClock` reads the wall clock, for the one
+ * kind of lock whose protocol is based on it.
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
 /** Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
 export interface Clock {
-  /** The instant now, suspensions of the machine included. For decisions: is it still valid? */
+  /** The instant now, suspensions of the machine included. For decisions such as "is it still valid?". */
   now(): number;
   /**
-   * The same, but a suspension may be told `RECENT_MS` late. For the acquisition itself, whose holder could be suspended
-   * just as well right after it: what it does next is checked by `now()`.
+   * Like `now()`, but may miss a suspension for up to `RECENT_MS`. For the acquisition itself: its holder could just as
+   * well be suspended right after it, and checks what it does next by `now()`.
    */
   recent(): number;
   /**
-   * The same, but a suspension that falls into the very turn of the event loop is told in the next one. For what is done
-   * to many leases in one turn.
+   * Like `now()`, but notices a suspension in the current turn of the event loop only in the next one. For work on many
+   * leases in one turn.
    */
   inTurn(): number;
   /** A cheaper reading that is never later than `now()`. For instants that a validity is measured *from*. */
   earliest(): number;
 }
 
-/** The time of day, in ms since 1970. It steps, and differs from machine to machine. */
+/** The time of day, in ms since 1970. It may step, and differs between machines. */
 export type WallClock = () => number;
 
-/** For timestamp locks alone: what they keep on the server is an instant of this clock (the exception to rule 15). */
+/** Only for timestamp locks: they store an instant of this clock on the server (the exception to rule 15). */
 export const systemWallClock: WallClock = () => Date.now();
 
-/** How long, in ms of running time, a suspension can go unnoticed by `recent()`: one step of the boot clock. */
+/** How long, in ms of running time, `recent()` may miss a suspension: one step of the boot clock. */
 export const RECENT_MS = 10;
 
-/** A timer that was set; cancelling one that has fired does nothing. */
+/** A timer that was set; cancelling it after it has fired has no effect. */
 export interface Timer {
   /** It does not call back any more. */
   cancel(): void;
 }
 
-/** Delays are in milliseconds and may be longer than what `setTimeout` can take, `Infinity` included. */
+/** Delays are in milliseconds. They may exceed what `setTimeout` accepts, and may be `Infinity`. */
 export interface Timers {
   /** For the waits between attempts: keeps the process alive. */
   wait(delayMs: number, callback: () => void): Timer;
   /**
-   * For answers of masters: cheap to set and to cancel. Calls back after the I/O that has come in was handled, so that
-   * an event loop that was stalled does not take replies in its sockets for silence. The sockets keep the process alive.
+   * For answers of masters: cheap to set and to cancel. Calls back after pending I/O was handled, so that replies which
+   * arrived during a stall of the event loop are not taken for silence. It does not keep the process alive; the sockets
+   * do.
    */
   deadline(delayMs: number, callback: () => void): Timer;
-  /** For what goes on in the background: never keeps the process alive, and fires in the first timer phase. */
+  /** For background work: never keeps the process alive, and fires in the first timer phase once it is due. */
   background(delayMs: number, callback: () => void): Timer;
 }
 
-/** As it was when this was loaded: a test that fakes timers means those of the code under test. */
+/** Bound when this is loaded: a test that fakes timers means those of the code under test. */
 const nextTick = process.nextTick.bind(process);
 
-/** Calls back once, when the code that runs now and all that it resolved are through, and before any I/O. */
+/** Calls back once, after the code that runs now and everything that it resolved, and before any I/O. */
 export function atEndOfTurn(callback: () => void): void {
   nextTick(callback);
 }
 
-/** The longest delay that `setTimeout` takes; a longer one would fire at once. */
+/** The longest delay that `setTimeout` accepts; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 /** `/proc/uptime` counts in steps of this size. */
 const BOOT_STEP_MS = 10;
@@ -74,10 +75,10 @@ const SPACE = 0x20;
 const POINT = 0x2e;
 const ZERO = 0x30;
 
-/** Milliseconds since boot, suspensions included; undefined where the monotonic clock counts them itself. */
+/** Milliseconds since boot, suspensions included. */
 export type BootClock = () => number;
 
-/** Reads `/proc/uptime` through a descriptor that stays open: 2 µs where `os.uptime()` takes 7 to 10. */
+/** Reads `/proc/uptime` through a descriptor that stays open: 2 µs, where `os.uptime()` takes 7 to 10. */
 function procUptime(): BootClock {
   const file = openSync('/proc/uptime', 'r');
   const bytes = Buffer.alloc(32);
@@ -96,8 +97,8 @@ function procUptime(): BootClock {
 let ofThisMachine: { readonly clock: BootClock | undefined } | undefined;
 
 /**
- * The boot clock of this machine, or undefined where there is none or none is needed (macOS and Windows). One for all
- * instances: it keeps a file open.
+ * The boot clock of this machine; undefined where the monotonic clock counts suspensions itself (macOS and Windows).
+ * Shared by all instances: it keeps a file open.
  */
 export function systemBootClock(): BootClock | undefined {
   ofThisMachine ??= { clock: findBootClock() };
@@ -109,20 +110,20 @@ function findBootClock(): BootClock | undefined {
   try {
     return /^\d+\.\d\d /.test(readFileSync('/proc/uptime', 'latin1')) ? procUptime() : () => uptime() * 1000;
   } catch {
-    return () => uptime() * 1000; // no /proc in this sandbox: the system call counts the same
+    return () => uptime() * 1000; // no /proc in this sandbox: the system call gives the same time
   }
 }
 
 /**
- * The clock of production.
+ * The clock used in production.
  *
- * @param boot  a clock that counts suspensions, in ms; without one the monotonic clock is taken as it is
+ * @param boot  a clock that counts suspensions, in ms; without one, the monotonic clock is used alone
  * @param monotonic  a clock that never jumps back, in ms
  */
 export class SystemClock implements Clock {
   readonly #boot: BootClock | undefined;
   readonly #monotonic: () => number;
-  readonly #lead: number; // of the boot clock over the monotonic one, when this clock was made
+  readonly #lead: number; // of the boot clock over the monotonic one, when this clock was created
   #suspendedMs = 0;
   #bootReadAtMs = -Infinity;
   #isReadInTurn = false;
@@ -166,27 +167,27 @@ export class SystemClock implements Clock {
   }
 }
 
-/** What `setTimeout` gives. */
+/** The result of `setTimeout`. */
 export interface LoopTimer {
-  /** It does not keep the process alive. */
+  /** Makes it not keep the process alive. */
   unref(): unknown;
 }
 
 /**
- * What timers are made of: the event loop of a process. The simulation has one of its own, so that what stands below runs
- * in it as it does here.
+ * What timers are built on: the event loop of a process. The simulation provides its own, so that the timers below run in
+ * it unchanged.
  */
 export interface EventLoop {
   /** The monotonic clock, in ms. */
   now(): number;
-  /** Takes whole milliseconds from 1 to 2^31 - 1. */
+  /** Accepts whole milliseconds from 1 to 2^31 - 1. */
   setTimeout(callback: () => void, delayMs: number): LoopTimer;
   clearTimeout(timer: LoopTimer | undefined): void;
-  /** Calls back after the I/O that has come in was handled. */
+  /** Calls back after pending I/O was handled. */
   setImmediate(callback: () => void): void;
 }
 
-/** The one of this process. Its functions are looked up at each call: a test may fake them. */
+/** The event loop of this process. Its functions are looked up at each call: a test may fake them. */
 const NODE_LOOP: EventLoop = {
   now: () => performance.now(),
   setTimeout: (callback, delayMs) => setTimeout(callback, delayMs),
@@ -227,7 +228,7 @@ class SystemTimer implements Timer {
     this.#handle = undefined;
   }
 
-  /** Waits in pieces that `setTimeout` can take. */
+  /** Waits in pieces that `setTimeout` accepts. */
   #arm(): void {
     const piece = Math.min(this.#leftMs, LONGEST_MS);
     this.#leftMs -= piece;
@@ -243,7 +244,7 @@ class SystemTimer implements Timer {
   }
 
   #end(): void {
-    if (this.#handle === undefined) return; // an answer that was there cancelled it
+    if (this.#handle === undefined) return; // an answer in the same round of I/O cancelled it
     this.#handle = undefined;
     this.#callback();
   }
@@ -269,16 +270,16 @@ class Deadline implements Timer {
 }
 
 /**
- * Deadlines in the order of their instants, with one real timer for all. Nearly every deadline is cancelled, by an
- * answer: setting and clearing a timer for each would cost more than anything else that an acquisition does here.
+ * Deadlines ordered by their instants, with one real timer for all. An answer cancels nearly every deadline: a timer for
+ * each would cost more than anything else that an acquisition does here.
  */
 class DeadlineQueue {
   #first: Deadline | undefined;
   #last: Deadline | undefined;
   #handle: LoopTimer | undefined;
   /**
-   * When it looks for what is due: never later than the first one. It stays when all are cancelled, and is in the past
-   * from the real timer on until it has looked.
+   * When the real timer is due: never later than the first deadline. It stays set when all deadlines are cancelled, and
+   * lies in the past from the moment it fires until due deadlines have been looked for.
    */
   #looksAtMs = Infinity;
   readonly #loop: EventLoop;
@@ -287,7 +288,7 @@ class DeadlineQueue {
     this.#loop = loop;
   }
 
-  /** @returns undefined for a deadline that lies before the last one: it needs a timer of its own */
+  /** @returns undefined for a deadline before the last one: it needs a timer of its own */
   add(delayMs: number, callback: () => void): Timer | undefined {
     const atMs = this.#loop.now() + delayMs;
     const last = this.#last;
@@ -301,7 +302,7 @@ class DeadlineQueue {
     return deadline;
   }
 
-  /** Nothing happens to one that is not there any more. */
+  /** No effect if it has been removed already. */
   remove(deadline: Deadline): void {
     const { previous, next } = deadline;
     if (previous === undefined && this.#first !== deadline) return;
@@ -309,7 +310,7 @@ class DeadlineQueue {
     else previous.next = next;
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
-    deadline.previous = undefined; // what is dead must not keep what lives from the young generation's collector
+    deadline.previous = undefined; // a removed deadline in the old generation would keep live ones from being collected early
     deadline.next = undefined;
   }
 
@@ -341,7 +342,7 @@ class DeadlineQueue {
   }
 }
 
-/** The timers of production. */
+/** The timers used in production. */
 export class SystemTimers implements Timers {
   readonly #loop: EventLoop;
   readonly #deadlines: DeadlineQueue;

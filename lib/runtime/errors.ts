@@ -1,15 +1,18 @@
 /**
- * One error class with a stable code. The code is the contract, the text may improve. No text ever holds a token, and each
- * ends with a stop.
+ * One error class with a stable code. The code is the contract; texts may improve. No text ever contains a token, and
+ * each ends with a full stop.
  */
 
-/** What a caller can tell apart by code alone; docs/ERRORS.md says for each what to do. */
+/** What callers can distinguish by code alone; docs/ERRORS.md says for each code what to do. */
 export type RedlockErrorCode =
   /** Other claimants' votes alone made a quorum impossible. */
   | 'LOCK_TAKEN'
   /** Unknown outcomes made a quorum impossible; the tally names each node and its cause. */
   | 'NO_QUORUM'
-  /** Masters that may have forgotten votes made a quorum impossible; `remainingMs` says for how long. */
+  /**
+   * Masters that may have forgotten votes made a quorum impossible; `remainingMs` is the time until a quorum may vote
+   * again.
+   */
   | 'QUARANTINED'
   /** Masters answered that they cannot take part (NOAUTH, NOPERM, READONLY, MISCONF, OOM, no scripts). */
   | 'MISCONFIGURED'
@@ -19,9 +22,9 @@ export type RedlockErrorCode =
   | 'VALIDITY_EXPIRED'
   /** The lease was lost: its validity ended, or others hold its keys. */
   | 'LOCK_LOST'
-  /** The fence is lower than one that the resource's guard accepted: a later holder was there. */
+  /** The fencing token is lower than one that the resource's fence has accepted: there has been a later holder. */
   | 'STALE_FENCE'
-  /** The lease is released or was handed over: it is not this one's (any more). */
+  /** The lease was released or handed over; it is not held here any more. */
   | 'NOT_HELD'
   /** The caller's signal aborted; its reason is the `cause`. */
   | 'ABORTED'
@@ -30,7 +33,7 @@ export type RedlockErrorCode =
   /** Wrong input; nothing was sent. */
   | 'INVALID_ARGUMENT';
 
-/** What one master said in the last full fan-out before an error. */
+/** One master's answer in the last full fan-out before an error. */
 export type NodeOutcome =
   | {
       /** The master, by host and port. */
@@ -47,7 +50,7 @@ export type NodeOutcome =
       readonly remainingMs?: number;
       /** There where the key holds data, or a lock of another kind. */
       readonly wrongKind?: true;
-      /** What the key holds instead, where the master could tell. */
+      /** What the key holds instead, if the master reported it. */
       readonly holds?: string;
     }
   | {
@@ -89,19 +92,19 @@ export interface RedlockErrorDetails {
   readonly cause?: unknown;
 }
 
-/** An error that lies behind another one, in JSON: what it says, and nothing that a client hung on it. */
+/** The cause of an error, in JSON: its texts, and nothing that a client attached to it. */
 export interface CauseJson {
   /** The error's `name`. */
   readonly name: string;
   /** The error's text. */
   readonly message: string;
-  /** Where it has one that is a text, as errors of the system do. */
+  /** If it has one that is a string, as system errors do. */
   readonly code?: string;
   /** The error behind it; a text for what is no error. */
   readonly cause?: CauseJson | string;
 }
 
-/** What `JSON.stringify` makes of a `RedlockError`: all of its fields. `Infinity` is null there. */
+/** The result of `JSON.stringify` for a `RedlockError`: all of its fields. `Infinity` becomes null. */
 export interface RedlockErrorJson extends CauseJson {
   /** What kind of error it is. */
   readonly code: RedlockErrorCode;
@@ -155,13 +158,13 @@ export class RedlockError extends Error {
   override readonly name = 'RedlockError';
   /** What kind of error it is: the contract, where texts may improve. */
   readonly code: RedlockErrorCode;
-  /** The resources that the call was about, sorted; empty where it was about none. */
+  /** The resources that the call was about, sorted; empty if there are none. */
   readonly resources: readonly string[];
   /** How many attempts were made. */
   readonly attempts: number;
   /** From the call to the error. Milliseconds. */
   readonly elapsedMs: number;
-  /** Node by node, what was answered in the last full fan-out; empty where none was made. */
+  /** Each master's answer in the last full fan-out; empty if there was none. */
   readonly tally: readonly NodeOutcome[];
   /**
    * For `QUARANTINED`: when a quorum may vote again, if no more masters fail. Milliseconds; undefined for other codes.
@@ -180,7 +183,7 @@ export class RedlockError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** With its message, which JSON leaves out otherwise, and those of its causes. */
+  /** Includes the message, which JSON would omit, and those of its causes. */
   toJSON(): RedlockErrorJson {
     const { name, code, message, resources, attempts, elapsedMs, remainingMs } = this;
     return {
@@ -193,7 +196,7 @@ export class RedlockError extends Error {
     };
   }
 
-  /** Is it an error of quorate, of whichever copy of the module? */
+  /** Whether it is an error of quorate, from any copy of the module. */
   static is(error: unknown): error is RedlockError {
     return typeof error === 'object' && error !== null && BRAND in error;
   }
@@ -204,17 +207,18 @@ export class RedlockError extends Error {
   }
 }
 
-/** A log puts texts one after another. */
+/** Texts follow each other in a log. */
 function asSentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** So many causes behind a cause are told: a caller's reason may have itself for a cause. */
+/** How many nested causes are included: a caller's reason may be its own cause. */
 const CAUSES_TOLD = 4;
 
 /**
- * Nothing but texts: a client's error carries the command with its arguments, and a caller's reason may be anything. An error
- * is told by its message, since that of another realm (a test runner has them) is no instance of ours.
+ * Texts only: a client's error carries the command with its arguments, and a caller's reason may be anything. An error is
+ * recognised by its message, because an error of another realm (as in test runners) is not an instance of this realm's
+ * `Error`.
  */
 function causeJson(given: unknown, left = CAUSES_TOLD): CauseJson | string {
   if (typeof given === 'string') return given;
@@ -228,7 +232,7 @@ function causeJson(given: unknown, left = CAUSES_TOLD): CauseJson | string {
   };
 }
 
-/** What `tryAcquire` gives: null where others hold the lock, and the same otherwise. */
+/** The result of `tryAcquire`: null if others hold the lock; otherwise it settles as `acquired` does. */
 export async function nullIfTaken<T>(acquired: Promise<T>): Promise<T | null> {
   try {
     return await acquired;
@@ -238,20 +242,20 @@ export async function nullIfTaken<T>(acquired: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Wrong input: names the option and what was given. @param hint  what to do about it, where that can be told */
+/** Wrong input: names the option and the given value. @param hint  what to do about it, if known */
 export function invalidArgument(option: string, given: unknown, wanted: string, hint?: string): RedlockError {
   const text = `${option} must be ${wanted}; got ${show(given)}`;
   return new RedlockError('INVALID_ARGUMENT', hint === undefined ? text : `${text}: ${hint}`);
 }
 
-/** An address as an error text can show it: without user and password, and without what follows a question mark. */
+/** An address for an error text: without user, password and query. */
 export function withoutPassword(address: string): string {
   return address.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@').replace(/\?.*$/s, '?…');
 }
 
 const SHOWN_LENGTH = 80;
 
-/** A value as an error text can show it: short, and never a surprise. */
+/** A value for an error text, abbreviated. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case 'string': {

@@ -1,7 +1,7 @@
 /**
- * A set of objects that carry their own links. Adding and removing allocates nothing and hashes nothing; a `Set` that is
- * filled and emptied all the time builds a new table every few operations, each of which keeps the next one alive until
- * the old generation is collected.
+ * A set of objects that carry their own links. Adding and removing allocates nothing and hashes nothing. A `Set` that is
+ * constantly filled and emptied builds a new table every few operations, and each keeps the next one alive until the old
+ * generation is collected.
  */
 export interface Linked<T> {
   previous: T | undefined;
@@ -25,7 +25,7 @@ export class LinkedList<T extends Linked<T>> {
     this.#size++;
   }
 
-  /** Nothing happens to one that is not there. */
+  /** No effect if it is not in the list. */
   delete(member: T): void {
     const { previous, next } = member;
     if (previous === undefined && this.#first !== member) return;
@@ -38,14 +38,14 @@ export class LinkedList<T extends Linked<T>> {
     this.#size--;
   }
 
-  /** All of them, as they are now. */
+  /** All current members, as an array. */
   list(): T[] {
     const members: T[] = [];
     for (let member = this.#first; member !== undefined; member = member.next) members.push(member);
     return members;
   }
 
-  /** One after another, round and round. */
+  /** The next member, starting over after the last one. */
   turn(): T | undefined {
     const member = this.#turn ?? this.#first;
     this.#turn = member?.next;

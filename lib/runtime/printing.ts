@@ -1,12 +1,12 @@
 /**
- * What `console.log` and `util.inspect` show of an object that has a secret: the name of its class and what `toJSON` gives,
- * whatever they are asked for.
+ * The output of `console.log` and `util.inspect` for an object with a secret: its class name and its `toJSON`, whatever
+ * options are given.
  */
 
-/** The method that `util.inspect` looks for; the same symbol in all runtimes that have one. */
+/** The method that `util.inspect` looks for; the same symbol in all runtimes that support it. */
 export const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/** What Node calls it with; `inspect` itself comes last. */
+/** The arguments with which Node calls it; `inspect` itself comes last. */
 export type Inspecting = [
   depth: number,
   options: object,

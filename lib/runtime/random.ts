@@ -1,13 +1,13 @@
 /**
  * Randomness: unguessable tokens, and fractions for jitter.
  *
- * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance and is no secret (pushes
- * go by it); the secret part has 144 random bits, so that no claim ever meets the token of another by chance.
+ * A token is `{client}:{secret}`. The client part is the same for all tokens of one instance, and is public: push
+ * channels are named by it. The secret part has 144 random bits, so that two claims never have the same token by chance.
  */
 import { randomFillSync } from 'node:crypto';
 
 export interface Random {
-  /** A token that nobody can guess and that was never given out before. */
+  /** A token that nobody can guess and that was never used before. */
   token(): string;
   /** A number in [0, 1), for jitter: not for secrets. */
   fraction(): number;
@@ -16,41 +16,42 @@ export interface Random {
 const CLIENT_BYTES = 6;
 const SECRET_BYTES = 18;
 const TOKENS_PER_REFILL = 128;
-/** When no more are left, others are drawn, while who took the last one waits for its masters. */
+/** When this many are left, more are drawn in the background, while recent claims wait for the masters. */
 const FEW_TOKENS = 16;
 
-/** How many letters of base64url stand before the colon, and behind it. */
+/** The number of base64url letters before and after the colon. */
 export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_BYTES * 4) / 3 } as const;
 
 /**
- * What stands behind the token in a key that is kept for it, and not claimed yet: a reservation is no vote, and what may
- * be done to it, by whatever comes late, must not be done to a vote. No token holds it.
+ * Follows the token in the value of a key that is reserved for it and not claimed yet. A reservation is not a vote: late
+ * requests that change reservations must not change votes. No token contains this mark.
  */
 export const RESERVED_MARK = '+';
 
 const SHAPE = new RegExp(`^[\\w-]{${TOKEN_LETTERS.client}}:[\\w-]{${TOKEN_LETTERS.secret}}$`);
 
 /**
- * Has what a key holds the shape of a token of this library? Whoever holds a lock by another one hands it over to nobody.
+ * Whether a key's value has the shape of this library's tokens. A holder with any other value does not hand the lock
+ * over.
  */
 export function isOurs(owner: string): boolean {
   return SHAPE.test(tokenIn(owner));
 }
 
-/** Whose a key is, whether it holds a vote or a reservation. */
+/** The token in a key's value, whether that is a vote or a reservation. */
 export function tokenIn(owner: string): string {
   return owner.endsWith(RESERVED_MARK) ? owner.slice(0, -RESERVED_MARK.length) : owner;
 }
 
-/** What every token of a client starts with, up to and without the colon; the whole text where there is none. */
+/** The start that all tokens of a client share, up to but without the colon; the whole text if there is none. */
 export function publicPart(token: string): string {
   const colon = token.indexOf(':');
   return colon < 0 ? token : token.slice(0, colon);
 }
 
 /**
- * Draws from the system's generator for many tokens at once, and writes them all out at once: whoever asks for one comes
- * from another code, and a call into the system would take it longer than it takes here.
+ * Draws random bytes for many tokens at once, and encodes them all at once: one call into the system costs more than the
+ * rest of a token.
  */
 export class SystemRandom implements Random {
   readonly #prefix = `${randomFillSync(Buffer.alloc(CLIENT_BYTES)).toString('base64url')}:`;
@@ -76,7 +77,7 @@ export class SystemRandom implements Random {
     for (let i = 0; i < letters.length; i += TOKEN_LETTERS.secret) {
       text += this.#prefix + letters.slice(i, i + TOKEN_LETTERS.secret);
     }
-    // each is copied out: a part of a string would keep the whole of it for as long as a lease is held
+    // each is copied: a substring would keep the whole string alive as long as its lease is held
     const bytes = Buffer.from(text, 'latin1');
     const length = this.#prefix.length + TOKEN_LETTERS.secret;
     for (let i = length; i < bytes.length; i += length) {

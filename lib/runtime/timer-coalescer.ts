@@ -1,27 +1,28 @@
 /**
- * Timers for work that may start a little early: where there are many, those that fall due at about the same time fire
- * together, so that what they send goes together. A process that wakes up for a few of them every few milliseconds spends
- * more on waking up, with cold caches, than on the work.
+ * Timers for work that may start a little early. Where there are many, those that are due at about the same time fire
+ * together, so that their requests are sent together. Waking up every few milliseconds for a few of them, with cold
+ * caches, would cost more than the work.
  */
 import type { Clock, Timer, Timers } from './clock.js';
 
 /** With fewer timers than this, each fires at its own instant. */
 const FEW = 8;
-/** More than so many in one bucket would be too long about it: the next ones fire earlier. */
+/** The timers of one bucket. More would take too long at once, so further ones fire earlier. */
 const FULL = 2_048;
 /**
- * More than so many in one turn would hold the event loop up. Where there is the time, the next ones follow as soon as what
- * those sent is done, while caches are warm and a master is not given more than it takes; so much later at the latest.
+ * The timers of one turn of the event loop in a paced bucket: more would block the loop. The next chunk follows as soon
+ * as the requests of this one are done, while caches are warm and the masters are not overloaded, and after `PACE_MS` at
+ * the latest.
  */
 const CHUNK = 256;
 const PACE_MS = 8;
-/** A bucket that is as wide as this has the time: its last chunk is late by half of it at most. */
+/** A bucket at least this wide is paced: its last chunk is late by at most half of the width. */
 const WIDE_MS = (2 * FULL * PACE_MS) / CHUNK;
 
-/** Sees to those whose time has come; calls back when that is done, if it can tell. */
+/** Handles the subjects that are due. Calls back when that is done, if it can tell. */
 export type OnDue<Subject> = (due: readonly Subject[], onDone: () => void) => void;
 
-/** A timer for that subject; it waits at most once at a time. */
+/** A timer for a subject; it is set for at most one instant at a time. */
 export class Due<Subject> {
   readonly subject: Subject;
   /** @internal */
@@ -36,14 +37,16 @@ export class Due<Subject> {
   }
 }
 
-/** Those that fire at one instant; where they are paced, a chunk of them, and the others soon after. */
+/**
+ * The timers of one instant. In a paced bucket a first chunk of them fires at that instant, and the others soon after.
+ */
 class Bucket<Subject> {
   readonly atMs: number;
   readonly isPaced: boolean;
   timer: Timer | undefined;
   first: Due<Subject> | undefined;
   count = 0;
-  /** In so many turns some of them have fired. */
+  /** In how many turns of the event loop some of them have fired. */
   turns = 0;
 
   constructor(atMs: number, isPaced: boolean) {
@@ -73,7 +76,7 @@ class Bucket<Subject> {
 export class TimerCoalescer<Subject> {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  /** By their instants; those that are paced, and the others. */
+  /** Buckets by their instants: the paced ones, and the others. */
   readonly #paced = new Map<number, Bucket<Subject>>();
   readonly #prompt = new Map<number, Bucket<Subject>>();
   readonly #onDue: OnDue<Subject>;
@@ -85,14 +88,14 @@ export class TimerCoalescer<Subject> {
     this.#onDue = onDue;
   }
 
-  /** How many are in it. */
+  /** How many timers are set. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Fires at that instant, or up to `slackMs` earlier where there are many; earlier still only where too many fall
-   * together. Where the slack is wide, the last of many may be late by a few milliseconds.
+   * Fires at that instant, or up to `slackMs` earlier if there are many timers; even earlier only if too many fall
+   * together. With a wide slack, the last of many may be late by a few milliseconds.
    */
   add(due: Due<Subject>, atMs: number, slackMs: number): void {
     this.remove(due);
@@ -104,7 +107,7 @@ export class TimerCoalescer<Subject> {
     bucket.timer ??= this.#timers.background(Math.ceil(bucket.atMs - nowMs), () => this.#fire(bucket));
   }
 
-  /** Nothing happens to one that is not in it. */
+  /** No effect if it is not set. */
   remove(due: Due<Subject>): void {
     const { bucket } = due;
     if (bucket === undefined) return;
@@ -116,7 +119,7 @@ export class TimerCoalescer<Subject> {
     this.#forget(bucket);
   }
 
-  /** Nothing is added to it any more. */
+  /** Nothing is added to the bucket from now on. */
   #forget(bucket: Bucket<Subject>): void {
     const buckets = bucket.isPaced ? this.#paced : this.#prompt;
     if (buckets.get(bucket.atMs) === bucket) buckets.delete(bucket.atMs);
@@ -150,7 +153,7 @@ export class TimerCoalescer<Subject> {
     const turn = ++bucket.turns;
     const count = bucket.isPaced ? Math.min(bucket.count, CHUNK) : bucket.count;
     const goOn = (): void => {
-      if (bucket.turns !== turn || bucket.timer === undefined) return; // it has gone on, is about to, or nothing is left
+      if (bucket.turns !== turn || bucket.timer === undefined) return; // the next chunk has fired or is firing, or nothing is left
       bucket.timer.cancel();
       this.#fire(bucket);
     };
@@ -170,7 +173,7 @@ export class TimerCoalescer<Subject> {
   }
 }
 
-/** Buckets are as wide as a power of two, so that they coincide whoever asks; 0 where there is no slack to speak of. */
+/** Widths are powers of two, so that buckets coincide for different slacks; 0 if there is next to no slack. */
 function widthWithin(slackMs: number): number {
   return slackMs < 1 ? 0 : 2 ** Math.floor(Math.log2(slackMs));
 }
