@@ -1,11 +1,11 @@
 /**
- * The names of what lies on the masters: a lock is its resource's plain name, everything else stands beside it in the
- * same hash slot, under names that begin with `quorate:` and that no two resources share.
+ * The names of keys on the masters. A lock's key is its resource's plain name. Everything else is beside it in the same
+ * hash slot, under names that begin with `quorate:` and that no two resources share.
  */
 import { publicPart } from '../runtime/random.js';
 import { hashTag } from '../redis/hash-slots.js';
 
-/** What all names of ours begin with; a resource must not. */
+/** The prefix of all our own names; a resource must not begin with it. */
 export const RESERVED = 'quorate:';
 
 /** The counter of a lock's fencing tokens. */
@@ -13,30 +13,30 @@ export function counterKey(key: string): string {
   return besideOf(key, 'fence');
 }
 
-/** Who waits for a lock: tokens by their tickets. */
+/** The waiters of a lock: tokens by their tickets. */
 export function queueKey(key: string): string {
   return besideOf(key, 'queue');
 }
 
-/** Whom the lock was handed to last, for as long as anybody waits. */
+/** To whom the lock was handed over last; it exists as long as anybody waits. */
 export function turnKey(key: string): string {
   return besideOf(key, 'turn');
 }
 
 /**
- * Before a lock that several may hold: an exclusive lock of its own, with a queue, on which those who wait for the other one
- * stand in line. Who has it is next.
+ * The gate before a shared lock: an exclusive lock of its own, with a queue for those who wait for the shared one. Its
+ * holder is the next to be let in.
  */
 export function gateKey(key: string): string {
   return besideOf(key, 'gate');
 }
 
-/** A key with a hash tag of its own keeps it, under another marker, so that what stands beside `x` and `{x}` never meets. */
+/** A key with a hash tag of its own keeps it, under another marker, so that names for `x` and `{x}` never coincide. */
 function besideOf(key: string, what: string): string {
   return hashTag(key) === key ? `quorate:${what}:{${key}}` : `quorate:tagged:${what}:${key}`;
 }
 
-/** What the channels begin with by which clients are told that it is their turn. */
+/** The prefix of the channels on which waiters learn of a hand-over. */
 export const PUSH_CHANNELS = 'quorate:push:';
 
 /** The channel of the client that a token belongs to. */
@@ -44,12 +44,15 @@ export function pushChannel(token: string): string {
   return PUSH_CHANNELS + publicPart(token);
 }
 
-/** Where a master keeps under which id it has been running without a loss of data; one for each prefix. */
+/** The key under which a master keeps the id of the process that has lost no data; one for each prefix. */
 export function markerKey(keyPrefix: string): string {
   return keyPrefix === '' ? 'quorate:guard' : `quorate:guard:${keyPrefix}`;
 }
 
-/** How long counters live after their last use, in ms: longer than clocks are apart, and than the lease they are for. */
+/**
+ * How long counters live after their last use, in ms: longer than clocks differ, and longer than the lease that they are
+ * for.
+ */
 export function counterTtlMs(ttlMs: number): number {
   return Math.max(3_600_000, 2 * ttlMs);
 }

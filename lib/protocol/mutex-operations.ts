@@ -1,4 +1,4 @@
-/** What is asked of masters about exclusive locks: alone, or in a batch with others. */
+/** Operations on exclusive locks: how each is sent, alone or in a batch with others, and how its reply is read. */
 import { counterKey, counterTtlMs, queueKey, turnKey } from './keys.js';
 import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
@@ -44,7 +44,7 @@ export const SCRIPTED_CLAIM: Operation = {
     const { amount, scope, token, ttlMs, withCounters } = request;
     const { guardMs, keys, marker } = scope;
     const [key = ''] = keys;
-    // the usual one, written out: every lease begins here
+    // the usual case, written out: every lease begins here
     if (withCounters && keys.length === 1 && marker !== undefined) {
       const args = [CLAIM_DIGEST, '3', key, counterKey(key), marker, token];
       args.push(String(ttlMs), String(counterTtlMs(ttlMs)), String(amount), String(guardMs));
@@ -54,7 +54,7 @@ export const SCRIPTED_CLAIM: Operation = {
   },
 };
 
-/** Of one who has stood in line. */
+/** The claim of a waiter from the queue. */
 export const QUEUED_CLAIM: Operation = {
   ...SCRIPTED_CLAIM,
   letter: ENTRY.claimInLine,
@@ -82,7 +82,7 @@ export const ACCEPTING: Operation = {
   },
 };
 
-/** Both take votes back and hand them over, and lift counters to what was seen where there was anything to see. */
+/** Both give votes back and hand them over, and raise counters to the highest count seen, if one was. */
 const WITHDRAWING: Pick<Operation, 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim'> = {
   isClaim: false,
   leavesVote: false,
@@ -114,7 +114,7 @@ export const RELEASING: Operation = {
   alone: (request) => {
     const { withCounters, scope, token } = request;
     const [key = ''] = scope.keys;
-    // the usual one, written out: every lease ends here
+    // the usual case, written out: every lease ends here
     if (!withCounters && scope.keys.length === 1)
       return { name: 'evalsha', args: [RELEASE_DIGEST, '3', key, queueKey(key), turnKey(key), token] };
     return command(RELEASE, namedKeys(request), token, seen(request));

@@ -1,4 +1,4 @@
-/** What requests are made of: the operation, which says what goes to a master and how its reply is read, and what is asked. */
+/** The parts of a request: the operation, which defines the command and how its reply is read, and the parameters. */
 import { counterKey, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
@@ -6,54 +6,54 @@ import type { ENTRY } from './lua/scripts.js';
 import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
-/** How a claim that waits makes itself the next one of a lock that several may hold. */
+/** How a waiting claim becomes the next one to be let in to a shared lock. */
 export interface Watch {
-  /** A token that stays the same over the attempts of one acquisition; pushes go by it. */
+  /** A token that stays the same for all attempts of one acquisition; pushes are addressed to it. */
   readonly watcher: string;
-  /** The lower one comes first. */
+  /** Lower ranks come first. */
   readonly rank: number;
 }
 
-/** What is asked of a master; what the operation does not need is 0, false or empty. */
+/** The parameters of a request; those that the operation does not need are 0, false or empty. */
 export interface Asked {
   readonly operation: Operation;
   readonly scope: Scope;
   readonly token: string;
   readonly ttlMs: number;
-  /** The fence, the highest one seen, or the floor. */
+  /** The fencing token, the highest count seen, or the floor. */
   readonly amount: number;
   readonly mayCreate: boolean;
-  /** Counters are among its keys. */
+  /** Its keys include the counters. */
   readonly withCounters: boolean;
   readonly watch: Watch | undefined;
   /** Permits, as `0,3`. */
   readonly slots: string;
 }
 
-/** What a request of one kind is made of: its script, how it goes alone and in a batch, and how it is answered. */
+/** One kind of request: its script, its form alone and in a batch, and how its reply is read. */
 export interface Operation {
   /** Undefined for a plain command. */
   readonly script: Script | undefined;
-  /** Its letter in a batch; undefined for what always goes alone. */
+  /** Its letter in a batch; undefined if it is always sent alone. */
   readonly letter: (typeof ENTRY)[keyof typeof ENTRY] | undefined;
   /** It may leave a vote: an undo has to follow it, and it must not be sent again once nobody waits for it. */
   readonly leavesVote: boolean;
-  /** Queues and turns are among its keys. */
+  /** Its keys include queues and turns. */
   readonly withQueues: boolean;
-  /** It asks for a vote that nobody had before. */
+  /** It asks for a new vote. */
   readonly isClaim: boolean;
-  /** It takes a claim back, and must do so in one step. */
+  /** It is an undo, and must take effect in one step. */
   readonly isUndo: boolean;
   readonly read: (reply: unknown, scope: Scope) => Outcome | undefined;
-  /** It alone. */
+  /** The command that carries it alone. */
   readonly alone: (request: Asked) => Command;
-  /** What stands at the head of a group of such requests. */
+  /** The arguments that a group of such requests shares in a batch. */
   readonly head: (request: Asked) => readonly string[];
-  /** What follows the token of each. */
+  /** The argument after each request's token in a batch. */
   readonly rest: (request: Asked) => string | undefined;
 }
 
-/** Resources, and what stands beside them as far as it needs that. @param keys  what they are appended to */
+/** The resources, and the keys beside them that the operation needs. @param keys  the list that they are appended to */
 export function namedKeys({ operation, withCounters, scope }: Asked, keys: string[] = []): string[] {
   for (const key of scope.keys) keys.push(key);
   if (operation.withQueues) {
@@ -64,7 +64,7 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
   return keys;
 }
 
-/** In the order of the scripts: resources, queues, turns, counters, marker. */
+/** All keys in the order of the scripts: resources, queues, turns, counters, marker. */
 export function allKeys(request: Asked): readonly string[] {
   const keys = namedKeys(request);
   const { marker } = request.scope;

@@ -1,4 +1,4 @@
-/** Requests of those who wait in the queues of masters (protocol C1). */
+/** Requests of waiters in the masters' queues (protocol C1). */
 import { readCount, readQueued } from './replies.js';
 import { lone, type Request } from './request.js';
 import { MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './scope.js';
@@ -12,10 +12,10 @@ const WITHOUT_MARKER: Setting = Object.freeze({
 });
 
 /**
- * Asks for the vote on one resource, and for a place in its queue where another client holds it. `readPlace` reads more
- * of its reply. The client has to be subscribed to the channel of the token.
+ * Asks for the vote on one resource, or for a place in its queue if another client holds it. `readQueueReply` reads the
+ * rest of the reply. The client has to be subscribed to the token's channel.
  *
- * @param ticket  in whole µs of the masters' time: earlier ones come first
+ * @param ticket  in whole µs of the masters' time: earlier tickets come first
  * @param lifeMs  how long the place is kept
  */
 export function queueing(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
@@ -24,10 +24,10 @@ export function queueing(scope: Scope, token: string, ticket: number, lifeMs: nu
 }
 
 /**
- * Gives a vote up for one with an earlier ticket, and queues again with the same one. Where the vote has been given back
- * meanwhile, it does nothing: it may be sent again at any time.
+ * Yields a reservation to an earlier ticket, and queues again with the same ticket. It may be sent again at any time:
+ * once the reservation is given back, it does nothing.
  *
- * @param serial  of the grant that is given up: if it stands no more, nothing is done
+ * @param serial  names the reservation; if it does not stand any more, nothing is changed
  */
 export function yielding(
   scope: Scope,
@@ -40,7 +40,7 @@ export function yielding(
   return lone(YIELD, scope, token, args, { withQueues: true, read: readCount });
 }
 
-/** Gives up what is kept for a token that nobody has a use for any more; a vote that was claimed stays. */
+/** Declines a reservation for a token that has left; a vote that was claimed stays. */
 export function declining(key: string, token: string, serial: number): Request {
   return yielding(new SettledScope([key], WITHOUT_MARKER), token, serial, 0, 0);
 }

@@ -1,17 +1,17 @@
 /**
- * Quorum arithmetic: when is a round decided, and what does it say? Pure, no `await`, no time.
+ * Quorum arithmetic: when a round is decided, and how. Pure: no `await`, no time.
  *
- * Three outcomes and not two: a node that gave no clear answer (silence, a closed socket, an odd reply) may hold the
+ * There are three outcomes, not two. A node without a clear answer (silence, a closed socket, an odd reply) may hold the
  * vote or not. It never counts as a grant, and never as a refusal.
  */
 
 import { isMisconfigured } from '../redis/server-errors.js';
 
-/** What one node answered to a claim, an extension or a release. */
+/** One node's answer to a claim, an extension or a release. */
 export type Outcome =
   /**
-   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock, where it
-   * re-created the counter by it; else 0. `slots`: the permits that the node gave, where it was asked for some.
+   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock if it re-created
+   * the counter from it, else 0. `slots`: the permits that the node gave, if some were claimed.
    */
   | {
       readonly kind: 'granted';
@@ -20,9 +20,9 @@ export type Outcome =
       readonly slots?: string;
     }
   /**
-   * The node said no: another claimant's vote is there, or (`isWrongType`) the key holds no lock at all. `isForeignClient`: that
-   * claimant is known not to be a client of this library, and will hand over to nobody. `holds`: what the key holds instead,
-   * where the node could tell. `permits`: holders go by another number of permits than this claim does.
+   * Refused: another claimant has the vote, or (`isWrongType`) the key does not hold such a lock. `isForeignClient`: that
+   * claimant is known not to be a client of this library, and does not hand over. `holds`: what the key holds instead, if
+   * the node reported it. `permits`: the holders use another number of permits than this claim.
    */
   | {
       readonly kind: 'refused';
@@ -32,37 +32,37 @@ export type Outcome =
       readonly holds?: string;
       readonly permits?: { readonly theirs: number; readonly ours: number };
     }
-  /** The node may have forgotten votes, and gives none for so long. */
+  /** The node may have forgotten votes, and abstains for `remainingMs`. */
   | { readonly kind: 'quarantined'; readonly remainingMs: number }
-  /** Nobody knows. `isMisconfigured`: the server itself said why it cannot take part. */
+  /** The node's vote is not known. `isMisconfigured`: the server itself reported why it cannot take part. */
   | { readonly kind: 'unknown'; readonly cause: Error; readonly isMisconfigured: boolean };
 
-/** One shared value: without fencing, a grant says nothing else. */
+/** One shared object: without fencing, all grants are equal. */
 export const GRANTED: Outcome = Object.freeze({ kind: 'granted', fence: 0, clockUs: 0 });
 
-/** Nobody knows whether the node did it. */
+/** The outcome of a node whose vote is not known. */
 export function unknown(cause: Error, isItsSetUp = false): Outcome {
   return { kind: 'unknown', cause, isMisconfigured: isItsSetUp };
 }
 
-/** The same, by an error that came instead of a reply: the node itself may have said that it cannot take part. */
+/** The same for an error that came instead of a reply; by it the node may have reported that it cannot take part. */
 export function unknownBy(error: Error): Outcome {
   return unknown(error, isMisconfigured(error));
 }
 
-/** What stands for a reply that no node gives to such a request. */
+/** The cause for a reply that does not fit the request. */
 export function oddReply(): Error {
   return new Error('a reply that no master gives to this request');
 }
 
-/** How the nodes of a round stand; the sum of all is N. */
+/** How many nodes of a round have each outcome; the sum is N. */
 export interface Counts {
   granted: number;
-  /** Refused by another claimant's vote. */
+  /** Refused: another claimant has the vote. */
   held: number;
-  /** Refused since the key holds something that is no lock. */
+  /** Refused: the key does not hold such a lock. */
   wrongType: number;
-  /** Quarantined: they may have forgotten votes. */
+  /** Abstaining: they may have forgotten votes. */
   quarantined: number;
   misconfigured: number;
   /** Unknown for any other cause. */
@@ -71,7 +71,7 @@ export interface Counts {
   pending: number;
 }
 
-/** How nodes stand by what they said; those that said nothing are pending. */
+/** Counts outcomes; nodes without one are pending. */
 export function countOutcomes(outcomes: readonly (Outcome | undefined)[], nodes: number): Counts {
   const counts: Counts = {
     granted: 0,
@@ -86,7 +86,7 @@ export function countOutcomes(outcomes: readonly (Outcome | undefined)[], nodes:
   return counts;
 }
 
-/** What an outcome is counted as. */
+/** The class in which an outcome is counted. */
 export function classOf(outcome: Outcome | undefined): keyof Counts {
   if (outcome === undefined) return 'pending';
   switch (outcome.kind) {
@@ -99,7 +99,7 @@ export function classOf(outcome: Outcome | undefined): keyof Counts {
   }
 }
 
-/** A decided round; `open` while an answer that is still to come can change it. */
+/** How a round was decided. */
 export type Decision = 'granted' | 'held' | 'wrongType' | 'quarantined' | 'misconfigured' | 'unknown';
 
 /** ⌊N/2⌋ + 1: any two quorums of N nodes share a node. */
@@ -112,13 +112,13 @@ export function countNodes(counts: Counts): number {
   return granted + held + wrongType + quarantined + misconfigured + unknown + pending;
 }
 
-/** What a round says with the answers that it has, as if no more came. */
+/** The decision by the answers so far, as if no more came. */
 export function verdict(counts: Counts): Decision {
   const nodes = countNodes(counts);
   const quorum = quorumOf(nodes);
-  const spare = nodes - quorum; // so many nodes may fail
+  const spare = nodes - quorum; // how many nodes may fail
   if (counts.granted >= quorum) return 'granted';
-  // Each class is charged with the failure only when those before it do not explain it alone.
+  // Each class is blamed for the failure only if the classes before it do not explain it alone.
   let failed = counts.held;
   if (failed > spare) return 'held';
   failed += counts.wrongType;
@@ -130,10 +130,10 @@ export function verdict(counts: Counts): Decision {
 }
 
 /**
- * The decision of a round of claims, or `undefined` while it is open. A round is decided as soon as no pending answer
- * can change what it says: granted at a quorum; held when other claimants' votes alone make a quorum impossible (ties
- * of an even N included). When a quorum is impossible for mixed reasons it waits for the rest, since only they can tell
- * contention from an outage; a silent rest is what the node timeout is for.
+ * The decision of a round of claims, or `undefined` while it is open. A round is decided as soon as no pending answer can
+ * change the decision: granted at a quorum; held when other claimants' votes alone make a quorum impossible (ties of an
+ * even N included). When a quorum is impossible for mixed reasons, it waits for the pending answers, since only they can
+ * distinguish contention from an outage; the node timeout bounds that wait.
  */
 export function decideClaim(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
@@ -144,7 +144,7 @@ export function decideClaim(counts: Counts): Decision | undefined {
   if (held > spare) return 'held';
   if (granted + pending >= quorum) return undefined;
   if (pending === 0) return verdict(counts);
-  // Impossible by now; is it settled why? A pending answer can only move the verdict to an earlier class.
+  // A quorum is impossible by now; is the reason settled? A pending answer can only move the verdict to an earlier class.
   if (held + pending > spare) return undefined;
   const withWrongType = held + counts.wrongType;
   if (withWrongType > spare) return 'wrongType';
@@ -158,8 +158,8 @@ export function decideClaim(counts: Counts): Decision | undefined {
 }
 
 /**
- * When a quorum may vote again at the latest, in ms, if no more masters fail: when so many of the quarantined ones do as
- * those that vote now lack.
+ * When a quorum may vote again at the latest, in ms, if no more masters fail: when enough of the quarantined masters
+ * vote.
  *
  * @param voting  how many of the N nodes vote now
  */

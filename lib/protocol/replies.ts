@@ -1,6 +1,6 @@
 /**
- * How the replies of masters are read. A reply of a shape that the protocol does not know is no answer: a reader gives
- * undefined, and the outcome is unknown.
+ * Reading masters' replies. A reply of unknown shape is no answer: the reader returns undefined, and the outcome is
+ * unknown.
  */
 import { HOLDS } from './lua/mutex.js';
 import { GRANTED, type Outcome } from './quorum.js';
@@ -8,7 +8,7 @@ import type { Scope } from './scope.js';
 
 export type Guarded = Pick<Scope, 'marker' | 'guardMs'>;
 
-/** Refused, and the master did not say by what; an undo looks into it. */
+/** Refused without a reason; an undo finds it out. */
 const REFUSED_UNSEEN: Outcome = Object.freeze({
   kind: 'refused',
   remainingMs: undefined,
@@ -16,9 +16,9 @@ const REFUSED_UNSEEN: Outcome = Object.freeze({
   isForeignClient: false,
 });
 const REFUSED_WRONG_TYPE: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isWrongType: true });
-/** What an outcome `holds` where the lock's key is not what is in the way. */
+/** What an outcome `holds` if the counter is at fault, not the lock's key. */
 export const SPENT_COUNTER = 'a counter that no fence can follow';
-/** By what stands beside code 2. */
+/** By the number after code 2. */
 const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
   [
     [HOLDS.mutex, 'an exclusive lock'] as const,
@@ -28,13 +28,13 @@ const REFUSED_OTHERS: ReadonlyMap<number | undefined, Outcome> = new Map(
   ].map(([code, holds]) => [code, Object.freeze({ ...REFUSED_UNSEEN, isWrongType: true, holds })]),
 );
 
-/** In a batch a script claims, and says more. */
+/** In a batch, a script makes the claim, and its reply says more. */
 export function readSet(reply: unknown, scope: Guarded): Outcome | undefined {
   if (reply === 'OK') return GRANTED;
   return reply === null ? REFUSED_UNSEEN : readVote(reply, scope);
 }
 
-/** What a script says to a vote and nothing else; where a batch is in between, the very same list for all. */
+/** A script's reply for a vote without further values; in a batch, the same object for all entries. */
 export const YES: readonly number[] = Object.freeze([1, 0, 0]);
 
 export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
@@ -43,7 +43,7 @@ export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
   return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }
 
-/** A plain yes is one number: the fence, which is never a code. */
+/** The short form of a grant is one number: the fencing token, which is never a code. */
 export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
   if (!Array.isArray(reply)) {
     const fence = toInteger(reply) ?? 0;
@@ -54,7 +54,7 @@ export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined 
   return amount === undefined || amount < 1 ? undefined : grantedWith(amount, more ?? 0);
 }
 
-/** Masters that count alike say the same, one after another: one outcome for all of them. */
+/** Masters with equal counters give equal replies, one after another: they share one outcome. */
 let latest: Outcome & { readonly kind: 'granted' } = { kind: 'granted', fence: 0, clockUs: 0 };
 
 function grantedWith(fence: number, clockUs: number): Outcome {
@@ -62,7 +62,7 @@ function grantedWith(fence: number, clockUs: number): Outcome {
   return latest;
 }
 
-/** A claim that was refused says beside the time left whether a foreign client is in the way. */
+/** A refused claim reports the remaining time, and whether a foreign client is the holder. */
 function readClaimed(
   code: number | undefined,
   amount: number | undefined,
@@ -72,26 +72,26 @@ function readClaimed(
   return code === 0 ? refusedFor(amount, more === 1) : readNo(code, amount, guard);
 }
 
-/** The reply to a request for a vote or a place, as far as it is about the vote. */
+/** The part of a reply to `queueing` that is about the vote. */
 export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
   if (code === 1) return GRANTED;
   return code === 4 ? refusedFor(amount, true) : readNo(code, amount, scope);
 }
 
-/** How one stands in the queue of a master. */
+/** A waiter's position on one master. */
 export interface QueueReply {
-  /** The vote is mine, reserved. */
+  /** The vote is reserved for this waiter. */
   readonly isMine: boolean;
-  /** Names the grant of a vote that is mine; else 0. */
+  /** Names that reservation; else 0. */
   readonly serial: number;
   /** The master's clock, in µs. */
   readonly clockUs: number;
-  /** How many stand before me; undefined where I do not stand in the queue. */
+  /** How many waiters are ahead of this one; undefined if it is not in the queue. */
   readonly rank: number | undefined;
 }
 
-/** The same reply, as far as it is about the place; undefined where the master said nothing about it. */
+/** The part of the same reply that is about the place; undefined if the reply says nothing about it. */
 export function readQueueReply(reply: unknown): QueueReply | undefined {
   const [code, amount, clockUs] = integers(reply, 3);
   if (amount === undefined || clockUs === undefined) return undefined;
@@ -101,7 +101,7 @@ export function readQueueReply(reply: unknown): QueueReply | undefined {
   return code === 4 ? { isMine: false, serial: 0, clockUs, rank: undefined } : undefined;
 }
 
-/** The slots that a master gave; or why not. An extension says yes without slots. */
+/** The permits that a master gave, or why it refused. An extension is granted without permits in the reply. */
 export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>): Outcome | undefined {
   const [code, amount, more] = integers(reply, 3);
   if (code === 5 && more !== undefined && scope.kind.name === 'semaphore') {
@@ -115,20 +115,20 @@ export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>
     : { kind: 'granted', fence: 0, clockUs: 0, slots: slots.join() };
 }
 
-/** An acceptance is no vote; a counter that is beyond the fence already is told by `countInTheWay`. */
+/** An acceptance is not a vote. If the counter has reached the fencing token already, `countInTheWay` reads that. */
 export function readAcceptance(reply: unknown, scope: Guarded): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
   if (code === 1 && amount !== undefined) return { kind: 'granted', fence: amount, clockUs: 0 };
   return readNo(code, amount, scope);
 }
 
-/** The count that a master answered to an acceptance, when it is not below the fence. */
+/** The count with which a master refused an acceptance: it was not below the fencing token. */
 export function countInTheWay(reply: unknown): number | undefined {
   const [code, count] = integers(reply, 3);
   return code === 3 ? count : undefined;
 }
 
-/** The replies that scripts share. @param amount  what stands beside the code */
+/** The replies that scripts share. @param amount  the number after the code */
 export function readNo(
   code: number | undefined,
   amount: number | undefined,
@@ -166,26 +166,26 @@ export function readUndo(reply: unknown): Outcome | undefined {
 }
 
 /**
- * A release or an undo is done, but for those in line who are gone: there are more of them than one call drops, and the
- * lock is handed over when the same has been asked for again.
+ * Whether a release or an undo has to be sent again: more waiters of the queue have left than one call drops, and the
+ * lock is handed over only after that.
  */
 export function isToRepeat(reply: unknown): boolean {
   const [, , more = 0] = integers(reply, 3);
   return more > 1 || (toInteger(reply) ?? 0) < 0;
 }
 
-/** Whatever the number, it is done. */
+/** Any number means that it is done. */
 export function readCount(reply: unknown): Outcome | undefined {
   return toInteger(reply) === undefined ? undefined : GRANTED;
 }
 
-/** @param ms  as PTTL gives it: −1 is a key without expiry, −2 none */
+/** @param ms  as from PTTL: −1 is a key without expiry, −2 no key */
 function refusedFor(ms: number | undefined, isForeignClient = false): Outcome {
   const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
   return { kind: 'refused', remainingMs, isWrongType: false, isForeignClient };
 }
 
-/** The reply as that many integers; none where it is anything else. */
+/** The reply as this many integers; empty if it is anything else. */
 export function integers(reply: unknown, count: number): readonly (number | undefined)[] {
   if (!Array.isArray(reply) || reply.length < count) return [];
   if (reply.length === count && reply.every(Number.isSafeInteger)) return reply as readonly number[];
@@ -193,7 +193,7 @@ export function integers(reply: unknown, count: number): readonly (number | unde
   return numbers.includes(undefined) ? [] : numbers;
 }
 
-/** Clients with `stringNumbers` give integers as texts. */
+/** Clients with `stringNumbers` return integers as strings. */
 export function toInteger(reply: unknown): number | undefined {
   const number = typeof reply === 'string' && /^-?\d+$/.test(reply) ? Number(reply) : reply;
   return Number.isSafeInteger(number) ? Number(number) : undefined;

@@ -1,5 +1,5 @@
 /**
- * What is asked of a master. A request is built once and sent to all masters as it is, alone or in a batch.
+ * Requests to masters. A request is built once and sent unchanged to all masters, alone or in a batch.
  */
 import { gateKey, queueKey } from './keys.js';
 import {
@@ -30,10 +30,13 @@ import type { Command } from '../redis/transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** What stands in most requests; 0 or false where its kind does not need it. All the same shape: many are made. */
+/**
+ * Terms that most requests have; 0 or false if the operation does not need them. All objects have the same shape: many
+ * are made.
+ */
 type Terms = Pick<Asked, 'ttlMs' | 'withCounters' | 'amount'>;
 
-/** What few requests need. */
+/** Terms that few requests have. */
 type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots'>>;
 
 const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
@@ -47,7 +50,7 @@ export class Request implements Asked {
   readonly ttlMs: number;
   readonly amount: number;
   readonly mayCreate: boolean;
-  /** Counters are among its keys. */
+  /** Its keys include the counters. */
   readonly withCounters: boolean;
   readonly watch: Watch | undefined;
   readonly slots: string;
@@ -71,7 +74,7 @@ export class Request implements Asked {
     this.slots = slots;
   }
 
-  /** As it goes alone; built once for all masters. */
+  /** The command that sends it alone; built once for all masters. */
   get command(): Command {
     this.#command ??= this.operation.alone(this);
     return this.#command;
@@ -86,32 +89,32 @@ export class Request implements Asked {
     return this.operation.leavesVote;
   }
 
-  /** Its grants come with a fencing token each, on which a quorum has to agree. */
+  /** Its grants carry fencing tokens, on which a quorum has to agree. */
   get isFenced(): boolean {
     return this.withCounters && this.operation.isClaim;
   }
 
-  /** Its grants come with slots, on which a quorum has to agree. */
+  /** Its grants carry permits, on which a quorum has to agree. */
   get takesPermits(): boolean {
     return this.operation === SEM_CLAIMING;
   }
 
-  /** The guard has a word in it: where it is in a batch, the batch looks at the marker. */
+  /** The restart guard applies to it: a batch with it checks the marker. */
   get isGuarded(): boolean {
     return this.operation.letter !== ENTRY.undo && this.operation.letter !== ENTRY.release;
   }
 
-  /** It must not take two steps: a batch with it is sent whole. */
+  /** It must take effect in one step: a batch with it is sent with the script's source. */
   get isWhole(): boolean {
     return this.operation.isUndo;
   }
 
-  /** The outcome that a reply stands for; undefined for a reply that does not belong to this request. */
+  /** The outcome of a reply; undefined if the reply does not fit this request. */
   read(reply: unknown): Outcome | undefined {
     return this.operation.read(reply, this.scope);
   }
 
-  /** Do both stand in the same group of a batch? */
+  /** Whether both belong in the same group of a batch. */
   isLike(other: Request): boolean {
     return (
       this.operation === other.operation &&
@@ -123,7 +126,7 @@ export class Request implements Asked {
     );
   }
 
-  /** Makes the master know a script that may leave a vote: carried out on no keys, it does nothing. */
+  /** Loads a script that may leave a vote into a master: without keys, it does nothing. */
   lesson(): Command | undefined {
     const { script } = this.operation;
     const onNothing = script === undefined ? undefined : ON_NOTHING.get(script);
@@ -131,7 +134,7 @@ export class Request implements Asked {
     return { name: 'eval', args: [script.source, '0', ...onNothing] };
   }
 
-  /** What is sent when the master does not know the script (yet, or any more). */
+  /** The command with the script's source, for a master that does not know the script. */
   whole(): Command {
     const { script } = this.operation;
     if (script === undefined || this.isWhole) return this.command;
@@ -139,7 +142,7 @@ export class Request implements Asked {
   }
 }
 
-/** The arguments with which a script does nothing on no keys. */
+/** The arguments with which a script without keys does nothing. */
 const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
   [CLAIM, ['0', '0', '0', '0', '-1']],
   [EXTEND, ['0', '0', '0', '0', '0', '-1']],
@@ -152,7 +155,7 @@ export function plainClaim(scope: Scope, token: string, ttlMs: number): Request 
   return new Request(PLAIN_CLAIM, scope, token, { ttlMs, withCounters: false, amount: 0 });
 }
 
-/** A claim by script: of several keys, with a fencing token, under a guard, or to learn at once what is in the way. */
+/** A claim by script: for several keys, with a fencing token, under a guard, or to learn at once why it is refused. */
 export function scriptedClaim(
   scope: Scope,
   token: string,
@@ -167,29 +170,31 @@ export function scriptedClaim(
   return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
 }
 
-/** A claim by one who has stood in line for these keys, which are of exclusive locks: it leaves the line with it. */
+/** The claim of a waiter from the queues of exclusive locks: it leaves the queues. */
 export function claimInLine(scope: Scope, token: string, ttlMs: number, floorUs: number): Request {
   const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? floorUs : 0 };
   return new Request(QUEUED_CLAIM, scope, token, terms);
 }
 
-/** Has a fence accepted by a master that granted with a lower one. Leaves no vote: without one it does nothing. */
+/**
+ * Makes a master that granted with a lower fencing token accept this one. Leaves no vote: without a vote it does nothing.
+ */
 export function acceptance(scope: Scope, token: string, ttlMs: number, fence: number): Request {
   const operation = scope.kind.name === 'mutex' ? ACCEPTING : RW_ACCEPTING;
   return new Request(operation, scope, token, { ttlMs, withCounters: true, amount: fence });
 }
 
 /**
- * Takes a claim back, and looks at what is there instead. Whole at once: it must do with one step.
+ * Undoes a claim, and looks at what holds the lock instead. Always sent with its source: it must take effect in one step.
  *
- * @param seen  the highest fence that the attempt met: counters that lag behind are lifted to it
+ * @param seen  the highest count that the attempt met: lower counters are raised to it
  */
 export function undo(scope: Scope, token: string, seen = 0): Request {
   const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED;
   return new Request(operation, scope, token, withdrawing(scope, seen));
 }
 
-/** @param seen  the highest fence that was met: counters that lag behind are lifted to it; 0 where none does */
+/** @param seen  the highest count that was met: lower counters are raised to it; 0 if none is lower */
 export function release(scope: Scope, token: string, seen: number): Request {
   const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED;
   return new Request(operation, scope, token, withdrawing(scope, seen));
@@ -201,9 +206,9 @@ function withdrawing(scope: Scope, seen: number): Terms {
 
 export interface ExtensionTerms {
   readonly ttlMs: number;
-  /** What counters are lifted to; 0 leaves them as they are. */
+  /** The count to which counters are raised; 0 leaves them unchanged. */
   readonly fence: number;
-  /** Whether a key that is gone is set again; only while the lease is surely valid. */
+  /** Whether a key that is gone is set again; only while the lease is certainly valid. */
   readonly mayCreate: boolean;
 }
 
@@ -215,12 +220,12 @@ export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate
   return new Request(operation, scope, token, terms, mayCreate ? CREATING : NO_REST);
 }
 
-/** Has a holder of permits hold exactly these at a master that gave others. Leaves no vote. @param slots  as `0,3` */
+/** Makes a master that gave other permits give exactly these. Leaves no vote. @param slots  as in `0,3` */
 export function aligning(scope: Scope, token: string, slots: string): Request {
   return new Request(SEM_ALIGNING, scope, token, NO_TERMS, { slots });
 }
 
-/** Looks at a lock that several may hold, and at the queue of its gate. */
+/** Looks at a shared lock, and at the queue of its gate. */
 export function sharedInspection(key: string): Request {
   const gate = gateKey(key);
   return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate)]), '', []);
@@ -230,22 +235,22 @@ export function inspection(key: string): Request {
   return lone(INSPECT, barely([key, queueKey(key)]), '', []);
 }
 
-/** Sends this client a message of its own, and learns the master's clock. */
+/** Publishes a message to this client itself, and reads the master's clock. */
 export function hello(channel: string): Request {
   return lone(HELLO, barely([]), '', [channel]);
 }
 
-/** Does the master vote, or is it quarantined? */
+/** Asks whether the master votes or is quarantined. */
 export function vouching(marker: string, guardMs: number): Request {
   return lone(VOUCH, barely([marker]), '', [String(guardMs)]);
 }
 
-/** Declares that the master has forgotten nothing. */
+/** Declares that the master has not forgotten anything. */
 export function bootstrapping(marker: string, guardMs: number, force: boolean): Request {
   return lone(BOOTSTRAP, barely([marker]), '', [String(guardMs), force ? '1' : '0']);
 }
 
-/** What always goes alone. The guard has a word in what may leave a vote. */
+/** A request that is always sent alone. The restart guard applies if it may leave a vote. */
 export function lone(
   script: Script,
   scope: Scope,
@@ -272,7 +277,7 @@ export function lone(
   return new Request(operation, scope, token, NO_TERMS);
 }
 
-/** These keys, and nothing beside them. */
+/** A scope of these keys and nothing else. */
 function barely(keys: readonly string[]): Scope {
   return {
     keys,

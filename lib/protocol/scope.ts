@@ -1,23 +1,23 @@
-/** What requests are about: the keys of one claim or lease, and what all calls of an instance have in common. */
+/** The scope of requests: the keys of one claim or lease, and the settings that all calls of an instance share. */
 
-/** The guard period that stands for: no marker is looked at. */
+/** A guard period that means: do not look at the marker. */
 export const NO_MARKER = -1;
 
-/** The most permits that a semaphore may have. More make each request slow: a master looks at all holders. */
+/** The most permits that a semaphore may have. More would make each request slow: a master looks at all holders. */
 export const MOST_PERMITS = 1_024;
 
 /** Permits of a semaphore. */
 export interface Permits {
   readonly name: 'semaphore';
-  /** How many there are. */
+  /** How many permits the semaphore has. */
   readonly permits: number;
-  /** How many are asked for, or held. */
+  /** How many are claimed, or held. */
   readonly wanted: number;
-  /** Which of them a grant holds, from 0, as `0,3`; empty before. */
+  /** The permits that a grant holds, from 0, as in `0,3`; empty before. */
   readonly slots: string;
 }
 
-/** In which way a lock is held. */
+/** How a lock is held. */
 export type Kind =
   { readonly name: 'mutex' } | { readonly name: 'read' } | { readonly name: 'write' } | Permits;
 
@@ -29,16 +29,15 @@ export const WRITE: Kind = Object.freeze({ name: 'write' });
 export interface Scope {
   readonly keys: readonly string[];
   readonly isFenced: boolean;
-  /** The master's marker; undefined where it is not looked at. */
+  /** The key of the restart guard's marker; undefined if the marker is not looked at. */
   readonly marker: string | undefined;
-  /** The guard period in ms; 0 without one, `NO_MARKER` where no marker is looked at. */
+  /** The guard period in ms; 0 without a guard, `NO_MARKER` if the marker is not looked at. */
   readonly guardMs: number;
   readonly kind: Kind;
 }
 
 /**
- * What all calls of an instance have in common; one for those with fencing, one for those without, and one for each
- * lock of another kind.
+ * What the scopes of an instance share. There is one with fencing, one without, and one for each lock of another kind.
  */
 export interface Setting {
   readonly isFenced: boolean;
@@ -47,10 +46,13 @@ export interface Setting {
   readonly kind: Kind;
 }
 
-/** Small, since each held lease has one. What stands beside its keys is named where it is asked for. */
+/**
+ * A scope with a shared setting. It is small, since each held lease has one; the keys of queues and counters are named
+ * only when they are needed.
+ */
 export class SettledScope implements Scope {
   readonly keys: readonly string[];
-  /** Another one only where a writer becomes a reader. */
+  /** Replaced only when a write lock becomes a read lock. */
   setting: Setting;
 
   constructor(keys: readonly string[], setting: Setting) {
@@ -75,12 +77,12 @@ export class SettledScope implements Scope {
   }
 }
 
-/** What a scope has in common with others. */
+/** The setting of a scope. */
 export function settingOf(scope: Scope): Setting {
   return scope instanceof SettledScope ? scope.setting : scope;
 }
 
-/** What a quorum of masters gave: the scope of a claim, with the slots that it was granted. */
+/** A claim's scope with the permits that a quorum gave. */
 export function withSlots(scope: Scope, slots: string | undefined): Scope {
   const { isFenced, marker, guardMs, kind } = scope;
   if (slots === undefined || kind.name !== 'semaphore') return scope;

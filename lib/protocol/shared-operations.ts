@@ -1,6 +1,5 @@
 /**
- * What is asked of masters about read-write locks and semaphores. These requests always go alone: they share no call with
- * others.
+ * Operations on read-write locks and semaphores. They are always sent alone, never in a batch.
  */
 import { counterTtlMs } from './keys.js';
 import {
@@ -20,7 +19,7 @@ import type { Command } from '../redis/transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** A script that goes alone. @param rest  what follows the token in its arguments */
+/** An operation that is sent alone. @param rest  its arguments after the token */
 function operation(
   script: Script,
   read: Operation['read'],
@@ -126,7 +125,7 @@ const SEM_EXTENDING = operation(
   VOTE,
 );
 
-/** Takes a token out; the highest fence that was seen follows it, where there was any. */
+/** Removes a token; the highest count seen follows it in the arguments, if there was one. */
 function leaving(isUndo: boolean): Operation {
   const alone = (asked: Asked): Command => {
     const seen = asked.withCounters ? [String(asked.amount)] : NONE;
@@ -147,5 +146,5 @@ export function extendingOf({ name }: Kind): Operation {
   return name === 'semaphore' ? SEM_EXTENDING : RW_EXTENDING;
 }
 
-/** Scripts that may leave a vote; on no keys they do nothing. */
+/** Scripts that may leave a vote; without keys they do nothing. */
 export const CLAIMING_SHARED: readonly Script[] = [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND];

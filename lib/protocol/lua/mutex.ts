@@ -1,29 +1,32 @@
 /**
- * The Lua that scripts are made of: what each operation does to one entry, a claim or a release or another, wherever its
- * keys stand among those of the call. `scripts.ts` makes scripts of one entry and of many from it.
+ * The Lua of exclusive locks: what each operation, such as a claim or a release, does to one entry, wherever its keys are
+ * among those of the call. `scripts.ts` builds the scripts for one entry and for many from it.
  *
- * `first` is the place of the entry's first resource in KEYS, `n` how many it has; its counters come behind them, and
- * before those, of a release or an undo, the queues and the turns. Each returns the three parts of its reply; or, where
- * a command failed, that error and nothing else, with nothing done.
+ * `first` is the index of the entry's first resource in KEYS, `n` its number of resources. Its counters follow them; in a
+ * release or an undo, the queues and turns come in between. Each function returns the three parts of its reply. If a
+ * command failed, it returns that error and nothing else, and has changed nothing.
  */
 import { oursInLua, reservedInLua } from './queue.js';
 
-/** How far, in µs, a re-created counter may run ahead of the master's clock: so far the coordinator's floor counts. */
+/**
+ * How far, in µs, a re-created counter may be ahead of the master's clock. Beyond that, the coordinator's floor is
+ * ignored.
+ */
 export const FLOOR_LEAD_US = 20_000;
 
 /**
- * What stands beside code 2 in a reply: what the key holds instead; or that its counter is none, or one that no fence can
- * follow.
+ * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
+ * token.
  */
 export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3, counter: 4 } as const;
 
 /**
- * The last fence that can be granted: a counter that is there is at its end. Beyond 2^53 (9.007e15) numbers are not told apart,
- * and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
+ * The last fencing token that can be granted; a counter that has reached it is spent. Beyond 2^53 (9.007e15) numbers lose
+ * precision, and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
  */
 export const LAST_FENCE = 9_000_000_000_000_000;
 
-/** The server's clock, and numbers as texts. */
+/** The server's clock, and numbers as strings. */
 export const CLOCK = `local function need(reply, command)
   if type(reply) == 'table' and reply.err then
     error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
@@ -38,11 +41,11 @@ local function int(number) return string.format('%.0f', number) end
 `;
 
 /**
- * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master that runs under another
- * id than its marker says, or has no marker, may have forgotten votes: it notes the time and says no for one period.
- * A client without a guard says no where it finds a marker: it would void the guard of the others.
+ * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master whose run id differs from
+ * its marker's, or that has no marker, may have forgotten votes: it notes the time, and abstains for one period. A client
+ * without a guard is refused by a master with a marker: it would void the guard of the others.
  *
- * `least` is the end of its last quarantine, in µs: a counter that stands lower may have come back with old data.
+ * `least` is the end of the master's last quarantine, in µs: a lower counter may have come back with old data.
  */
 export const GUARD = `local least = 0
 ${CLOCK}local function runId()
@@ -72,10 +75,10 @@ end
 `;
 
 /**
- * Counters (protocol A). One that is missing is re-created from the master's clock, never from a token that was handed
- * in: it must lie above all that was accepted here before; a 0 is as good as missing. So must one that a restart brought back. Only the
- * coordinator's floor may lift it a little more, so that masters agree on a first grant. One at its end counts as none: it
- * is left as it is, and runs out.
+ * Counters (protocol A). A missing counter is re-created from the master's clock, never from a token that a client sent:
+ * it must be above everything that was accepted here before. So must a counter that a restart brought back. A 0 counts as
+ * missing. Only the coordinator's floor may raise a new counter a little more, so that masters agree on a first grant. A
+ * spent counter counts as none: it is left unchanged, and expires.
  */
 export const COUNTER = `local seenAt = 0
 local function counter(i, floor)
@@ -93,7 +96,7 @@ local function counter(i, floor)
 end
 `;
 
-/** Looks at the marker, which is the last key, and leaves the number of the others in `n`. */
+/** Checks the marker, which is the last key, and leaves the number of the other keys in `n`. */
 export const MARKER = `local n = #KEYS
 if guard >= 0 then
   local code, ms = guarded(n, guard)
@@ -102,20 +105,20 @@ if guard >= 0 then
 end
 `;
 
-/** Where the parts of a claim of one resource stand, as Lua. */
+/** The Lua expressions for the parts of a claim of one resource. */
 interface Places {
   readonly key: string;
   readonly counter: string;
   readonly token: string;
   readonly ttl: string;
   readonly life: string;
-  /** Without fencing. */
+  /** The reply without fencing. */
   readonly yes: string;
 }
 
 /**
- * One free resource, the usual case, takes as few commands as there can be. Where that does not do it (a counter that is
- * missing, behind its least, at its end or no counter at all), it is taken back, and the long way looks at everything first.
+ * One free resource, the usual case, takes as few commands as possible. If that is not enough (the counter is missing,
+ * below `least`, spent or no counter at all), it is reverted, and the long way checks everything first.
  */
 function shortWay({ key, counter, token, ttl, life, yes }: Places, least: string): string {
   return `if redis.call('SET', ${key}, ${token}, 'PX', ${ttl}, 'NX') then
@@ -142,8 +145,8 @@ const OF_ARGUMENTS: Places = {
 };
 
 /**
- * The same at the very beginning of the script that claims alone, where no guard is in the way: a script's functions are
- * made anew each time that it runs, and cost more than all of this.
+ * The same at the very beginning of the script of a single claim, if no guard forbids it: a script's functions are
+ * created each time it runs, and cost more than all of this.
  */
 export const CLAIMING_AT_ONCE = `if not ARGV[6] then
   local n, guard = #KEYS, tonumber(ARGV[5])
@@ -167,10 +170,10 @@ const OF_ENTRY: Places = {
 };
 
 /**
- * One who has stood in line leaves it with its claim, whatever comes of that: it claims under this token once. Where the
- * key was handed over to it, it has left already. A place that stayed would be handed the lock when the lease is over.
+ * A claim from the queue leaves it, whatever its outcome: a token is claimed with once. If the key was handed over to it,
+ * it has left already. A place that stayed would be handed the lock after the lease.
  *
- * @param life  the ttl of counters in ms, as a text; '0' stands for: no fencing, in all of these
+ * @param life  the ttl of counters in ms, as a string; here and below, '0' means: no fencing
  */
 export const CLAIMING = `local function claimOne(k, token, ttl, life)
   ${shortWay(OF_ENTRY, 'least')}end
@@ -236,8 +239,8 @@ end
 `;
 
 /**
- * Lifts counters that lag behind to what was seen elsewhere, so that the next grant finds masters of one mind; not to where
- * there would be no next one.
+ * Raises lower counters to the highest count seen elsewhere, so that masters agree on the next grant; but not to a count
+ * that allows no next grant.
  */
 export const LIFTING = `local function lift(from, n, seen)
   if tonumber(seen) >= ${LAST_FENCE} then return end
@@ -251,11 +254,11 @@ end
 `;
 
 /**
- * A vote is deleted together with the turn beside it: by how many keys there were, one command tells whether anybody waits.
- * What that takes from a queue, `leave` sets anew. Where there is no vote, the turn is looked at: `leave` takes back what
- * is reserved as well.
+ * A vote is deleted together with the turn beside it: the number of deleted keys shows whether anybody waits, without
+ * another command. `leave` sets the turn again for a queue that needs it. If there is no vote, the turn is looked up:
+ * `leave` gives back reservations, too.
  *
- * @param seen  the highest fence that was met; false without fencing, and then there are no counters
+ * @param seen  the highest count that was met; false without fencing, and then there are no counters
  */
 export const UNDOING = `local function undo(first, n, token, seen)
   local deleted, left, wrong_type, failed, awaited = 0, -2, 0, false, {}
@@ -283,7 +286,7 @@ end
 `;
 
 /**
- * The release of one resource at the very beginning of the script: where nobody waits, the usual case, its functions would
+ * The release of one resource at the very beginning of the script. If nobody waits, the usual case, its functions would
  * cost more than all of this.
  */
 export const RELEASING_AT_ONCE = `local deleted
@@ -318,9 +321,9 @@ end
 `;
 
 /**
- * Releases of one resource each, from place `first` of KEYS and `a` of ARGV on, as far as nobody waits there: one look at
- * all of them. Returns how many votes each deleted, and nothing for those that `release` has to do. (A turn that is no
- * text counts as none.)
+ * Releases of one resource each, from index `first` of KEYS and `a` of ARGV on, for those where nobody waits: one MGET
+ * for all. Returns how many votes each deleted, and nothing for those that are left to `release`. (A turn of another type
+ * counts as none.)
  */
 export const RELEASING_MANY = `local function releaseMany(first, a, count)
   local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1))
@@ -334,8 +337,8 @@ end
 `;
 
 /**
- * Counters follow, as far as they can: a lease does not depend on it. What is still reserved for the token, since its claim
- * was lost, becomes its vote, like a key that is free.
+ * Counters follow as far as possible: a lease does not depend on them. A reservation for the token, left because its
+ * claim was lost, becomes its vote, as a free key does.
  */
 export const EXTENDING = `local function extend(first, n, token, ttl, create, life, fence)
   local last, reserved = first + n - 1, nil
@@ -372,9 +375,9 @@ end
 `;
 
 /**
- * Extensions of one resource each, without counters, from place `first` of KEYS and `a` of ARGV on, up to the first whose
- * key does not hold its token: one look at all of them (an error is a look that holds none). Returns 1 for each that is
- * done; `extend` has to do the others.
+ * Extensions of one resource each, without counters, from index `first` of KEYS and `a` of ARGV on, up to the first whose
+ * key does not hold its token: one MGET for all (if it fails, there are none). Returns 1 for each that is done; the
+ * others are left to `extend`.
  */
 export const EXTENDING_MANY = `local function extendMany(first, a, count, ttl)
   local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1))
@@ -388,7 +391,7 @@ export const EXTENDING_MANY = `local function extendMany(first, a, count, ttl)
 end
 `;
 
-/** The reply of a script of one entry, from the parts of it. */
+/** The reply of a script of one entry, from its three parts. */
 export const REPLY = `local function reply(code, x, y)
   if type(code) == 'table' then return code end
   return {code, x, y}

@@ -1,67 +1,68 @@
 /**
- * The Lua of fair waiting (protocol C1): what is done to the queue of one resource at one master.
+ * The Lua of fair waiting (protocol C1): operations on the queue of one resource on one master.
  *
- * The queue is a sorted set, tokens by their tickets; equal tickets stand in the order of the tokens, as sorted sets have
- * it. Beside it stands the turn, `serial|token|ticket` of the grant that was made to a waiter last, or `0||`. It is there
- * whenever the queue is, so that a release learns from it alone whether anybody waits. A vote that was handed over is kept
- * for whom it was handed to: its key holds the token with a mark behind it until the claim comes, which takes the mark
- * away. Only what has the mark can be yielded: a yield that comes late finds a vote, and leaves it. A serial names one grant at one
- * master, and rises as long as its clock does: a yield that names another one is stale. Both keys expire, the turn never before the queue.
+ * The queue is a sorted set: tokens by their tickets; equal tickets are ordered by token, as in any sorted set. Beside it
+ * is the turn, `serial|token|ticket` of the last hand-over, or `0||`. It exists whenever the queue does, so a release
+ * need not look further to know whether anybody waits. A vote that was handed over is a reservation: its key holds the
+ * waiter's token with a mark behind it, until the claim removes the mark. Only a key with the mark can be yielded: a late
+ * yield finds a vote, and leaves it. A serial names one reservation on one master, and rises as long as the master's
+ * clock does: a yield that names another one is stale. Both keys expire, the turn never before the queue.
  *
- * Pushes are texts on the channel of the client that a token belongs to; the key is the one that the script was given:
- *   g serial token key   the vote is yours, for RESERVE_MS unless you claim it
- *   w token key          you are the first of the queue now, and whoever was before you has been told of a vote
- *   i serial token key   one with an earlier ticket waits: yield that vote if you have no quorum
- * A waiter whom no push reaches is dropped: its client is gone, or asks anew when it has subscribed again.
+ * Pushes are texts on the channel of the client that a token belongs to; `key` is the key that was given to the script:
+ *   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
+ *   w token key          you are the first of the queue now, and the waiter before you was sent a push for its vote
+ *   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
+ * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again.
  */
 import { PUSH_CHANNELS } from '../keys.js';
 import { RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 
 /**
- * How long, in ms, a vote that was handed over waits for the claim of whom it was handed to: one that dies then costs the
- * next one a second, what it takes to look included.
+ * How long, in ms, a reservation waits for its claim. A waiter that died costs the next one a second, including the time
+ * to notice it.
  */
 export const RESERVE_MS = 990;
 
 /**
- * So many of those who are gone are dropped from queues by one call: a master does nothing else meanwhile. Where more of
- * them stand before anybody who hears, the lock stays free, and later calls go on: the same release sent again, and the
- * looks of those who wait.
+ * How many waiters that are gone one call drops from queues: a master serves nobody else meanwhile. If more of them are
+ * ahead of the first waiter that a push reaches, the lock stays free, and later calls go on: the same release sent again,
+ * and the polls of waiters.
  */
 export const MAX_DROPPED = 500;
 
-/** So many of those that wait are told by an inspection. */
+/** How many waiters an inspection lists. */
 export const SHOWN_WAITERS = 32;
 
 const { client, secret } = TOKEN_LETTERS;
 
-/** As Lua: whether what a key holds has the shape of a token of this library, reserved or not. */
+/** A Lua expression: whether a key's value has the shape of this library's tokens, reserved or not. */
 export function oursInLua(name: string): string {
   const token = `(string.match(${name}, '^([%w_-]+:[%w_-]+)%${RESERVED_MARK}?$') or '')`;
   const isParted = `string.sub(${name}, ${client + 1}, ${client + 1}) == ':'`;
   return `(#${token} == ${client + 1 + secret} and ${isParted})`;
 }
 
-/** As Lua: what a key holds that is reserved for the token in that variable. */
+/** A Lua expression: the value of a key that is reserved for the token in that variable. */
 export function reservedInLua(name: string): string {
   return `${name} .. '${RESERVED_MARK}'`;
 }
 
-/** How many more may be dropped in this call, whatever it does to how many queues. */
+/** How many more waiters this call may drop, over all queues and operations. */
 const SPARE = `local spare = ${MAX_DROPPED}
 `;
 
 /**
- * What can be done to the queue whose resource, queue and turn stand at `l`, `q` and `t` of KEYS. Made where a queue is
- * needed only: a script's functions cost more than what a release does where nobody waits.
+ * Operations on the queue whose resource, queue and turn are at indexes `l`, `q` and `t` of KEYS. Created only where a
+ * queue is needed: a script's functions cost more than a release without waiters.
  *
- * `give` and `handOver` want a lock that is free. `handOver` gives it to the first waiter whom the push reaches, `self`
- * being reached in any case, and returns its token and the serial; nothing where nobody waits, or where this user may
- * not publish: then all stays with the waiters, who look again by themselves; nothing and true where it has dropped as
- * many as it may. What a push says is carried out after it and not before, so that there is nothing to take back.
+ * `give` and `handOver` need a free lock. `handOver` reserves it for the first waiter whom the push reaches, and returns
+ * its token and the serial; `self` counts as reached. It returns nothing if nobody waits, or if this user may not
+ * publish: then the waiters stay, and poll. It returns nothing and true if it has dropped as many as it may. The state
+ * that a push announces is written after the push, so nothing has to be reverted.
  *
- * `alive` returns the first who hears that text, and by how many connections: false where that is not allowed. Those
- * before it are dropped. A client is asked once: who shares its channel hears as much. Needs SPARE.
+ * `alive` returns the first waiter whom that text reaches, and the number of connections; false instead of the number if
+ * this user may not publish. Waiters before it are dropped. A client is sent the text once: its other waiters share the
+ * channel. Needs SPARE.
  */
 const LINE = `local function line(l, q, t)
   local function int(number) return string.format('%.0f', number) end
@@ -161,10 +162,10 @@ end
 `;
 
 /**
- * What a release or an undo does last for those of its `n` resources that are waited for, which stand at the places in
- * `awaited`: its token leaves the queues, and locks that are free are handed over. The votes are gone by now, and the
- * turns where there was a vote; whatever fails here does not bring the votes back. Returns whether the same has to be
- * asked for again, since more are gone than one call may drop.
+ * The last step of a release or an undo, for those of its `n` resources that are waited for, at the indexes in `awaited`:
+ * its token leaves the queues, and free locks are handed over. The votes are deleted by now, and so are the turns beside
+ * them; a failure here does not bring votes back. Returns whether the same request has to be sent again, because more
+ * waiters are gone than one call may drop.
  */
 export const LEAVING = `${SPARE}local function leave(awaited, n, token)
   ${LINE}local isMore = false
@@ -178,7 +179,7 @@ export const LEAVING = `${SPARE}local function leave(awaited, n, token)
 end
 `;
 
-/** Whether one place is before another; in Lua, texts compare by the server's locale, and sorted sets by their bytes. */
+/** Whether one place comes before another. Lua compares strings by the server's locale, sorted sets by bytes. */
 export const BEFORE = `local function isBefore(ticket, token, otherTicket, other)
   if ticket ~= otherTicket then return ticket < otherTicket end
   for i = 1, #token do

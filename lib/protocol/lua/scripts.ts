@@ -1,18 +1,19 @@
 /**
- * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` gives texts back as well,
- * and a batch one reply for each entry).
+ * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` also returns strings, and a
+ * batch one reply for each entry).
  *
- * Keys are the n resources; behind them, where votes are given back or waited for, their n queues and n turns; then,
- * with fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
- * `KEYS[i]`, as hosted Redis demands (one look at many takes a part of `KEYS`); all of a call's keys lie in one slot where
- * a node is a cluster. A key of another type never makes a script fail half-way: types are looked at before the first
- * write, and deletions come first: what follows them may fail without keeping the lock.
+ * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, with
+ * fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
+ * `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of a call are in
+ * one slot. A key of another type never makes a script fail half-way: types are checked before the first write. Deletions
+ * come first: a later step may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
- *   1 yes · 0 no, another holds it · 2 no, a key holds something else, or (with a 4 beside it) a counter is none that a fence
- *   can follow · 3 no, a counter is there already
- *   4 no, a foreign client holds it: one that is no client of this library, by its token, and hands over to nobody
- *   −1 quarantined: the master may have forgotten votes · −2 the deployment's guard period is another one
+ *   1 yes · 0 no, another holds it
+ *   2 no, a key holds something else, or (2, 4) a counter cannot be raised to another fencing token
+ *   3 no, a counter has reached it already
+ *   4 no, a foreign client holds it: by its token it is not a client of this library, and does not hand over
+ *   −1 quarantined: the master may have forgotten votes · −2 the deployment has another guard period
  */
 import {
   ACCEPTING,
@@ -37,17 +38,17 @@ import type { Script } from '../../redis/script.js';
 export type { Script } from '../../redis/script.js';
 
 /**
- * Claims all keys or none, and counts the grant. One who has stood in line for them leaves it, granted or not.
+ * Claims all keys or none, and counts the grant. A waiter that claims leaves the queues, granted or not.
  * KEYS resources, queues and turns if ARGV 6 is given, counters if ARGV 3 > 0, marker if ARGV 5 ≥ 0
  * ARGV 1 token, 2 ttl in ms, 3 ttl of the counters in ms (0 = no fencing), 4 floor for missing counters in µs,
- *      5 guard period in ms (0 = none, −1 = none, and no marker is looked for), 6 '1' = it has stood in line
- * → {1, fence, us} granted, also when this token holds them already; fence = highest counter + 1, which all counters
- *                  have now (0 without fencing); us = the master's clock if it re-created a counter, else 0
- *   fence          in short where nothing had to be looked at: one resource that was free, and a counter that was there
+ *      5 guard period in ms (0 = none, −1 = none, and the marker is not checked), 6 '1' = it has queued
+ * → {1, fence, us} granted, also if this token holds them already; fence = highest counter + 1, the new value of all
+ *                  counters (0 without fencing); us = the master's clock if it re-created a counter, else 0
+ *   fence          the short form if nothing had to be checked: one free resource with an existing counter
  *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
  *                  foreign client holds one of them
- *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: a counter is none that a fence can follow
- *   {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is that one (0: unreadable)
+ *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: no counter, or a spent one
+ *   {-1, ms, 0} quarantined for ms · {-2, ms, 0} the guard period here is ms (0: unreadable)
  */
 export const CLAIM: Script = {
   name: 'claim',
@@ -57,12 +58,12 @@ return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4]), ARGV[6]))`,
 };
 
 /**
- * Accepts a fence for a grant that is held here, as the masters whose counters stood lower must, so that a quorum has
- * accepted one and the same. Strictly above every counter: what was accepted once is never accepted again.
+ * Accepts a fencing token for a grant that is held here. Masters with lower counters do this, so that a quorum has
+ * accepted one and the same token. It must be above every counter: what was accepted once is never accepted again.
  * KEYS resources, counters, marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 fence, 3 ttl of the counters in ms, 4 guard period in ms, as above
- * → {1, fence, 0} accepted · {3, count, 0} a counter is there or beyond · {0, ms, 0} a key is another's by now
- *   (ms left, −1 without expiry) or gone (−2) · {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
+ * ARGV 1 token, 2 fencing token, 3 ttl of the counters in ms, 4 guard period in ms, as above
+ * → {1, fence, 0} accepted · {3, count, 0} a counter has reached it already · {0, ms, 0} another holds a key by now
+ *   (ms left, −1 without expiry), or it is gone (−2) · {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const ACCEPT: Script = {
   name: 'accept',
@@ -71,12 +72,12 @@ ${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
 };
 
 /**
- * Deletes the keys that hold this token, and says what stands in the way on the others. What it leaves free is handed
- * over to who waits for it; the token itself waits no more.
- * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen in that attempt
+ * Deletes the keys that hold this token, and reports the holders of the others. Free locks are handed over to their
+ * waiters; the token itself leaves the queues.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest count seen in that attempt
  * → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
- *                s = 0, or 1 where a key holds something that is no lock, and 2 more where it is to be asked for again: so
- *                many who wait are gone that one call may not drop them all, and the lock is free
+ *                s = 0, or 1 if a key holds something that is not such a lock, plus 2 if the undo has to be sent again:
+ *                more waiters are gone than one call may drop, and the lock is free
  */
 export const UNDO: Script = {
   name: 'undo',
@@ -85,10 +86,10 @@ return reply(undo(1, #KEYS / (seen and 4 or 3), ARGV[1], seen))`,
 };
 
 /**
- * Deletes the keys that hold this token. "Already gone" and "another's by now" are done as well. What it leaves free is
- * handed over to who waits for it; the token itself waits no more.
- * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest fence seen with the lease
- * → n keys deleted · −1 − n likewise, and it is to be asked for again, as above
+ * Deletes the keys that hold this token. "Already gone" and "another's by now" count as done. Free locks are handed over
+ * to their waiters; the token itself leaves the queues.
+ * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest count seen with the lease
+ * → n keys deleted · −1 − n the same, and the release has to be sent again, as above
  */
 export const RELEASE: Script = {
   name: 'release',
@@ -100,13 +101,13 @@ return release(1, #KEYS / (seen and 4 or 3), ARGV[1], seen)`,
 };
 
 /**
- * Extends all keys or none, and never shortens one. Counters follow, as far as they can: a lease does not depend on it.
+ * Extends all keys or none, and never shortens one. Counters follow as far as possible: a lease does not depend on them.
  * KEYS resources, counters if ARGV 4 > 0, marker if ARGV 6 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 '1' = a key that is free is set again, '0' = that refuses, 4 ttl of the counters in ms
- *      (0 = no fencing), 5 the lease's fence, 6 guard period in ms, as above
+ * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key is set again, '0' = a free key is a refusal, 4 ttl of the counters in ms
+ *      (0 = no fencing), 5 the lease's fencing token, 6 guard period in ms, as above
  * → {1, 0, 0} all keys hold this token for at least the ttl
  *   {0, ms, 0} refused: another holds a key (ms left, −1 without expiry), or it is gone and may not be set again (−2)
- *   {2, 0, 0} refused: a key holds something that is no lock · {-1, ms, 0} · {-2, ms, 0}
+ *   {2, 0, 0} refused: a key holds something that is not such a lock · {-1, ms, 0} · {-2, ms, 0}
  */
 export const EXTEND: Script = {
   name: 'extend',
@@ -115,7 +116,7 @@ ${MARKER}if life ~= '0' then n = n / 2 end
 return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3], life, ARGV[5]))`,
 };
 
-/** What an entry of a batch is; the letter stands in the arguments. */
+/** The kinds of entries in a batch; the letter is among the arguments. */
 export const ENTRY = {
   claim: 'c',
   claimInLine: 'l',
@@ -126,19 +127,19 @@ export const ENTRY = {
 } as const;
 
 /**
- * Many entries in one call, carried out one after another as if each had come alone, in groups that share what stands at
- * their head. One that fails fails alone.
+ * Many entries in one call, run one after another as if each had been sent alone, in groups with shared arguments. An
+ * entry that fails does not affect the others.
  * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
  *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
- *      l  likewise, of those who have stood in line: with queues and turns
- *      a  ttl of counters · token, fence
- *      u  1 = with counters, 0 = without · token, and with counters the highest fence seen
- *      r  likewise
- *      e  ttl, '1' or '0' as above, ttl of counters (0 = they stay) · token, and with counters the fence
- * → for each entry the reply of its script, in short where it says yes and no more: the fence in place of {1, fence, 0},
- *   1 in place of {1, 0, 0}, n in place of an undo's {n, -2, 0}; a text `!error` for one that failed
- *   Where that makes 1 for every entry, the number of entries and nothing else.
+ *      l  the same for waiters from the queue: with queues and turns
+ *      a  ttl of counters · token, fencing token
+ *      u  1 = with counters, 0 = without · token, and with counters the highest count seen
+ *      r  the same
+ *      e  ttl, '1' or '0' as above, ttl of counters (0 = unchanged) · token, and with counters the fencing token
+ * → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
+ *   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
+ *   If that makes 1 for every entry, only the number of entries.
  */
 export const BATCH: Script = {
   name: 'batch',
@@ -232,9 +233,9 @@ return #replies`,
 };
 
 /**
- * Asks whether the master may vote, and starts its quarantine where it has none yet.
+ * Asks whether the master may vote, and starts its quarantine if it has none yet.
  * KEYS 1 marker · ARGV 1 guard period in ms
- * → {1, 0, 0} it votes · {-1, ms, 0} quarantined for so long · {-2, ms, 0} the guard period here is another one
+ * → {1, 0, 0} it votes · {-1, ms, 0} quarantined for ms · {-2, ms, 0} the guard period here is another one
  */
 export const VOUCH: Script = {
   name: 'vouch',
@@ -244,10 +245,10 @@ return {1, 0, 0}`,
 };
 
 /**
- * Declares that the master has forgotten nothing: it votes from now on.
+ * Declares that the master has not forgotten anything: it votes from now on.
  * KEYS 1 marker · ARGV 1 guard period in ms (0 with force: the marker is removed), 2 '1' = even if there is a marker
- * → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged, it votes already, or there was none to remove
- *   {-1, ms, 0} unchanged, quarantined for so long
+ * → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged: it votes already, or there was none to remove
+ *   {-1, ms, 0} unchanged: quarantined for ms
  *   {-2, ms, 0} unchanged: the guard period here is another one
  */
 export const BOOTSTRAP: Script = {
@@ -266,7 +267,7 @@ return {1, 0, 0}`,
 };
 
 /**
- * Sends a client a message of its own, and tells the master's clock.
+ * Publishes a message to the client itself, and reports the master's clock.
  * ARGV 1 channel → {receivers, us}
  */
 export const HELLO: Script = {
@@ -276,13 +277,14 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
 };
 
 /**
- * Asks for a vote, and for a place in the queue where that cannot be. The client has to be subscribed to its channel.
+ * Asks for a vote, or for a place in the queue if another client holds it. The client has to be subscribed to its
+ * channel.
  * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
  * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
- * → {1, serial, us}    this token has the vote, for RESERVE_MS at least, also when it had it before; us = the master's clock
- *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind so many; {0, 0, us, 0} also
- *                      where it is free, and more who are gone stand before it than one call may drop
- *   {4, ms, us}        a foreign client holds it: no place is taken, and one that it had stays
+ * → {1, serial, us}    reserved for this token, or held by it: for RESERVE_MS at least; us = the master's clock
+ *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind `rank` others; {0, 0, us, 0}
+ *                      also if it is free, and more waiters before it are gone than one call may drop
+ *   {4, ms, us}        a foreign client holds it: no place is taken, and an earlier place stays
  *   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
  */
 export const QUEUE: Script = {
@@ -293,11 +295,11 @@ ${MARKER}return queue(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))`,
 };
 
 /**
- * Gives a reservation up for one with an earlier ticket, and queues again: with the same ticket, so that it comes back
- * where nobody is before it. Or gives it up for good. What was claimed meanwhile stays.
+ * Yields a reservation to an earlier ticket, and queues again with the same ticket, so that it comes back if nobody is
+ * before it. Or gives it up for good. A vote that was claimed meanwhile stays.
  * KEYS 1 resource, 2 queue, 3 turn
- * ARGV 1 token, 2 serial of the grant that is given up, 3 ticket in µs, 4 how long the place is kept in ms (0: no place)
- * → 1 done · 0 that grant does not stand any more, or was claimed: nothing is changed
+ * ARGV 1 token, 2 serial of the reservation, 3 ticket in µs, 4 how long the place is kept in ms (0: no place)
+ * → 1 done · 0 that reservation does not stand any more, or was claimed: nothing is changed
  */
 export const YIELD: Script = {
   name: 'yield',
@@ -307,8 +309,8 @@ export const YIELD: Script = {
 /**
  * Looks at one key and its queue, and changes nothing.
  * KEYS 1 resource, 2 queue
- * → {code, ms, owner, waiting, tokens} · waiting = how many stand in the queue; tokens = the first of them, in their order
- *   0, −2, '' free · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is no lock
+ * → {code, ms, owner, waiting, tokens} · waiting = the length of the queue; tokens = the first waiters, in order
+ *   0, −2, '' free · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is not such a lock
  */
 export const INSPECT: Script = {
   name: 'inspect',
@@ -325,7 +327,7 @@ if not owner then return {0, -2, '', waiting, tokens} end
 return {1, redis.call('PTTL', KEYS[1]), owner, waiting, tokens}`,
 };
 
-/** All of them, for specs and for those who must allow scripts by hand. */
+/** All scripts, for specs and for those who have to allow scripts by hand. */
 export const SCRIPTS: readonly Script[] = [
   CLAIM,
   ACCEPT,

@@ -1,12 +1,12 @@
 /**
- * The scripts of locks that several may hold at a time, each with its keys, arguments and replies; what they store is told
- * in `lua-members.ts`. They follow the rules of `scripts.ts`, and its codes, and have one more:
+ * The scripts of shared locks, each with its keys, arguments and replies; `shared.ts` describes what they store. They
+ * follow the rules of `scripts.ts`, and use its codes and one more:
  *   5 no, there are holders of a semaphore with another number of permits
- * Beside code 2 stands what the key holds: 0 something that is no lock, 1 an exclusive lock, 2 a read-write lock, 3 a semaphore;
- * or 4 for a counter that no fence can follow.
+ * The number after code 2 is what the key holds: 0 something that is not a lock, 1 an exclusive lock, 2 a read-write
+ * lock, 3 a semaphore; or 4 for a counter that cannot be raised to another fencing token.
  *
- * A claim that waits names its *watcher*, a token that stays the same over the attempts of one acquisition, and its rank:
- * 0 at the head of the gate's queue, 1 elsewhere.
+ * A waiting claim names its *watcher*, a token that stays the same for all attempts of one acquisition, and its rank: 0
+ * at the head of the gate's queue, 1 otherwise.
  */
 import { SHOWN_WAITERS } from './queue.js';
 import { CLOCK, COUNTER, GUARD, HOLDS, LAST_FENCE, LIFTING, MARKER } from './mutex.js';
@@ -16,7 +16,7 @@ import type { Script } from '../../redis/script.js';
 const READ_WRITE = `${LOOKING}${putting(STORED_KIND.readWrite)}`;
 const SEMAPHORE = `${LOOKING}${putting(STORED_KIND.semaphore)}`;
 
-/** Who of the others stands in the way of that role, as the longest time left among them; 0 for nobody. */
+/** The longest time left among the others that exclude that role; 0 if there are none. */
 const IN_THE_WAY = `local function inTheWay(token, role)
   local left = 0
   for name, member in pairs(members) do
@@ -27,12 +27,12 @@ end
 `;
 
 /**
- * Claims a read-write lock for a reader, or for the writer, and counts the writer's grant.
+ * Claims a read-write lock for a reader or for the writer, and counts the writer's grant.
  * KEYS 1 resource, 2 counter if ARGV 6 > 0, marker if ARGV 8 ≥ 0
  * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 watcher or '', 5 its rank, 6 ttl of the counter in ms (0 = no fencing),
- *      7 floor for a missing counter in µs, 8 guard period in ms (0 = none, −1 = none, and no marker is looked for)
- * → {1, fence, us} granted, also when this token holds it already (fence and us as in CLAIM; 0 for a reader)
- *   {0, ms, 0} refused; ms = the longest time left of what is in the way: holders, or the watch of the one who is next
+ *      7 floor for a missing counter in µs, 8 guard period in ms (0 = none, −1 = none, and the marker is not checked)
+ * → {1, fence, us} granted, also if this token holds it already (fence and us as in CLAIM; 0 for a reader)
+ *   {0, ms, 0} refused; ms = the longest time left among the holders that exclude it, or that of another's watch
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const RW_CLAIM: Script = {
@@ -58,9 +58,10 @@ return {1, fence, seenAt}`,
 };
 
 /**
- * Accepts a fence for a writer, as ACCEPT does for an exclusive lock.
- * KEYS 1 resource, 2 counter, marker if ARGV 4 ≥ 0 · ARGV 1 token, 2 fence, 3 ttl of the counter in ms, 4 guard period in ms
- * → {1, fence, 0} accepted · {3, count, 0} the counter is there or beyond · {0, ms, 0} it is not the writer here (any more)
+ * Accepts a fencing token for a writer, as ACCEPT does for an exclusive lock.
+ * KEYS 1 resource, 2 counter, marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 fencing token, 3 ttl of the counter in ms, 4 guard period in ms
+ * → {1, fence, 0} accepted · {3, count, 0} the counter has reached it already · {0, ms, 0} it is not the writer here
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const RW_ACCEPT: Script = {
@@ -82,13 +83,13 @@ return {3, count, 0}`,
 };
 
 /**
- * Extends a reader or the writer, and never shortens. A writer that is extended as a reader is one from here on; the other
- * way does not exist. The counter follows a writer, as far as it can.
+ * Extends a reader or the writer, and never shortens. A writer that is extended as a reader is a reader from then on; the
+ * reverse is not possible. The counter follows a writer, as far as possible.
  * KEYS 1 resource, 2 counter if ARGV 5 > 0, marker if ARGV 7 ≥ 0
- * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 '1' = set again where it is gone and nobody is in the way, '0' = that refuses,
- *      5 ttl of the counter in ms (0 = it stays), 6 the lease's fence, 7 guard period in ms
- * → {1, 0, 0} this token is there in that role for at least the ttl
- *   {0, ms, 0} refused: others are in the way, or it is a reader here and wants to write (ms left), or it is gone (−2)
+ * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 '1' = set again if it is gone and nobody excludes it, '0' = gone is a refusal,
+ *      5 ttl of the counter in ms (0 = unchanged), 6 the lease's fencing token, 7 guard period in ms
+ * → {1, 0, 0} this token has that role for at least the ttl
+ *   {0, ms, 0} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2)
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const RW_EXTEND: Script = {
@@ -115,8 +116,8 @@ return {1, 0, 0}`,
 };
 
 /**
- * The slots of the others. `others` says which number of permits the others go by where it is not `k`, and for how long;
- * `taken` which slots are not free, and when the first of their holders runs out.
+ * The other holders' permits ("slots" in Lua). `others` is their number of permits if it is not `k`, and `othersMs` for
+ * how long; `taken` has the permits that are not free, and `soonest` is the shortest time left among their holders.
  */
 const SLOTS = `local taken, soonest, others, othersMs = {}, nil, nil, 0
 local function takeStock(token, k)
@@ -143,15 +144,15 @@ end
 `;
 
 /**
- * Claims permits of a semaphore: the lowest slots that are free here. All of them or none.
+ * Claims permits of a semaphore: the lowest ones that are free here. All of them or none.
  *
- * A master with a live holder that goes by another k gives nothing. So holders of two different k are never there at once:
- * each has a quorum of masters that carry its k, the two quorums share a master, and that one refused the later.
+ * A master with a live holder that uses another k gives nothing. So there are never holders of two different k at once:
+ * each would have a quorum of masters with its k, the two quorums share a master, and that master refused the later one.
  * KEYS 1 resource, marker if ARGV 7 ≥ 0
  * ARGV 1 token, 2 ttl in ms, 3 how many permits, 4 k: how many there are, 5 watcher or '', 6 its rank, 7 guard period in ms
- * → {1, 0, 0, slot…} granted, also when this token holds them already: the slots
- *   {0, ms, 0} refused; ms = the shortest time left among the holders, or that of the watch of the one who is next
- *   {5, ms, k} refused: holders go by that k; ms = the longest time left among them
+ * → {1, 0, 0, slot…} granted, also if this token holds them already: the permits
+ *   {0, ms, 0} refused; ms = the shortest time left among the holders, or that of another's watch
+ *   {5, ms, k} refused: the holders use that k; ms = the longest time left among them
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const SEM_CLAIM: Script = {
@@ -178,11 +179,11 @@ return withSlots(slots)`,
 };
 
 /**
- * Has a holder's slots here be those that most masters gave it, and no others. Where one of them is another's it gives up
- * what it has here: that is of no use. No vote comes of it: a token that is not there stays away.
- * KEYS 1 resource, marker if ARGV 4 ≥ 0 · ARGV 1 token, 2 slots, as '0,3', 3 k, 4 guard period in ms
- * → {1, 0, 0, slot…} these it holds here now · {0, ms, 0} one is another's (ms left of the first of the others), or the token
- *   is not there (−2) · {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
+ * Makes a holder's permits here those that most masters gave it, and no others. If another holds one of them, the holder
+ * gives up what it has here, since that is useless. It never makes a vote: a token that is not there stays away.
+ * KEYS 1 resource, marker if ARGV 4 ≥ 0 · ARGV 1 token, 2 permits, as '0,3', 3 k, 4 guard period in ms
+ * → {1, 0, 0, slot…} the permits that it holds here now · {0, ms, 0} another holds one (the shortest time left among the
+ *   others), or the token is not there (−2) · {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const SEM_ALIGN: Script = {
   name: 'sem-settle',
@@ -207,12 +208,12 @@ return isLost and {0, soonest, 0} or withSlots(slots)`,
 };
 
 /**
- * Extends a holder of permits, with exactly these slots, and never shortens. Other slots that it has here are given up.
+ * Extends a holder of permits, with exactly these permits, and never shortens. Others that it has here are given up.
  * KEYS 1 resource, marker if ARGV 6 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 slots, as '0,3', 4 k, 5 '1' = set again where it is gone and the slots are free, '0' = that
- *      refuses, 6 guard period in ms
- * → {1, 0, 0} this token holds these slots for at least the ttl
- *   {0, ms, 0} refused: one is another's (ms left of the first of the others), or it is gone (−2)
+ * ARGV 1 token, 2 ttl in ms, 3 permits, as '0,3', 4 k, 5 '1' = set again if it is gone and the permits are free, '0' = gone
+ *      is a refusal, 6 guard period in ms
+ * → {1, 0, 0} this token holds these permits for at least the ttl
+ *   {0, ms, 0} refused: another holds one (the shortest time left among the others), or it is gone (−2)
  *   {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const SEM_EXTEND: Script = {
@@ -242,10 +243,10 @@ return {1, 0, 0}`,
 };
 
 /**
- * Takes a token out of a read-write lock or a semaphore, for an undo or a release; it watches no more, either. The one who
- * is next is told if it could come in now. What follows the deletion may fail without keeping the place.
- * KEYS 1 resource, 2 counter if ARGV 2 is given · ARGV 1 token, 2 the highest fence that was seen
- * → {n, -2, 0} n = 1 it was there, 0 not · {0, -2, 1} the key holds something of another type
+ * Removes a token from a read-write lock or a semaphore, for an undo or a release; it watches no more, either. The
+ * watcher is sent a push if it could be let in now. Steps after the deletion may fail without keeping the vote.
+ * KEYS 1 resource, 2 counter if ARGV 2 is given · ARGV 1 token, 2 the highest count that was seen
+ * → {n, -2, 0} n = 1 it was there, 0 it was not · {0, -2, 1} the key holds something of another type
  */
 export const LEAVE: Script = {
   name: 'leave',
@@ -280,8 +281,8 @@ return {deleted, -2, 0}`,
  * KEYS 1 resource, 2 the gate, 3 the gate's queue
  * → {code, ms, now, fields, head, waiting, tokens}
  *   code 0 free · 1 held · 2 something of another type, and `fields` is empty; ms left of the key, −1 without expiry
- *   now = the server's clock in ms; fields = names and contents, in turn, also of what has run out
- *   head = the token at the head of the gate, or ''; waiting = how many stand behind it; tokens = the first of them
+ *   now = the server's clock in ms; fields = names and values in turn, expired ones included
+ *   head = the token at the head of the gate, or ''; waiting = how many are behind it; tokens = the first of them
  */
 export const SURVEY_SHARED: Script = {
   name: 'survey-members',

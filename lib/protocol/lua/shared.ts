@@ -1,19 +1,20 @@
 /**
- * The Lua of locks that several may hold at a time (protocol D): read-write locks and semaphores.
+ * The Lua of shared locks (protocol D): read-write locks and semaphores.
  *
- * Such a lock is one hash at the lock's plain key, so that its type alone tells it from an exclusive lock, which is a text:
+ * Such a lock is one hash at the lock's plain key, so that its type alone distinguishes it from an exclusive lock, a
+ * string:
  *   kind         `rw1` or `sem1`; what is stored is versioned
- *   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of slots 0 and 3 of k
- *   watch        `token|ends|rank want`: the one who is next; want is `r`, `w`, or `p/k` for p slots of k
- * `ends` is the instant, in ms of the server's clock, from which that field counts as gone: each holder has its own, and
- * whoever writes to the hash drops those that have run out. The key lives as long as its last field, at least.
+ *   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
+ *   watch        `token|ends|rank want`: the next to be let in; want is `r`, `w`, or `p/k` for p permits of k
+ * `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
+ * every write to the hash drops expired fields. The key lives at least as long as its last field.
  *
- * The watch is the one rule for waiting. While it stands, nobody new gets in but the one whom it names: a writer that waits
- * stops new readers, and nobody passes the next in line. It is set by a claim that waits and was refused, and lives for
- * `WATCH_MS` unless that one claims again: a client that is gone costs the others no more. It is no vote, and excludes
- * nobody for safety's sake: votes do.
+ * The watch is the only rule for waiting. While it stands, nobody new is let in but the claim that it names: a waiting
+ * writer stops new readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives
+ * for `WATCH_MS` unless the claim is tried again: a client that is gone costs the others no more than that. It is not a
+ * vote, and safety does not depend on it: votes exclude.
  *
- * Whoever leaves pushes `f token key` to the one who watches, where its claim could succeed now.
+ * A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
  */
 import { PUSH_CHANNELS } from '../keys.js';
 import { HOLDS } from './mutex.js';
@@ -22,16 +23,16 @@ import { BEFORE, MAX_DROPPED, oursInLua } from './queue.js';
 /** How long, in ms, a watch stands without being renewed. */
 export const WATCH_MS = 1_000;
 
-/** What the field `kind` says. */
+/** The values of the field `kind`. */
 export const STORED_KIND = { readWrite: 'rw1', semaphore: 'sem1' } as const;
 export type StoredKind = (typeof STORED_KIND)[keyof typeof STORED_KIND];
 
 /**
- * What is at the key. `look` puts live fields into `members` and `watch`, the names of the others into `gone`; it returns
- * a refusal where the key holds something else, or the error of the server. Needs CLOCK.
+ * Reads the key. `look` puts live fields into `members` and `watch`, and the names of expired ones into `gone`. It
+ * returns a refusal if the key holds something else, or the server's error. Needs CLOCK.
  *
- * `keep` drops all that are gone, so many in a command: they have been read, which costs more, and whoever came next would
- * read again what is left.
+ * `keep` drops all expired fields, in commands of bounded size: they have been read already, which costs more, and the
+ * next caller would read again what is left.
  */
 export const LOOKING = `local now = math.floor(micros() / 1000)
 local members, gone, watch = {}, {}, nil
@@ -101,7 +102,7 @@ local function tell()
 end
 `;
 
-/** Sets a field of a lock of that kind, until that instant. */
+/** Sets a field of a lock of that kind, which lives until that instant. */
 export function putting(kind: StoredKind): string {
   return `local function put(name, first, ends, rest)
   redis.call('HSET', KEYS[1], 'kind', '${kind}', name, first .. '|' .. int(ends) .. '|' .. rest)
@@ -112,14 +113,14 @@ end
 }
 
 /**
- * Who is next. `passes` says whether the watch of another keeps a claim out; `refuse` answers no, and sets the watch of one
- * that waits. (A server without memory for it refuses all the same.)
+ * The watch. `passes` says whether another's watch keeps a claim out; `refuse` refuses a claim, and sets the watch if it
+ * waits. (A server without memory for the watch refuses all the same.)
  *
- * Of two that want to watch, the lower rank comes first: who stands at the head of the gate's queue has 0, others 1. Among
- * equals it is the secret part of their tokens that decides, so that all masters agree without asking each other: watches
- * that are split over the masters would keep everybody out.
+ * Of two watchers, the lower rank comes first: the head of the gate's queue has 0, others 1. Of equals, the secret part
+ * of their tokens decides. So all masters agree without asking each other: watches that differ between masters would keep
+ * everybody out.
  *
- * Needs `watcher`, empty where the claim does not wait, `rank` and `want`.
+ * Needs `watcher`, which is empty if the claim does not wait, `rank` and `want`.
  */
 export const NEXT = `${BEFORE}local function secret(token) return string.match(token, ':(.*)$') or token end
 local function mayWatch()
