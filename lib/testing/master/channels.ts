@@ -1,4 +1,4 @@
-/** Who hears what is published on one server. */
+/** The channels of one server, and their subscribers. */
 
 export type Listener = (text: string) => void;
 
@@ -6,7 +6,7 @@ export class Channels {
   readonly #listeners = new Map<string, Set<Listener>>();
   #published: (() => void)[] = [];
 
-  /** Each listener stands for a connection; the same one counts once. @returns what ends it */
+  /** Each listener stands for a connection; the same one counts once. @returns a function that unsubscribes */
   subscribe(channel: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));
@@ -16,7 +16,7 @@ export class Channels {
     };
   }
 
-  /** For those who listen now; they hear of it by `deliver`, when the command that published it is over. */
+  /** Publishes to the current listeners. `deliver` calls them when the command that published is done. */
   publish(channel: string, text: string): number {
     const listeners = [...(this.#listeners.get(channel) ?? [])];
     for (const listener of listeners) this.#published.push(() => listener(text));

@@ -1,11 +1,11 @@
-/** Twins of what the scripts do to the guard's marker and to counters, function by function as in lua.ts. */
+/** Twins of the scripts' functions for the guard's marker and for counters, one by one as in `lua/mutex.ts`. */
 import { FLOOR_LEAD_US, LAST_FENCE } from '../../protocol/lua/mutex.js';
 import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 
 export type Reply = readonly [number, number, number];
 
-/** @returns why the master may not vote; when it may, the end of its last quarantine in µs, or 0 */
+/** @returns the refusal if the master may not vote; else the end of its last quarantine in µs, or 0 */
 export function guarded(store: Store, key: string, period: number): Reply | number {
   const marker = store.get(key);
   if (marker === WRONG_TYPE) return [-2, 0, 0];
@@ -22,10 +22,10 @@ export function guarded(store: Store, key: string, period: number): Reply | numb
   return sinceMs + period > nowMs ? [-1, sinceMs + period - nowMs, 0] : (sinceMs + period) * 1_000;
 }
 
-/** A counter, re-created where it is missing; undefined for something that is no counter, or one that no fence can follow. */
+/** A counter, re-created if it is missing; undefined for something else, or for a spent counter. */
 export interface Counter {
   readonly count: number;
-  /** The clock by which it was re-created. */
+  /** The clock from which it was re-created. */
   readonly bornUs: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export function counter(store: Store, key: string, least: number, floor = 0): Co
   return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };
 }
 
-/** Lifts counters that lag behind to what was seen elsewhere; not to where no fence could follow. */
+/** Raises lower counters to the highest count seen elsewhere; not to a count that allows no next grant. */
 export function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
   if (Number(seen) >= LAST_FENCE) return;
   for (const key of counters) {

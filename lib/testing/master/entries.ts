@@ -1,4 +1,4 @@
-/** What a command consists of: each entry of a batch as the command that it would be alone. */
+/** The parts of a command: each entry of a batch as the command that would send it alone. */
 import {
   ACCEPT,
   BATCH,
@@ -20,22 +20,22 @@ export function isBatch(command: Command): boolean {
   return !isPlain(command) && (args[0] === DIGEST || args[0] === BATCH.source);
 }
 
-/** The command itself, or the entries of a batch, in their order. */
+/** The command itself, or the entries of a batch, in order. */
 export function entriesOf(command: Command): readonly Command[] {
   return isBatch(command) ? [...unpacked(command)] : [command];
 }
 
-/** What a group's head says, and what each of its entries is then. */
+/** How to read the entries of one kind. */
 interface Kind {
   readonly script: Script;
-  /** How many arguments its head has behind kind, number and size. */
+  /** How many arguments its group shares, after kind, number and size. */
   readonly heads: number;
   readonly hasCounters: (head: readonly string[]) => boolean;
-  /** Its queues and turns are among its keys. */
+  /** Its keys include queues and turns. */
   readonly hasQueues: boolean;
   /** How many arguments follow each token. */
   readonly rests: (head: readonly string[]) => number;
-  /** The arguments of the script that stands alone. */
+  /** The arguments of the script that sends it alone. */
   readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
   readonly isGuarded: boolean;
 }
@@ -122,7 +122,7 @@ function* unpacked({ name, args }: Command): Generator<Command> {
   }
 }
 
-/** A gate belongs to the lock that it stands before. */
+/** A gate belongs to the lock that it is before. */
 const GATE = /^quorate:(?:gate:\{(.*)\}|tagged:gate:(.*))$/s;
 
 /** The locks that a command is about. */
@@ -136,7 +136,7 @@ export function locksOf(command: Command): readonly string[] {
   });
 }
 
-/** The token that a command carries; undefined for one that is about no lock. */
+/** The token in a command; undefined if the command is not about a lock. */
 export function tokenOf(command: Command): string | undefined {
   const { args } = command;
   if (locksOf(command).length === 0) return undefined;

@@ -1,18 +1,18 @@
-/** The keys of a server in memory: texts, sorted sets and hashes, which expire by a clock that the server gives. */
+/** The keys of an in-memory server: strings, sorted sets and hashes, which expire by the server's clock. */
 
-/** What a key of another type gives. */
+/** The result for a key of another type. */
 export const WRONG_TYPE = Symbol('a key of another type');
 
-/** One of a sorted set. */
+/** A member of a sorted set. */
 export interface Member {
   readonly name: string;
   readonly score: number;
 }
 
-/** Members in their order: by score, and by name where scores are equal. */
+/** Members ordered by score, and by name if scores are equal. */
 type SortedSet = readonly Member[];
 
-/** What a hash holds. */
+/** The fields of a hash. */
 export type Fields = ReadonlyMap<string, string>;
 
 interface Entry {
@@ -20,7 +20,7 @@ interface Entry {
   readonly expiresAtMs: number;
 }
 
-/** All of a keyspace as it was at one time. */
+/** All keys as they were at one time. */
 export type Snapshot = ReadonlyMap<string, Entry>;
 
 const NO_FIELDS: Fields = new Map();
@@ -38,30 +38,33 @@ export class Keyspace {
     this.#nowMs = nowMs;
   }
 
-  /** The names of all keys that are there. */
+  /** The names of all keys that exist. */
   names(): string[] {
     return [...this.#entries.keys()].filter((key) => this.#entry(key) !== undefined);
   }
 
-  /** A text. */
+  /** The string at a key. */
   get(key: string): string | typeof WRONG_TYPE | undefined {
     const content = this.#entry(key)?.content;
     return typeof content === 'object' ? WRONG_TYPE : content;
   }
 
-  /** A sorted set, in its order; empty where there is none. */
+  /** The sorted set at a key, in order; empty if there is none. */
   members(key: string): SortedSet | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? [];
     return isSet(content) ? content : WRONG_TYPE;
   }
 
-  /** A hash; empty where there is none. */
+  /** The hash at a key; empty if there is none. */
   fields(key: string): Fields | typeof WRONG_TYPE {
     const content = this.#entry(key)?.content ?? NO_FIELDS;
     return content instanceof Map ? content : WRONG_TYPE;
   }
 
-  /** Sets fields of a hash; undefined removes one, and a hash without fields is no key. What else is there stays as it is. */
+  /**
+   * Sets fields of a hash; undefined removes one, and a hash without fields is deleted. A key of another type stays as it
+   * is.
+   */
   setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void {
     const before = this.fields(key);
     if (before === WRONG_TYPE) return;
@@ -75,21 +78,21 @@ export class Keyspace {
     else this.#entries.set(key, { content, expiresAtMs });
   }
 
-  /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
+  /** In ms, as from PTTL: −1 without expiry, −2 without a key. */
   pttl(key: string): number {
     const entry = this.#entry(key);
     if (entry === undefined) return -2;
     return entry.expiresAtMs === Infinity ? -1 : entry.expiresAtMs - this.#nowMs();
   }
 
-  /** @param ttlMs  'keep' leaves the expiry as it is */
+  /** @param ttlMs  'keep' leaves the expiry unchanged */
   set(key: string, text: string | typeof WRONG_TYPE, ttlMs: number | 'keep' | 'none' = 'none'): void {
     const kept = this.#entry(key)?.expiresAtMs ?? Infinity;
     const expiresAtMs = ttlMs === 'keep' ? kept : ttlMs === 'none' ? Infinity : this.#nowMs() + ttlMs;
     this.#entries.set(key, { content: text, expiresAtMs });
   }
 
-  /** Adds it to a sorted set, or gives it another score. What else is there stays as it is. */
+  /** Adds a member to a sorted set, or changes its score. A key of another type stays as it is. */
   addMember(key: string, name: string, score: number): void {
     const before = this.members(key);
     if (before === WRONG_TYPE) return;
@@ -129,7 +132,7 @@ export class Keyspace {
     this.#entries = new Map(snapshot);
   }
 
-  /** A sorted set of nobody is no key. */
+  /** An empty sorted set is deleted. */
   #setMembers(key: string, content: SortedSet): void {
     const expiresAtMs = this.#entry(key)?.expiresAtMs ?? Infinity;
     if (content.length === 0) this.#entries.delete(key);

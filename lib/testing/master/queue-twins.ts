@@ -1,4 +1,4 @@
-/** Twins of what the scripts do to queues, function by function as in lua-queue.ts. */
+/** Twins of the scripts' functions for queues, one by one as in `lua/queue.ts`. */
 import { pushChannel } from '../../protocol/keys.js';
 import { RESERVE_MS } from '../../protocol/lua/queue.js';
 import { isOurs, publicPart, RESERVED_MARK } from '../../runtime/random.js';
@@ -7,30 +7,30 @@ import type { Spare, Store } from './store.js';
 
 interface Turn {
   readonly serial: number;
-  /** Empty where nobody was handed anything. */
+  /** Empty if there was no hand-over yet. */
   readonly token: string;
   readonly ticket: number;
 }
 
-/** As a server answers to a command for another type; whoever calls looks for it, or has looked at types before. */
+/** A server's error for a command on a key of another type; callers handle it, or have checked types before. */
 class WrongType extends Error {}
 
-/** What a key holds that is kept for a token. */
+/** The value of a key that is reserved for a token. */
 export function reservedFor(token: string): string {
   return token + RESERVED_MARK;
 }
 
-/** Who hears a push. */
+/** The result of a push to the first waiter that it reaches. */
 interface Hearing {
-  /** The first in line who does, or may: undefined where those who were looked at are gone. */
+  /** The first waiter that the push reaches, or may reach; undefined if those that were tried are gone. */
   readonly member: Member | undefined;
-  /** False where this user may not publish. */
+  /** False if this user may not publish. */
   readonly isTold: boolean;
-  /** There are others, whom this call may not drop. */
+  /** More waiters may be gone, but this call may not drop them. */
   readonly isMore: boolean;
 }
 
-/** One who asks for a place, or gives a vote up. */
+/** A waiter that asks for a place, or yields. */
 interface Waiter {
   readonly token: string;
   readonly ticket: number;
@@ -53,7 +53,7 @@ class Line {
     this.#spare = spare;
   }
 
-  /** @returns how many it reaches; undefined where that is not allowed */
+  /** @returns how many connections it reaches; undefined if publishing is not allowed */
   push(token: string, text: string): number | undefined {
     return this.#store.publish(pushChannel(token), `${text} ${token} ${this.#lock}`);
   }
@@ -94,7 +94,7 @@ class Line {
     this.#tellHead(self);
   }
 
-  /** @returns who has the vote now; 'more' where nobody has it and there are others to drop */
+  /** @returns the reservation; 'more' if there is none and more waiters have to be dropped */
   handOver(self?: string): Turn | 'more' | undefined {
     const first = this.head();
     if (first !== undefined) {
@@ -114,7 +114,7 @@ class Line {
     return undefined;
   }
 
-  /** @returns whether there are others to drop before the lock can be handed over */
+  /** @returns whether more waiters have to be dropped before the lock can be handed over */
   leave(token: string): boolean {
     if (this.#store.get(this.#lock) === reservedFor(token)) this.#store.delete(this.#lock);
     if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
@@ -135,7 +135,10 @@ class Line {
     if (first !== undefined) this.#alive('w', first, self);
   }
 
-  /** Who hears that text first; who is before it is dropped, and a client is asked once. */
+  /**
+   * Pushes the text to the first waiter that it reaches. Waiters before that one are dropped; a client is sent the text
+   * once.
+   */
   #alive(text: string, first: Member, self: string | undefined): Hearing {
     const hearing = ({ name }: Member): number | undefined => {
       const receivers = name !== self || text === 'w' ? this.push(name, text) : 0;
@@ -167,12 +170,12 @@ class Line {
   }
 }
 
-/** Whether one place is before another. */
+/** Whether one place comes before another. */
 function isBefore(ticket: number, token: string, other: Member): boolean {
   return ticket === other.score ? token < other.name : ticket < other.score;
 }
 
-/** What fails here does not end the script. @returns whether it did not */
+/** Runs a step whose failure must not end the script. @returns whether it succeeded */
 function attempt(step: () => void): boolean {
   try {
     step();
@@ -183,7 +186,7 @@ function attempt(step: () => void): boolean {
   }
 }
 
-/** One resource, its queue and its turn. */
+/** One resource with its queue and its turn. */
 export type Waited = readonly [lock: string, queue: string, turn: string];
 
 /** Deletes the token's vote with the turn beside it. @returns whether anybody waits */
@@ -193,7 +196,7 @@ export function deleteVote(store: Store, [lock, , turn]: Waited, token: string):
   return store.delete(turn);
 }
 
-/** @returns whether there are others to drop before the lock can be handed over */
+/** @returns whether more waiters have to be dropped before the lock can be handed over */
 export function leave(store: Store, waited: Waited, token: string, spare: Spare): boolean {
   const line = new Line(store, waited, spare);
   let isMore = false;
@@ -244,7 +247,7 @@ export function queue(
   return [1, serial, us];
 }
 
-/** Gives a vote up, and queues again. @param serial  of the grant that is given up */
+/** Yields, and queues again. @param serial  of the reservation that is given back */
 export function yieldVote(
   store: Store,
   waited: Waited,

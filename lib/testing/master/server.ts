@@ -1,7 +1,7 @@
 /**
- * A Redis server in memory: keys that expire by its own wall clock, scripts by their twins, channels, and the faults of a
- * process: it dies and comes back with its data, with old data or with none, under another run id; it is emptied,
- * stopped for a while, or answers with an error.
+ * An in-memory Redis server: keys that expire by its own wall clock, twins of the scripts, channels, and the faults of a
+ * process. It can die and come back with its data, with old data or with none, under another run id. It can be flushed,
+ * paused, or reply with an error.
  */
 import type { Command } from '../../redis/transport.js';
 import { Channels } from './channels.js';
@@ -9,10 +9,10 @@ import { Keyspace, type Snapshot } from './keyspace.js';
 import type { Store } from './store.js';
 import { execute, type ScriptCache, serverError } from './twins.js';
 
-/** What a restart finds. */
+/** The data that a restart finds. */
 export type DataAfter = 'kept' | 'lost' | 'old';
 
-/** Where the reply to a command goes. */
+/** Receives the reply to a command. */
 export type Answer = (error: Error | undefined, reply: unknown) => void;
 
 interface Arrival {
@@ -21,7 +21,7 @@ interface Arrival {
 }
 
 export interface ServerClock {
-  /** The wall clock in µs; may run fast or slow, and step. */
+  /** The wall clock in µs; it may run fast or slow, and step. */
   micros(): number;
   /** A clock that runs true, in ms; only differences mean anything. */
   trueMs(): number;
@@ -31,17 +31,17 @@ export class MemoryServer extends Keyspace implements Store {
   readonly name: string;
   runId: string;
   isUp = true;
-  /** Stopped: what arrives waits, and is carried out when it goes on. */
+  /** Paused: arriving commands wait, and are carried out when it goes on. */
   isStopped = false;
-  /** What every command is answered with, as while the data is loaded; undefined: it serves. */
+  /** The error with which every command is answered, as while the data is loaded; undefined: it serves. */
   error: string | undefined;
   /** When it last lost commands that had reached it, or refused one. */
   refusedAtMs = -Infinity;
   /** How many commands it has carried out. */
   commands = 0;
-  /** Told of each one. */
+  /** Called with each of them. */
   onExecuted: (command: Command, reply: unknown) => void = () => undefined;
-  /** Who is subscribed to what; gone with the process. What a command published is heard before its reply is. */
+  /** Subscriptions; gone with the process. What a command publishes is delivered before the command's reply. */
   readonly channels = new Channels();
   readonly #clock: ServerClock;
   readonly #scripts: ScriptCache = new Set();
@@ -56,7 +56,7 @@ export class MemoryServer extends Keyspace implements Store {
     this.runId = `${name}r1`;
   }
 
-  /** A command arrives. One that meets no process gets no answer. */
+  /** A command arrives. While no process runs, it is not answered. */
   receive(command: Command, answer: Answer): void {
     if (!this.isUp) return;
     if (this.isStopped) this.#arrived.push({ command, answer });
@@ -80,7 +80,7 @@ export class MemoryServer extends Keyspace implements Store {
     this.channels.clear();
   }
 
-  /** Another process serves from here on. */
+  /** Another process serves from now on. */
   start(data: DataAfter): void {
     this.kill();
     this.isUp = true;
@@ -90,7 +90,7 @@ export class MemoryServer extends Keyspace implements Store {
     if (data === 'old') this.restore(this.#snapshot);
   }
 
-  /** Keeps the data as it is now for a restart with old data. */
+  /** Saves the current data, for a restart with old data. */
   save(): void {
     this.#snapshot = this.snapshot();
   }

@@ -1,4 +1,4 @@
-/** The hash of a read-write lock or a semaphore, as its scripts see it: see lua-members.ts. */
+/** The hash of a read-write lock or a semaphore, as the scripts see it: see `lua/shared.ts`. */
 import { pushChannel } from '../../protocol/keys.js';
 import { HOLDS } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind } from '../../protocol/lua/shared.js';
@@ -13,7 +13,7 @@ export interface Field {
   readonly rest: string;
 }
 
-/** What is at a key of such a lock. */
+/** The content of such a lock's key. */
 export class Hash {
   readonly nowMs: number;
   readonly members = new Map<string, Field>();
@@ -23,7 +23,7 @@ export class Hash {
   readonly #key: string;
   readonly #gone: string[] = [];
 
-  /** @param kind  undefined: whatever it is */
+  /** @param kind  undefined: any kind */
   constructor(store: Store, key: string, kind: StoredKind | undefined) {
     this.#store = store;
     this.#key = key;
@@ -66,7 +66,7 @@ export class Hash {
     else this.members.delete(name);
   }
 
-  /** Drops what has run out, and lets the key live as long as its last field. */
+  /** Drops expired fields, and makes the key live as long as its last field. */
   keep(): void {
     const last = Math.max(this.watch?.ends ?? 0, ...[...this.members.values()].map(({ ends }) => ends));
     if (last === 0) {
@@ -83,7 +83,7 @@ export class Hash {
     this.#store.publish(pushChannel(watch.first), `f ${watch.first} ${this.#key}`);
   }
 
-  /** How long what is in the way of that role stays; 0 for nothing. */
+  /** How long others exclude that role, in ms; 0 if none do. */
   inTheWay(token: string, role: string): number {
     const others = [...this.members].filter(
       ([name, { first }]) => name !== token && (role === 'w' || first === 'w'),

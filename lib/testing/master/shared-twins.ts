@@ -1,4 +1,7 @@
-/** Twins of the scripts of read-write locks and semaphores, function by function as in lua-members.ts and member-scripts.ts. */
+/**
+ * Twins of the scripts of read-write locks and semaphores, function by function as in `lua/shared.ts` and
+ * `lua/shared-scripts.ts`.
+ */
 import { HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind, WATCH_MS } from '../../protocol/lua/shared.js';
 import { SHOWN_WAITERS } from '../../protocol/lua/queue.js';
@@ -18,7 +21,7 @@ import { WRONG_TYPE } from './keyspace.js';
 import { type Field, Hash, slotsOf } from './shared-hash.js';
 import type { Store, Twin } from './store.js';
 
-/** A claim's part in who is next. */
+/** The parts of a claim that concern the watch. */
 interface Next {
   readonly watcher: string;
   readonly rank: number;
@@ -50,7 +53,7 @@ function comeIn(hash: Hash, kind: StoredKind, next: Next, token: string, field: 
   hash.keep();
 }
 
-/** The guard's word, and the hash; a refusal where there is one. */
+/** Checks the guard and reads the hash; returns a refusal if either gives one. */
 function open(
   store: Store,
   keys: readonly string[],
@@ -132,7 +135,7 @@ function extendReaderOrWriter(store: Store, keys: readonly string[], args: reado
   return [1, 0, 0];
 }
 
-/** What the others have of a semaphore. */
+/** The permits of the other holders. */
 function takeStock(
   hash: Hash,
   token: string,

@@ -1,36 +1,36 @@
-/** What a master in memory has to have for the twins of the scripts. */
+/** What the twins of the scripts need of an in-memory master. */
 import type { Fields, WRONG_TYPE, Member } from './keyspace.js';
 
-/** The data of one server, as a script sees it. Expired keys are not there. */
+/** The data of one server, as a script sees it. Expired keys do not exist. */
 export interface Store {
   /** The id of the server's process. */
   readonly runId: string;
   /** The server's wall clock, in whole µs. */
   micros(): number;
-  /** A text. */
+  /** The string at a key. */
   get(key: string): string | typeof WRONG_TYPE | undefined;
-  /** A sorted set, in its order; empty where there is none. */
+  /** The sorted set at a key, in order; empty if there is none. */
   members(key: string): readonly Member[] | typeof WRONG_TYPE;
-  /** A hash; empty where there is none. */
+  /** The hash at a key; empty if there is none. */
   fields(key: string): Fields | typeof WRONG_TYPE;
   /** Sets fields of a hash, and removes those that are undefined. */
   setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void;
-  /** In ms, as PTTL gives it: −1 without expiry, −2 where there is no key. */
+  /** In ms, as from PTTL: −1 without expiry, −2 without a key. */
   pttl(key: string): number;
-  /** @param ttlMs  'keep' leaves the expiry as it is */
+  /** @param ttlMs  'keep' leaves the expiry unchanged */
   set(key: string, text: string, ttlMs: number | 'keep' | 'none'): void;
   addMember(key: string, name: string, score: number): void;
   removeMember(key: string, name: string): void;
   expire(key: string, ttlMs: number): void;
   delete(key: string): boolean;
-  /** @returns how many hear of it, when the script is over; undefined where the user may not publish */
+  /** @returns how many listeners will get it when the script is done; undefined if the user may not publish */
   publish(channel: string, text: string): number | undefined;
 }
 
-/** How many more of those who wait and are gone one call may drop, whatever it does to how many queues. */
+/** How many more waiters that are gone one call may drop, over all queues and operations. */
 export interface Spare {
   left: number;
 }
 
-/** What stands in for a script. */
+/** Runs in place of a script. */
 export type Twin = (store: Store, keys: readonly string[], args: readonly string[], spare: Spare) => unknown;

@@ -1,4 +1,4 @@
-/** What a master in memory does for timestamp locks: their plain commands, and twins of their scripts. */
+/** The commands of timestamp locks on an in-memory master: plain commands, and twins of their scripts. */
 import { readInstant, type TimestampUnit } from '../../timestamp/instant.js';
 import type { Script } from '../../protocol/lua/scripts.js';
 import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from '../../timestamp/scripts.js';
@@ -10,14 +10,14 @@ const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of v
 
 type Plain = (store: Store, args: readonly string[]) => unknown;
 
-/** @throws Error with what a server says to a key of another type */
+/** @throws Error as from a server for a key of another type */
 function textOf(store: Store, key: string): string | undefined {
   const text = store.get(key);
   if (text === WRONG_TYPE) throw new Error(WRONGTYPE);
   return text;
 }
 
-/** The commands without a script, each by its name. */
+/** The commands without a script, by name. */
 export const PLAIN_TWINS: Readonly<Record<PlainCommand, Plain>> = {
   /** SET key token PX ttl NX */
   set(store, [key = '', token = '', , ttl]) {
@@ -39,7 +39,7 @@ export const PLAIN_TWINS: Readonly<Record<PlainCommand, Plain>> = {
   del: (store, keys) => keys.filter((key) => store.delete(key)).length,
 };
 
-/** Is it a command without a script? */
+/** Whether it is a command without a script. */
 export function isPlain({ name }: Command): boolean {
   return Object.hasOwn(PLAIN_TWINS, name);
 }
@@ -59,7 +59,7 @@ function claim(store: Store, [key = '']: readonly string[], args: readonly strin
   return [0];
 }
 
-/** The instant of the key where it is the caller's own. */
+/** The instant at the key if it is the caller's own. */
 function ownInstant(store: Store, key: string, [from = '', to = '']: readonly string[]): number | undefined {
   const text = store.get(key);
   const instant = typeof text === 'string' && text.trim() !== '' ? Number(text) : NaN;

@@ -1,9 +1,9 @@
 /**
- * Twins of the scripts in TypeScript: what a master in memory runs in their place. spec/protocol/lua/scripts.spec.ts holds each
- * against its Lua source on a real Redis, by cases and by random sequences.
+ * Twins of the scripts, in TypeScript: an in-memory master runs them in place of the Lua.
+ * spec/protocol/lua/scripts.spec.ts compares each with its Lua source on a real Redis, by cases and by random sequences.
  *
- * Twins, and not the Lua source in an embedded Lua: the embedded ones speak other versions of the language than Redis
- * does (integers and floats apart), would need `redis.call` written by hand all the same, and would be a dependency.
+ * Why twins instead of an embedded Lua: embedded ones implement other versions of the language than Redis does (which
+ * differ in integers and floats), would need a hand-written `redis.call` anyway, and would be a dependency.
  */
 import { HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
 import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
@@ -35,7 +35,7 @@ import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from '.
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 
-/** The scripts that a server knows by their digests; empty after a start and after SCRIPT FLUSH. */
+/** The scripts that a server knows by digest; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
 
 const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
@@ -65,14 +65,14 @@ export function scriptOf(command: Command): Script | undefined {
   return isPlain(command) ? undefined : name === 'eval' ? BY_SOURCE.get(text) : BY_DIGEST.get(text);
 }
 
-/** An error as a server sends it. */
+/** An error as sent by a server. */
 export function serverError(message: string): Error {
   const error = new Error(message);
   error.name = 'ReplyError';
   return error;
 }
 
-/** Carries a command out, and gives the reply. @throws the error that a server would send */
+/** Carries out a command. @returns its reply @throws the error that a server would send */
 export function execute(store: Store, cache: ScriptCache, command: Command): unknown {
   const { name, args } = command;
   if (name !== 'eval' && name !== 'evalsha') return PLAIN_TWINS[name](store, args);
@@ -90,7 +90,7 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
   return run(store, script, args, spare);
 }
 
-/** A batch is its entries, one after another; one that fails fails alone. */
+/** Runs one entry of a batch; if it fails, the others are not affected. */
 function runEntry(store: Store, entry: Command, spare: Spare): unknown {
   const script = scriptOf(entry);
   try {
@@ -100,7 +100,7 @@ function runEntry(store: Store, entry: Command, spare: Spare): unknown {
   }
 }
 
-/** In a batch, a plain yes is one number. */
+/** The short form of a reply in a batch. */
 function inShort(script: Script, reply: unknown): unknown {
   if (!Array.isArray(reply)) return reply;
   const [code, amount, more] = reply as readonly number[];
@@ -115,21 +115,21 @@ function run(store: Store, script: Script, args: readonly string[], spare: Spare
 
 interface Parts {
   readonly locks: readonly string[];
-  /** Of one who has stood in line; else none. */
+  /** Only for a waiter from the queue; else empty. */
   readonly queues: readonly string[];
   readonly counters: readonly string[];
   readonly refusal: Reply | undefined;
-  /** What its counters must not lie below, in µs. */
+  /** The least that its counters must be, in µs. */
   readonly least: number;
 }
 
-/** What stands beside the locks among the keys. */
+/** Which keys there are beside the locks. */
 interface Beside {
   readonly hasCounters: boolean;
   readonly hasQueues?: boolean;
 }
 
-/** Takes the keys apart, and looks at the marker where there is one. */
+/** Splits up the keys, and checks the marker if there is one. */
 function parts(store: Store, keys: readonly string[], beside: Beside, guard: number): Parts {
   const rest = guard >= 0 ? keys.slice(0, -1) : keys;
   const [queues, counters] = [beside.hasQueues === true ? 2 : 0, beside.hasCounters ? 1 : 0];
@@ -179,7 +179,7 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   return isShort ? fence : [1, fence, seenAt];
 }
 
-/** One free resource, a counter that can be counted up, and no guard: the script takes its short way, and says so in short. */
+/** One free resource, a usable counter, and no guard: the script takes its short way, and replies in the short form. */
 function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly string[]): boolean {
   const [, , life, , guard, isInLine] = args;
   if (isInLine !== undefined) return false;
@@ -225,7 +225,10 @@ function given(keys: readonly string[], seen: string | undefined): Given {
   return { resources, counters: keys.slice(3 * n) };
 }
 
-/** Votes first, then counters, then queues. @returns how many votes were there, and whether more are gone than it may drop */
+/**
+ * Votes first, then counters, then queues.
+ * @returns how many votes there were, and whether more waiters are gone than may be dropped
+ */
 function withdraw(
   store: Store,
   { resources, counters }: Given,
@@ -338,7 +341,7 @@ function inspect(store: Store, [key = '', line = '']: readonly string[]): unknow
     : [1, store.pttl(key), owner, ...waiting];
 }
 
-/** What a key holds, as far as it is a text. */
+/** The value of a key, if it is a string. */
 function textAt(store: Store, key: string): string | undefined {
   const content = store.get(key);
   return content === WRONG_TYPE ? undefined : content;
