@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: the production code under virtual time, with faults drawn from a seed. Exits with 1 when a promise was
- * broken or a known mistake was not noticed, with 2 for a command line that it does not understand.
+ * `npm run simulate`: the production code under virtual time, with faults drawn from a seed. Exits with 1 if a guarantee
+ * was broken or a known mistake was not noticed, and with 2 for an invalid command line.
  */
 import { randomInt } from 'node:crypto';
 import { shrink } from './shrink.js';
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Seeds that were never run, one after another from one that is printed. */
+/** Seeds that were never run: consecutive numbers from one that is printed. */
 function* fresh(count: number): Generator<number> {
   if (count === 0) return;
   const first = randomInt(1_000_000, MOST_SEEDS);
@@ -106,7 +106,7 @@ async function one({ seed, run, showsTimeline, about, aroundMs }: SimulateOption
   return 1;
 }
 
-/** What was broken, with how little it can be broken, and the one command that shows it. */
+/** What was broken, the smallest run that breaks it, and the command that shows it. */
 async function explain(report: SimulationReport, run: SimulationOptions): Promise<void> {
   say(`\nseed ${report.seed} breaks a promise:`);
   for (const { property, atMs, text } of report.violations.slice(0, 5))

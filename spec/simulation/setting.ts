@@ -1,4 +1,4 @@
-/** Who takes part in a simulated run, and in what they are at it: all drawn from the seed, or as the options say. */
+/** The participants of a simulated run and their work: drawn from the seed, or as the options say. */
 import type { ClosingTerms } from './workers/closing-worker.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './world/faults.js';
 import type { SharedTerms } from './workers/shared-worker.js';
@@ -13,25 +13,27 @@ export interface SimulationOptions {
   readonly clients?: number;
   /** Whether masters have a restart guard, and may lose their data; drawn by default. */
   readonly guarded?: boolean;
-  /** Faults beyond what is guaranteed: exclusion may break, tokens must rise all the same. */
+  /** Faults beyond what is guaranteed: exclusion may break, but fencing tokens must rise. */
   readonly beyond?: Beyond;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
-  /** Connections break as a script of that name is sent, now and then, and it is lost with them; never by default. */
+  /**
+   * Now and then a connection breaks when a script of this name is sent on it, and the script is lost; by default never.
+   */
   readonly breaksAt?: string;
-  /** False: nobody waits in line. Drawn for each call by default. */
+  /** False: nobody queues. Drawn for each call by default. */
   readonly fair?: boolean;
-  /** All come for the same lock at the same times: masters see them in different orders; false by default. */
+  /** All clients want the same lock at the same times, and masters see them in different orders; false by default. */
   readonly crowd?: boolean;
   /** How many calls each worker makes; drawn by default. */
   readonly calls?: number;
-  /** Whether all take turns in line at the end; drawn by default. */
+  /** Whether all clients queue for one lock at the end; drawn by default. */
   readonly turns?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
   readonly sharedLocks?: boolean;
-  /** Whether clients keep many locks at a time by renewal beside what else they do; drawn by default. */
+  /** Whether clients also hold many renewed locks at a time; drawn by default. */
   readonly keeping?: boolean;
-  /** Whether one client's instance is closed again and again while it works; drawn by default. */
+  /** Whether one client's instance is closed repeatedly while it works; drawn by default. */
   readonly closing?: boolean;
   /** Only these faults of the plan strike; all by default. */
   readonly faults?: readonly number[];
@@ -40,9 +42,9 @@ export interface SimulationOptions {
 }
 
 export const DRIFT_FACTOR = 0.01;
-/** About what a turn takes in a crowd. */
+/** How long one client holds the lock in a crowd, roughly. */
 const CROWD_TURN_MS = 20;
-/** The share of waiting calls that wait in line. */
+/** The share of waiting calls that queue. */
 const IN_LINE = 0.8;
 
 export interface Setting {
@@ -52,11 +54,11 @@ export interface Setting {
   readonly maxTtlMs: number;
   readonly takesTurns: boolean;
   readonly terms: WorkTerms;
-  /** Undefined where there are exclusive locks alone. */
+  /** Undefined if there are only exclusive locks. */
   readonly sharedLocks: SharedTerms | undefined;
-  /** Undefined where nobody keeps many locks. */
+  /** Undefined if nobody holds many locks. */
   readonly keeping: KeepingTerms | undefined;
-  /** Undefined where instances are closed at the end alone. */
+  /** Undefined if instances are only closed at the end. */
   readonly closing: ClosingTerms | undefined;
   readonly plan: readonly Fault[];
 }

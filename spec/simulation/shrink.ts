@@ -1,10 +1,10 @@
 /**
- * From a run that breaks a promise to a smaller one that breaks the same: faults are left out, many at a time and then
- * one by one, as long as the same property still fails.
+ * Shrinks a run that breaks a guarantee to a smaller one that breaks the same: faults are left out, many at a time and
+ * then one by one, as long as the same property still fails.
  */
 import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
 
-/** So many runs at most. */
+/** The maximum number of runs. */
 const MOST_RUNS = 300;
 
 export interface Shrunk {
@@ -14,7 +14,7 @@ export interface Shrunk {
   readonly report: SimulationReport;
 }
 
-/** @param breaks  whether a run is still what is looked for; by default, whether it breaks the same property */
+/** @param breaks  whether a run still fails in the same way; by default, whether it breaks the same property */
 export async function shrink(
   report: SimulationReport,
   options: SimulationOptions,

@@ -13,7 +13,7 @@ import { parseOptions } from './command/options.js';
 import { compile, hunt } from './variants/hunt.js';
 import { VARIANTS } from './variants/variants.js';
 
-/** The mistakes that the project was asked to notice; the list has more. */
+/** Mistakes that must be in the list; the list has more. */
 const ASKED_FOR = [
   'token reuse over attempts',
   'no undo of unknown outcomes',

@@ -1,6 +1,6 @@
 /**
- * One simulated run: a cast, a plan of faults and work, all drawn from the seed; then everything is put right, and what
- * was promised must hold to the end.
+ * One simulated run: its clients, faults and work, all drawn from the seed. At the end all faults are healed, and every
+ * guarantee must hold.
  */
 import { MemoryFence } from '../../lib/fence/index.js';
 import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
@@ -21,7 +21,7 @@ import { type HistoryLine, World } from './world/world.js';
 
 export type { SimulationOptions } from './setting.js';
 
-/** What a run came to. */
+/** The result of a run. */
 export interface SimulationReport {
   readonly seed: number;
   readonly nodes: number;
@@ -37,21 +37,21 @@ export interface SimulationReport {
   readonly struck: Readonly<Partial<Record<FaultKind, number>>>;
   /** How often exclusion was broken; only beyond the model. */
   readonly broken: number;
-  /** Of the whole history: the same seed, the same digest. */
+  /** Of the whole history: the same seed gives the same digest. */
   readonly digest: string;
   readonly violations: readonly Violation[];
-  /** The history, when it was asked for. */
+  /** The history, if it was asked for. */
   readonly lines: readonly HistoryLine[];
 }
 
 /** A run that is not over by then hangs. */
 const LONGEST_MS = 400_000;
-/** From time to time the checker looks for what takes a while to show. */
+/** How often the checker looks for violations that take a while to show. */
 const LOOK_EVERY_MS = 250;
-/** No place in a queue outlives its wait by more. */
+/** No place in a queue outlives its wait by more than this. */
 const PLACE_LIFE_MS = 2_600;
 
-/** Of the lock that each client holds as it closes. */
+/** The ttl of the lock that each client holds as it closes. */
 const LAST_TTL_MS = 300;
 
 type OtherWorker = SharedWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
@@ -96,7 +96,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   return report(seed, stage, setting, deeds);
 }
 
-/** Looks for what takes a while to show, again and again until the run is over. */
+/** Checks periodically for violations that take a while to show, until the run is over. */
 function lookOnward(stage: Stage, sharedChecker: SharedChecker, isOver: () => boolean): void {
   const { checker, links, world } = stage;
   const again = (): void => {
@@ -109,7 +109,7 @@ function lookOnward(stage: Stage, sharedChecker: SharedChecker, isOver: () => bo
   again();
 }
 
-/** Leads through the acts of a run. */
+/** Directs the phases of a run. */
 class Director {
   readonly #stage: Stage;
   readonly #setting: Setting;
@@ -132,8 +132,8 @@ class Director {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
     await this.#until(this.#engage());
     this.#stage.heal();
-    await this.#pass(5_000); // repairs get through, and votes that nobody wants would be seen
-    await this.#pass(this.#setting.maxTtlMs); // those of crashed clients run out
+    await this.#pass(5_000); // repairs get through, and unwanted votes would be noticed
+    await this.#pass(this.#setting.maxTtlMs); // the leases of crashed clients expire
     for (const player of this.#living()) await this.#checkProgress(player);
     if (this.#setting.sharedLocks !== undefined) {
       await checkShared(this.#stage, this.#living(), this.#setting.sharedLocks);
@@ -180,14 +180,14 @@ class Director {
     return () => [...crew, ...others].every(({ isOver }) => isOver);
   }
 
-  /** The last client's instance is closed again and again, where the run has that: all that it does is made for it. */
+  /** The worker of the last client, whose instance is closed repeatedly, if the run has that. */
   #closingWorkerOf(player: Player): ClosingWorker | undefined {
     const { closing } = this.#setting;
     if (closing === undefined || player !== this.#stage.players.at(-1)) return undefined;
     return new ClosingWorker(this.#stage, player, this.#seeded.fork('closing'), closing, this.#shared.deeds);
   }
 
-  /** Who works with locks of other kinds, and who keeps many, where the run has them. */
+  /** The workers for other kinds of lock, and for many locks at a time, if the run has them. */
   #othersOf(player: Player, shared: SharedState): readonly OtherWorker[] {
     const { sharedLocks, keeping } = this.#setting;
     const drawn = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
@@ -208,7 +208,7 @@ class Director {
     return this.#stage.players.filter(({ client }) => client.isAlive);
   }
 
-  /** Nothing is wrong any more: everybody gets every lock, at the price that is promised. */
+  /** All faults are healed: every client gets every lock, at the cost that is promised. */
   async #checkProgress(player: Player): Promise<void> {
     const { checker } = this.#stage;
     const { client, links, redlock } = player;
@@ -216,9 +216,9 @@ class Director {
     const settled = checker.expect(client, 'ready', guardMs + 2_000);
     await redlock.ready();
     settled();
-    if (guardMs > 0) await this.#pass(guardMs + 100); // a quorum votes: now the others do as well
+    if (guardMs > 0) await this.#pass(guardMs + 100); // a quorum votes; now the others do as well
     for (const resource of terms.resources) {
-      for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts are learned, counters agree
+      for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts get loaded, and counters agree
       const before = links.reduce((sum, { sent }) => sum + sent, 0);
       await this.#acquireInPeace(player, resource);
       const sent = links.reduce((sum, link) => sum + link.sent, 0) - before;
@@ -270,7 +270,10 @@ class Director {
     }
   }
 
-  /** While a routine runs that takes longer than its ttl: it is told to stop, its lease is kept, and `close` waits. */
+  /**
+   * Closes an instance while a routine runs for longer than its ttl: the routine is asked to stop, its lease is kept, and
+   * `close` waits.
+   */
   async #closeInPeace({ client, redlock }: Player): Promise<void> {
     const { checker } = this.#stage;
     let closing = Promise.resolve();

@@ -1,15 +1,15 @@
 /**
- * The history of a run for readers: when, who, what. Masters' lines are commands with their replies, clients' lines what
- * they do and are given, PLAN's lines faults, CHECK's lines broken promises.
+ * The history of a run for readers: when, who, what. Masters' lines are commands with their replies, clients' lines their
+ * calls and results, PLAN's lines faults, CHECK's lines violations.
  */
 import { withShortTokens } from './world/seeded.js';
 import type { SimulationReport } from './simulation.js';
 import type { HistoryLine } from './world/world.js';
 
 export interface TimelineOptions {
-  /** Only what is about this, and the faults; everything by default. */
+  /** Only lines about this, and faults; everything by default. */
   readonly about?: string;
-  /** So many ms around the first violation; the whole run by default. */
+  /** Only this many ms around the first violation; the whole run by default. */
   readonly aroundMs?: number;
 }
 

@@ -16,7 +16,7 @@ describe('simulation of timestamp locks', () => {
     });
   }
 
-  // each of them was broken: an extension without an answer widened what a late release took for its own
+  // both failed once: an extension without an answer widened what a late release took for its own
   for (const seed of [229, 654]) {
     it(`seed ${seed}: a release that was held back leaves a successor's lock alone`, async () => {
       expect((await simulateTimestamps(seed)).violations).to.deep.equal([]);

@@ -1,11 +1,11 @@
 /**
- * A simulated run of timestamp locks: one server that forgets nothing, clients with wall clocks of their own, in both
- * methods on the same key; messages are late, connections break, clients are paused and die. Everything is drawn from
- * the seed. In the end all is well, and each client that lives must get the lock.
+ * A simulated run of timestamp locks: one server that never loses data, and clients with their own wall clocks, using
+ * both methods on the same key. Messages are late, connections break, clients are paused and die. Everything is drawn
+ * from the seed. At the end all faults are healed, and each client that lives must get the lock.
  *
- * The model: wall clocks agree to within the margin, and a message takes less time than another margin. A plain `DEL`
- * or `GETSET` that is on its way for longer than that breaks the lock (the known faults), so where clients use plain
- * commands nothing is held back. `apartMs` leaves the model: there, exclusion must break.
+ * The model: wall clocks agree to within the margin, and a message takes less time than another margin. A plain `DEL` or
+ * `GETSET` that is under way for longer breaks the lock (a documented weakness), so where clients use plain commands,
+ * nothing is held back. `apartMs` leaves the model: there, exclusion must break.
  */
 import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { isValid } from '../support/insides.js';
@@ -18,24 +18,24 @@ import { MemoryServer } from '../../lib/testing/master/server.js';
 import { type HistoryLine, World } from './world/world.js';
 
 export interface TimestampSimulationOptions {
-  /** How far wall clocks are apart at most, in ms. @default the margin */
+  /** How far wall clocks differ at most, in ms. @default the margin */
   readonly apartMs?: number;
-  /** All use scripts, and messages are held back for seconds; drawn by default. */
+  /** All clients use scripts, and messages are held back for seconds; drawn by default. */
   readonly heldBack?: boolean;
   /** Keeps the history, line by line. */
   readonly history?: boolean;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface TimestampSimulationReport {
   readonly seed: number;
   readonly events: number;
   readonly tookMs: number;
   readonly grants: number;
-  /** Leases that ended by their validity, and by a release. */
+  /** How many leases ended by their validity, and how many by a release. */
   readonly lost: number;
   readonly released: number;
-  /** How often exclusion was broken; only with clocks that are further apart than the margin. */
+  /** How often exclusion was broken; only with clocks that differ by more than the margin. */
   readonly broken: number;
   readonly digest: string;
   readonly violations: readonly Violation[];
@@ -147,7 +147,7 @@ class TimestampRun {
     }
   }
 
-  /** Until the time for work is over, or until it dies: what a dead process waits for never comes. */
+  /** Works until the time is over, or until the client dies: promises of a dead process never settle. */
   #live(player: Player): Promise<void> {
     const { work } = player;
     const dies = work.chance(0.15) ? work.between(WORK_MS / 2, WORK_MS) : undefined;
@@ -199,7 +199,7 @@ class TimestampRun {
       .acquire(KEY, { waitMs: 3 * this.#ttlMs + 10_000 })
       .catch((error: unknown) => error);
     if (lease instanceof Error) this.#fail('progress', `${client.name}: ${lease.message}`);
-    else await (lease as TimestampLease).release(); // what is no error is what acquire resolves with
+    else await (lease as TimestampLease).release(); // if it is not an error, it is the result of acquire
   }
 
   #drawFaults(mayHoldBack: boolean): void {
@@ -219,7 +219,7 @@ class TimestampRun {
     }
   }
 
-  /** Never two that believe in their leases by their own clocks, at one instant of true time. */
+  /** There are never two clients that believe in their leases, each by its own clock, at one instant of true time. */
   #look(): void {
     const holders = this.#players.filter(({ lease }) => lease !== undefined && isValid(lease));
     const isOverlapping = holders.length > 1;

@@ -1,31 +1,33 @@
-/** The end of a run: nothing is wrong any more, and all wait in line for the same lock. */
+/** The end of a run: all faults are healed, and all clients queue for the same lock. */
 import type { Player, Stage } from './world/stage.js';
 import { describe } from './workers/worker.js';
 
-/** What of a run's setting matters here. */
+/** The parts of a run's setting that matter here. */
 export interface TurnTerms {
   readonly nodes: number;
   readonly maxTtlMs: number;
-  /** In a crowd, all come anew once each has had its turn. */
+  /** In a crowd, all queue again at once when each has held the lock. */
   readonly terms: { readonly resources: readonly string[]; readonly isCrowd: boolean };
 }
 
-/** How often each waiter has its turn at the end. */
+/** How often each waiter holds the lock at the end. */
 const TURNS = 6;
-/** After so many of all, connections for pushes break. */
+/** After this many rounds of all waiters, push connections break. */
 const CUT_AFTER = 4;
 const LONGEST_LINE_MS = 8_000;
-/** Between two turns, also while all connect anew, which takes up to 400 ms. Less than a reservation. */
+/**
+ * The longest time between two holders, even while all connect again, which takes up to 400 ms. Less than a reservation.
+ */
 const LONGEST_IDLE_MS = 900;
-/** No turn is shorter. */
+/** The least time between two holders. */
 const TURN_MS = 4;
-/** How far tickets may be off beside what the masters' clocks are apart: messages take their time. */
+/** How far tickets may be off in addition to the difference between the masters' clocks: messages take time. */
 const TICKET_MS = 8;
 
 /**
- * Nobody waits for more turns than there are others, and a turn has its fixed price; once, all connections for pushes
- * break. Two turns more are for those who come at the same time; and as many as fit into what tickets can be off, since
- * each client knows the masters' clocks only as it reaches them.
+ * Nobody waits while others hold the lock more often than there are others, and each hold has a fixed cost in commands.
+ * Push connections break once. Two more holders are allowed for clients that come at the same time, plus as many as fit
+ * into the error of tickets, since each client learns the masters' clocks only when it reaches them.
  */
 export async function takeTurns(
   stage: Stage,
@@ -75,20 +77,20 @@ export async function takeTurns(
   const apartMs = Math.max(...clocks) - Math.min(...clocks);
   const longest = waiters.length + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
   await Promise.all(waiters.map(inTurn)).catch((error: unknown) => checker.fail('progress', describe(error)));
-  // the first turns are for who is connected first, and those after the cut again
+  // at first, and again after the cut, those that are connected come first
   turns.slice(0, CUT_AFTER * waiters.length).forEach((i, at) => {
     const before = at === 0 ? -1 : turns.lastIndexOf(i, at - 1);
-    const isJudged = !terms.isCrowd && before >= waiters.length; // in a crowd, each time in another order
+    const isJudged = !terms.isCrowd && before >= waiters.length; // in a crowd, the order differs each time
     if (isJudged && at - before > longest)
       checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
   });
   const counted = (CUT_AFTER - 1) * waiters.length;
-  const most = (3 * nodes + 1) * counted + 2 * nodes * waiters.length; // votes that are yielded take one more
+  const most = (3 * nodes + 1) * counted + 2 * nodes * waiters.length; // votes that are yielded cost one more
   if (sent > most)
     checker.fail('commands', `${counted} turns in line took ${sent} commands, ${most} at most`);
 }
 
-/** Where those who come wait for the others. */
+/** Where waiters meet before they queue again. */
 class Meeting {
   readonly #awaited: number;
   readonly #start: Promise<void>;

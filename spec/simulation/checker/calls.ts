@@ -1,6 +1,6 @@
 /**
- * Which token is of which call. A client has one call at a time about a resource, but for those that only wait in line at
- * the end of a run; tokens of such are of no call.
+ * Assigns tokens to calls. A client has one call at a time for a resource, except for the calls that only queue at the
+ * end of a run; their tokens belong to no call.
  */
 import type { SimulatedClient } from '../world/client.js';
 
@@ -24,7 +24,7 @@ export class Calls<T> {
     this.#running.delete(call);
   }
 
-  /** A token was sent for the first time, for these locks: all that its call is about, or one of them. */
+  /** A token was sent for the first time, for these locks: all locks of its call, or one of them. */
   sent(client: SimulatedClient, locks: readonly string[], token: T): void {
     const calls = [...this.#running].filter(
       (call) => call.client === client && locks.every((lock) => call.resources.includes(lock)),

@@ -1,6 +1,6 @@
 /**
- * What must hold at every instant of a simulated run, by true time. It looks on and changes nothing: it reads a lease's
- * end, never its `status` while that could still change anything.
+ * Checks what must hold at every instant of a simulated run, by true time. It only observes: it reads a lease's end, but
+ * not its `status` while reading that could still change anything.
  */
 import { validUntilMsOf } from '../../support/insides.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -38,33 +38,35 @@ export interface Violation {
   readonly text: string;
 }
 
-/** A lease in somebody's hands. */
+/** A lease that a holder has. */
 interface Holding {
   readonly lease: Lease;
   readonly client: SimulatedClient;
   untilMs: number;
-  /** A routine runs under it: nobody may come in before that has ended, unless the lease is lost. */
+  /**
+   * A routine runs under it: nobody else may be granted the lock before the routine has ended, unless the lease is lost.
+   */
   isWork: boolean;
-  /** Its end was seen; it must not come back. */
+  /** Its end was seen; it must not become valid again. */
   isOver: boolean;
-  /** That it overlaps with another was told. */
+  /** Its overlap with another lease was reported. */
   isTold: boolean;
 }
 
-/** A token that was drawn, and where it may have got to. */
+/** A token that was drawn, and the servers that it may have reached. */
 interface Token {
   readonly client: SimulatedClient;
   readonly firstSentMs: number;
   /** Its attempt failed, and was undone in one step on each connection. */
   hasFailed: boolean;
   endedAtMs: number | undefined;
-  /** Its votes may stay until they run out: documented exceptions. */
+  /** Its votes may stay until they expire: documented exceptions. */
   isExempt: boolean;
-  /** The servers whose answer to it reached the client: what undoes it there may have to wait for room. */
+  /** The servers whose answer to it reached the client: its undo there may have to wait for room. */
   readonly answeredBy: Set<string>;
 }
 
-/** Undone within this, once nothing disturbs it: two attempts of the repairs and their node timeouts. */
+/** Votes are undone within this time if nothing disturbs it: two attempts of the repairs with their node timeouts. */
 const SETTLE_MS = 3_500;
 
 /** Longer than any message takes on a link that is not slow. */
@@ -72,7 +74,7 @@ const ARRIVAL_MS = 100;
 
 export class Checker {
   readonly violations: Violation[] = [];
-  /** Violations of exclusion, where the faults are beyond the model: they are counted, and nothing else. */
+  /** Violations of exclusion under faults beyond the model: they are only counted. */
   broken = 0;
   readonly #world: World;
   readonly #isBeyond: boolean;
@@ -84,7 +86,7 @@ export class Checker {
   readonly #calls = new Calls<Token>();
   readonly #expected = new Expectations((text) => this.fail('settling', text));
 
-  /** @param isBeyond  faults break exclusion in this run; tokens must go on rising */
+  /** @param isBeyond  faults break exclusion in this run; fencing tokens must still rise */
   constructor(world: World, isBeyond: boolean) {
     this.#world = world;
     this.#isBeyond = isBeyond;
@@ -99,25 +101,25 @@ export class Checker {
     this.violations.push({ property, atMs: this.#world.nowMs, text });
   }
 
-  /** More hold a lock than may. */
+  /** More clients hold a lock than may. */
   brokenBy(property: 'exclusion' | 'permits', text: string): void {
     this.broken++;
     if (!this.#isBeyond) this.fail(property, text);
     else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
   }
 
-  /** The highest fence that was handed out for any of these so far. */
+  /** The highest fencing token that was granted for any of these so far. */
   highest(resources: readonly string[]): number {
     return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
   }
 
-  /** A lease was handed out. @param before  `highest` when its acquisition began */
+  /** A lease was granted. @param before  `highest` when its acquisition began */
   granted(client: SimulatedClient, lease: Lease, before: number): void {
     this.#hold(client, lease);
     this.fenced(lease, before);
   }
 
-  /** Its number is above all that were handed out before. @param before  `highest` when its acquisition began */
+  /** Its fencing token must be above all that were granted before. @param before  `highest` when its acquisition began */
   fenced(lease: Lease, before: number): void {
     if (lease.fence === undefined) return;
     if (lease.fence <= before) {
@@ -129,7 +131,7 @@ export class Checker {
     for (const resource of lease.resources) this.#noteFence(resource, lease.fence, lease.token);
   }
 
-  /** A lease went over from another client, with its token and its fence. */
+  /** A lease was taken over from another client, with its token and its fencing token. */
   adopted(client: SimulatedClient, lease: Lease): void {
     this.#hold(client, lease);
   }
@@ -152,12 +154,15 @@ export class Checker {
     }
   }
 
-  /** A promise of a client's has to settle within so much of its own running time; call what is returned when it has. */
+  /**
+   * A promise of a client has to settle within this much of the client's running time.
+   * @returns to be called when it has settled
+   */
   expect(client: SimulatedClient, what: string, withinMs: number): () => void {
     return this.#expected.expect(client, what, withinMs);
   }
 
-  /** From time to time: promises that are late. */
+  /** Runs periodically: finds promises that are late. */
   lookForLate(): void {
     this.#expected.lookForLate();
   }
@@ -172,10 +177,10 @@ export class Checker {
     const token = this.#tokens.get(lease.token);
     if (token === undefined) return;
     token.endedAtMs ??= this.#world.nowMs;
-    if (!isReleased) token.isExempt = true; // lost or given away: its votes run out by themselves
+    if (!isReleased) token.isExempt = true; // lost or handed over: its votes expire
   }
 
-  /** All that a client had is nobody's. */
+  /** All leases of this client have no holder any more. */
   crashed(client: SimulatedClient): void {
     for (const list of this.#open.values()) {
       for (let i = list.length - 1; i >= 0; i--) if (list[i]?.client === client) list.splice(i, 1);
@@ -184,12 +189,12 @@ export class Checker {
       if (token.client === client && !token.hasFailed) token.isExempt = true;
   }
 
-  /** Its instance is closed: what it still owed to masters that were away runs out by itself. */
+  /** Its instance is closed: votes for which it still owed undos expire. */
   closed(client: SimulatedClient): void {
     for (const token of this.#tokens.values()) if (token.client === client) token.isExempt = true;
   }
 
-  /** A command was sent; the first with a token tells what it is for. */
+  /** A command was sent; the first one with a token shows what the token is for. */
   sent(client: SimulatedClient, server: MemoryServer, command: Command): void {
     for (const entry of entriesOf(command)) {
       this.#sent(client, entry);
@@ -219,7 +224,7 @@ export class Checker {
     }
   }
 
-  /** A call of acquire. Once it is over, only the token that it was granted lives on. */
+  /** A call of acquire. Once it is over, only the token that it was granted remains in use. */
   async call(
     client: SimulatedClient,
     resources: readonly string[],
@@ -241,7 +246,7 @@ export class Checker {
     }
   }
 
-  /** A server has carried a command out. */
+  /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
     const replies = isBatch(command) ? (reply as readonly unknown[]) : [reply];
     entriesOf(command).forEach((entry, i) => {
@@ -250,7 +255,7 @@ export class Checker {
     });
   }
 
-  /** It ran on a connection that had broken: what undid it may have come before. */
+  /** The command ran on a connection that had broken: its undo may have come before it. */
   orphaned(command: Command): void {
     for (const entry of entriesOf(command)) {
       const token = this.#tokens.get(tokenOf(entry) ?? '');
@@ -259,8 +264,8 @@ export class Checker {
   }
 
   /**
-   * A server that had been stopped has carried out all that had arrived. An undo follows its claim on the same connection
-   * and needs nothing more: a vote of an attempt that was over by then must be gone.
+   * A server that was paused has carried out everything that had arrived. An undo follows its claim on the same
+   * connection and needs nothing else, so no vote of an attempt that was over by then may be left.
    */
   caughtUp(links: readonly SimulatedLink[]): void {
     for (const link of links) {
@@ -279,7 +284,7 @@ export class Checker {
     }
   }
 
-  /** A server is back, maybe with old data: votes that were taken back long ago may have come back with it. */
+  /** A server is back, perhaps with old data: votes that were undone long ago may have come back with it. */
   restored(server: MemoryServer): void {
     this.#votes.restored(server);
     const held = new Set([...this.#open.values()].flat().map(({ lease }) => lease.token));
@@ -289,7 +294,7 @@ export class Checker {
     }
   }
 
-  /** After each event that woke a client. */
+  /** Runs after each event that woke a client. */
   look(): void {
     for (const [resource, list] of this.#open) {
       if (list.length === 0) continue;
@@ -301,7 +306,7 @@ export class Checker {
     }
   }
 
-  /** From time to time: votes that nobody wants, on masters that could have been told. */
+  /** Runs periodically: finds votes that nobody wants, on masters that undos could have reached. */
   lookForOrphans(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
     for (const link of links) {
       const { client, server } = link;
@@ -312,10 +317,10 @@ export class Checker {
       for (const [key, name] of votesOn(server)) {
         const token = this.#tokens.get(name);
         if (token === undefined || token.client !== client || token.isExempt) continue;
-        // a dead client's undo had left on the claim's connection, if nothing came between: it is carried out
+        // a dead client's undo was sent on the claim's connection; if nothing disturbed that, it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
-        token.isExempt = true; // told once
+        token.isExempt = true; // reported once
         const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
         this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
       }
@@ -363,7 +368,7 @@ export class Checker {
   }
 }
 
-/** A lease that was freed under its routine is not over: the routine goes on. */
+/** A lease that was freed while its routine runs is not over: the routine goes on. */
 function isOver({ isWork, lease }: Holding): boolean {
   return isWork ? lease.status === 'lost' : lease.status !== 'held';
 }

@@ -17,7 +17,7 @@ export class Expectations {
     this.#fail = fail;
   }
 
-  /** Call what is returned when it has settled. */
+  /** @returns a function to call when the promise has settled */
   expect(client: SimulatedClient, what: string, withinMs: number): () => void {
     const expectation = { client, what, withinMs, sinceMs: client.ranMs() };
     this.#open.add(expectation);
@@ -26,7 +26,7 @@ export class Expectations {
     };
   }
 
-  /** From time to time: those that are late are told once. */
+  /** Runs periodically: reports each late promise once. */
   lookForLate(): void {
     for (const expectation of this.#open) {
       if (!expectation.client.isAlive || !this.#judge(expectation)) this.#open.delete(expectation);

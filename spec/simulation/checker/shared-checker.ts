@@ -1,6 +1,6 @@
 /**
- * What must hold at every instant for locks that several may hold: a writer has nobody beside it, no more permits are held
- * than there are, and a holder has the same permits at each master.
+ * Checks what must hold at every instant for shared locks: a writer is alone, no more permits are held than there are,
+ * and a holder has the same permits on each master.
  */
 import { validUntilMsOf } from '../../support/insides.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -11,7 +11,7 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 
-/** What somebody holds, or believes to. */
+/** A lease, as long as its holder may believe in it. */
 interface Holding {
   readonly lease: Lease;
   readonly client: SimulatedClient;
@@ -22,7 +22,7 @@ interface Holding {
   isTold: boolean;
 }
 
-/** Settled within this after the grant, where nothing is disturbed. */
+/** After a grant, permits agree within this time if nothing disturbs it. */
 const SETTLED_MS = 300;
 
 export class SharedChecker {
@@ -54,7 +54,7 @@ export class SharedChecker {
     }
   }
 
-  /** After each event that woke a client. */
+  /** Runs after each event that woke a client. */
   look(): void {
     for (const [resource, list] of this.#open) {
       if (list.length < 2) continue;
@@ -66,7 +66,7 @@ export class SharedChecker {
     }
   }
 
-  /** From time to time: who holds permits holds the same ones wherever it holds any. */
+  /** Runs periodically: a holder of permits must have the same ones on every master where it has any. */
   lookForOthers(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
     for (const holding of [...this.#open.values()].flat()) {
       const { client, lease, permits, sinceMs } = holding;
@@ -101,7 +101,7 @@ export class SharedChecker {
   }
 }
 
-/** Its client is alive and can read a clock, and it counts as held by that. */
+/** Whether its client is alive and can read a clock, and its lease is held by that clock. */
 function believes(holding: Holding): boolean {
   const { client, lease } = holding;
   if (holding.isOver || client.isSuspended || !client.isAlive) return false;

@@ -1,4 +1,4 @@
-/** What becomes of votes, reservations and counters on the servers of a simulated run. */
+/** Checks votes, reservations and counters on the servers of a simulated run. */
 import { queueKey } from '../../../lib/protocol/keys.js';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
@@ -10,32 +10,34 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 
-/** What is wrong with what a server did. */
+/** A violation by a server. */
 export type Fault = readonly [property: 'votes' | 'fairness' | 'counter order', text: string];
 
-/** They accept a number for a grant. */
+/** Scripts that accept a fencing token for a grant. */
 const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
-/** So many looks may find what was yielded, their answers and the yield being lost one after another. */
+/**
+ * How many requests may find a reservation that was yielded: their answers and the yields may be lost one after another.
+ */
 const MOST_LOOKS = 4;
 
 export class Votes {
-  /** Places that were given in queues, and votes that were yielded. */
+  /** How many places were given in queues, and how many votes were yielded. */
   readonly lines = { places: 0, yields: 0 };
   /** What was claimed on each server since its last start, as `key token`. */
   readonly #claimed = new Map<MemoryServer, Set<string>>();
-  /** How many looks have found each reservation since its owner last sent that it yields it. */
+  /** How many requests have found each reservation since its owner last sent a yield for it. */
   readonly #yielded = new Map<string, number>();
-  /** The highest fence that each counter has accepted. */
+  /** The highest fencing token that each counter has accepted. */
   readonly #accepted = new Map<string, number>();
 
-  /** A client sends a command to a server; no batch. */
+  /** A client sends a command to a server; not a batch. */
   sent(server: MemoryServer, command: Command): void {
     if (scriptOf(command) !== YIELD) return;
     const serial = command.args[3 + Number(command.args[1])];
     this.#yielded.set(reservation(server, command, serial), 0);
   }
 
-  /** A server has carried a command out; no batch. */
+  /** A server has carried out a command; not a batch. */
   executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
     const script = scriptOf(command);
     const [code, amount = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
@@ -46,12 +48,12 @@ export class Votes {
     return amount === 0 ? faults : [...faults, ...this.#onFence(server, command, amount)];
   }
 
-  /** The server is back, maybe with old data. */
+  /** The server is back, perhaps with old data. */
   restored(server: MemoryServer): void {
     this.#claimed.delete(server);
   }
 
-  /** Who has claimed a lock does not stand in line for it any more: it would be handed what it does not wait for. */
+  /** A claim leaves the queue: otherwise the lock would be handed over to a client that does not wait for it. */
   #onClaim(server: MemoryServer, command: Command): readonly Fault[] {
     const claimed = this.#claimed.get(server) ?? new Set();
     this.#claimed.set(server, claimed);
@@ -64,7 +66,7 @@ export class Votes {
     });
   }
 
-  /** What comes late may queue again for a vote that has run out. */
+  /** A late request may queue again for a vote that has expired. */
   #onQueue(
     server: MemoryServer,
     command: Command,
@@ -82,7 +84,7 @@ export class Votes {
     return [['fairness', `${token} has yielded ${key} on ${server.name}, and keeps it by asking for it`]];
   }
 
-  /** Only what is reserved may be yielded, however late the yield comes. */
+  /** Only a reservation may be yielded, however late the yield arrives. */
   #onYield(server: MemoryServer, command: Command): readonly Fault[] {
     this.lines.yields++;
     const [key = ''] = locksOf(command);
@@ -106,7 +108,9 @@ function reservation(server: MemoryServer, command: Command, serial: number | st
   return `${server.name} ${locksOf(command)[0]} ${tokenOf(command)} ${serial}`;
 }
 
-/** The tokens on a server, by the keys that hold them: a text is one, and a hash of ours has those that have not run out. */
+/**
+ * The tokens on a server, by the keys that hold them: a string holds one, and a hash of ours those that have not expired.
+ */
 export function* votesOn(server: MemoryServer): Generator<readonly [key: string, token: string]> {
   const nowMs = Math.floor(server.micros() / 1_000);
   for (const key of server.names()) {

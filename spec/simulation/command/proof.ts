@@ -1,4 +1,4 @@
-/** That the simulation would notice: known mistakes, faults beyond the model, and one history for one seed. */
+/** Proves that the simulation notices known mistakes and faults beyond the model, and that one seed gives one history. */
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
@@ -10,7 +10,7 @@ import { type Variant, VARIANTS } from '../variants/variants.js';
 /** Each mistake must be found within this. */
 const LIMIT = { seeds: 6_000, limitMs: 120_000 };
 
-/** @returns what went wrong, in words; empty when every mistake was noticed */
+/** @returns what went wrong, in words; empty if every mistake was noticed */
 export async function proveVariants(name: string, say: (line: string) => void): Promise<string[]> {
   const chosen = VARIANTS.filter((variant) => variant.name.includes(name));
   if (chosen.length === 0)
@@ -24,7 +24,7 @@ export async function proveVariants(name: string, say: (line: string) => void): 
 
 async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
   const { name, breaks, patches, of, from: firstSeed = 1 } = variant;
-  const options = { sharedLocks: false, keeping: false, ...variant.options }; // a mistake shows sooner among fewer things that go on
+  const options = { sharedLocks: false, keeping: false, ...variant.options }; // a mistake shows sooner if less else happens
   const begun = performance.now();
   const quarry = await hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks });
   const told = name.padEnd(56);
@@ -34,7 +34,7 @@ async function prove(variant: Variant, right: string, say: (line: string) => voi
     say(`${told} NOT NOTICED`);
     return [`${name}: ${why}`];
   }
-  // the same seeds, as many as it took, with the right code
+  // the correct code with the same seeds, as many as the mistake needed
   const control = await hunt(right, {
     firstSeed,
     seeds: quarry.seedsRun,
@@ -55,7 +55,10 @@ const BEYOND: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
   { beyond: 'amnesia', seeds: 400 },
 ];
 
-/** Faults beyond the model must break exclusion, or the model would be told smaller than it is; tokens must not fall. */
+/**
+ * Faults beyond the model must break exclusion; otherwise the documented model would be too narrow. Fencing tokens must
+ * not fall.
+ */
 export async function proveBeyond(say: (line: string) => void): Promise<string[]> {
   const right = await compile('as it is', []);
   const failures: string[] = [];
@@ -73,7 +76,7 @@ export async function proveBeyond(say: (line: string) => void): Promise<string[]
 }
 
 const TIMESTAMP_SEEDS = 150;
-/** Further than any margin covers. */
+/** More than any margin covers. */
 const APART_MS = 1_500;
 
 /** Timestamp locks: exclusion holds while wall clocks agree, and must break when they do not. */
@@ -95,7 +98,7 @@ export async function proveTimestamps(
   return failures;
 }
 
-/** One seed, one history. */
+/** One seed must give one history. */
 export async function proveSameness(seed: number, say: (line: string) => void): Promise<string[]> {
   const [once, twice] = [await simulate(seed), await simulate(seed, { history: true })];
   say(`seed ${seed} twice: history ${once.digest} and ${twice.digest}`);

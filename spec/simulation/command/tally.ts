@@ -1,4 +1,4 @@
-/** What many runs come to, and how it is told. */
+/** The totals of many runs, as text. */
 import type { SimulationReport } from '../simulation.js';
 
 export class Tally {

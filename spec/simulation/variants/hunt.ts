@@ -1,6 +1,6 @@
 /**
- * Runs the simulation over many seeds in a process of its own, with the production code as it is or with a known mistake built
- * in: the sources are changed as they are bundled, so that the code itself has no hooks.
+ * Runs the simulation over many seeds in a process of its own, with the production code unchanged or with a known mistake
+ * built in. The sources are changed when they are bundled, so the code itself needs no hooks.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -15,14 +15,14 @@ import type { Patch } from './variants.js';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/quorate-simulation');
 
-/** What a hunt is after. */
+/** The task of a hunt. */
 export interface Hunt {
   readonly firstSeed: number;
   readonly seeds: number;
-  /** It ends after this, whatever is left. */
+  /** It ends after this time, whatever is left. */
   readonly limitMs: number;
   readonly options: SimulationOptions | TimestampSimulationOptions;
-  /** Which simulation; that of the quorum lock by default. */
+  /** Which simulation; by default, that of the quorum lock. */
   readonly of?: 'timestamps' | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
   readonly breaks?: readonly string[];
@@ -36,11 +36,11 @@ export interface Quarry {
   readonly events: number;
   /** How often exclusion was broken by faults beyond the model. */
   readonly broken: number;
-  /** Its runs left promises that rejected and nobody heard, or did not come to an end. */
+  /** Why the process failed: a rejection that nobody handled, or runs that did not end. */
   readonly crash: string | undefined;
 }
 
-/** What the child process does: it is bundled with the sources as they are, or as they are changed. */
+/** The program of the child process: it is bundled with the sources, unchanged or changed. */
 const PROGRAM = `
 import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
@@ -61,7 +61,7 @@ for (let seed = firstSeed; seed < firstSeed + seeds && performance.now() - begun
 tell({});
 `;
 
-/** Bundles it; @throws where a patch does not fit the sources exactly once. */
+/** Bundles it. @throws if a patch does not fit the sources exactly once */
 export async function compile(name: string, patches: readonly Patch[]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const outfile = join(CACHE, `${name.replaceAll(/\W+/g, '-')}.mjs`);
@@ -95,7 +95,7 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
   return outfile;
 }
 
-/** @throws where it does not fit exactly once */
+/** @throws if it does not fit exactly once */
 export function apply(source: string, { file, find, replace }: Patch): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
@@ -104,7 +104,7 @@ export function apply(source: string, { file, find, replace }: Patch): string {
   return parts.join(replace);
 }
 
-/** Runs it; one that does not answer in twice its time hangs, which is told as a crash. */
+/** Runs it. If it does not answer in twice its time, it hangs, which is reported as a crash. */
 export function hunt(bundle: string, task: Hunt): Promise<Quarry> {
   const child = spawn(process.execPath, [bundle, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'pipe'],

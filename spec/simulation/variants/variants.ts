@@ -1,6 +1,7 @@
 /**
- * Known mistakes, each as a change to the production code that the simulation must notice: a harness that misses one is not
- * good enough. `find` must occur exactly once in its file, so that a change of the code cannot silently disarm a variant.
+ * Known mistakes, each as a change to the production code that the simulation must notice: otherwise the simulation is
+ * not good enough. `find` must occur exactly once in its file, so that a change of the code cannot silently disable a
+ * variant.
  */
 import type { Property } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
@@ -17,14 +18,14 @@ export interface Variant {
   readonly name: string;
   /** What is wrong with it. */
   readonly why: string;
-  /** Any of these shows it. */
+  /** A violation of any of these reveals it. */
   readonly breaks: readonly Property[];
   readonly patches: readonly Patch[];
-  /** Which simulation notices it; that of the quorum lock by default. */
+  /** Which simulation notices it; by default, that of the quorum lock. */
   readonly of?: 'timestamps';
-  /** The first seed to look at, where a rare one shows it; 1 by default. */
+  /** The first seed to try, if the mistake shows rarely; 1 by default. */
   readonly from?: number;
-  /** What makes it show soon; the right code is run with the same. */
+  /** Options that make it show soon; the correct code is run with the same ones. */
   readonly options?: SimulationOptions | TimestampSimulationOptions;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a client does whose instance is closed again and again while routines run under its locks, as at each deployment:
- * some stop when their signal says so, some go on, also beyond the time that `close` gives them. Then the next instance
- * begins. Nobody else may come in beside a routine whose lease was not lost.
+ * A client whose instance is closed repeatedly while routines run under its locks, as at each deployment. Some routines
+ * stop when their signal aborts; some go on, even beyond the time that `close` gives them. Then the next instance begins.
+ * Nobody else may be granted the lock while a routine runs whose lease was not lost.
  */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -12,13 +12,13 @@ import { type Deeds, describe } from './worker.js';
 
 const SLACK_MS = 150;
 const LONGEST_WAIT_MS = 800;
-/** A routine looks so often at most whether it is to stop. */
+/** How often a routine checks whether to stop. */
 const STEP_MS = 40;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND'];
 
 export interface ClosingTerms {
   readonly resources: readonly string[];
-  /** How many instances, one after the other. */
+  /** How many instances there are, one after the other. */
   readonly lives: number;
   readonly maxTtlMs: number;
 }
@@ -70,7 +70,7 @@ export class ClosingWorker {
     const { checker, world } = this.#stage;
     const { client, redlock } = this.#player;
     const drainMs = this.#seeded.pick([0, 50, 300, 1_500]);
-    // what waits for its cancellation, then the undos
+    // routines wait for their cancellation; undos follow
     const allowedMs = drainMs + 2 * nodeTimeoutFor(this.#terms.maxTtlMs, 0) + SLACK_MS;
     const settled = checker.expect(client, `close, ${drainMs} ms to drain`, allowedMs);
     world.note(client.name, `closes, ${drainMs} ms to drain`);
@@ -79,7 +79,7 @@ export class ClosingWorker {
     settled();
   }
 
-  /** Takes the lock, by `using` or by hand, and works under it. */
+  /** Takes the lock, with `using` or by hand, and works under it. */
   async #work(resource: string, isUsing: boolean): Promise<void> {
     const { checker } = this.#stage;
     const { client, redlock } = this.#player;
@@ -111,7 +111,7 @@ export class ClosingWorker {
     await working;
   }
 
-  /** Works on until it is told to stop, or does not listen. */
+  /** Works until its signal aborts, or ignores that. */
   async #underLease(lease: Lease, before: number): Promise<void> {
     const { checker, world } = this.#stage;
     const { client } = this.#player;

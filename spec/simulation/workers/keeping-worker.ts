@@ -1,4 +1,4 @@
-/** What clients do that keep many locks at a time by renewal: those that fall due together are renewed together. */
+/** Clients that hold many renewed locks at a time: renewals that are due together are sent together. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
@@ -6,7 +6,7 @@ import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
 
-/** So many locks, all of which everybody wants. */
+/** How many locks there are; every such client wants all of them. */
 const KEPT = 14;
 const SLACK_MS = 10;
 const WAIT_MS = 400;
@@ -48,7 +48,7 @@ export class KeepingWorker {
     this.#isDone = true;
   }
 
-  /** Takes what it gets, keeps it for a while, lets go of it bit by bit. */
+  /** Takes as many as it can, keeps them for a while, and releases them one by one. */
   async #round(): Promise<void> {
     const { client } = this.#player;
     const { maxTtlMs } = this.#terms;
@@ -79,7 +79,7 @@ export class KeepingWorker {
       if (lease === undefined) return undefined;
       this.#deeds.grants++;
       checker.granted(client, lease, before);
-      if (this.#seeded.chance(0.3)) void lease.signal; // somebody listens
+      if (this.#seeded.chance(0.3)) void lease.signal; // with a listener
       return lease;
     } catch (error) {
       if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;

@@ -1,4 +1,4 @@
-/** What clients do with a mutex that its holder enters again: in and out, also when its time may be over. */
+/** Clients that re-enter a mutex: in and out, also when its validity may be over. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import type { ReentrantLease } from '../../../lib/lease/public.js';
@@ -9,7 +9,7 @@ import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
 
-/** The resource that is used in this way in a run. */
+/** The resource that is used in this way. */
 const RESOURCE = 're-entered';
 const SLACK_MS = 10;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
@@ -88,7 +88,7 @@ export class ReentrantWorker {
     }
   }
 
-  /** No message says so, and what was lost is not entered; who is in may leave in any order. */
+  /** Re-entry sends no message, and a lost lock cannot be re-entered; inner leases may be released in any order. */
   async #goInAndOut(outer: ReentrantLease): Promise<void> {
     const { checker } = this.#stage;
     const lease = leaseBehind(outer);

@@ -4,11 +4,11 @@ import { SHARED_LOCKS, type SharedTerms } from './shared-worker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { describe } from './worker.js';
 
-/** How long each reader of the stream reads. */
+/** How long each reader of the stream holds the lock. */
 const READING_MS = 40;
-/** A writer that asks while readers come and go has its turn by then. */
+/** A writer that asks while readers come and go is granted within this time. */
 const LONGEST_WAIT_MS = 2_500;
-/** A reader that nobody renews or releases is gone after this. */
+/** The ttl of a reader that is neither renewed nor released. */
 const SHORT_TTL_MS = 300;
 
 /** All of it. */
@@ -28,7 +28,7 @@ export async function checkShared(
   }
 }
 
-/** As many as there are can be had at a time, and not one more. */
+/** All permits can be held at a time, and not one more. */
 async function allPermits(
   { checker }: Stage,
   players: readonly Player[],
@@ -48,7 +48,7 @@ async function allPermits(
   await Promise.all(leases.map((lease) => lease.release()));
 }
 
-/** Readers overlap without end, and a writer comes all the same. */
+/** Readers overlap without end, and a writer is granted nevertheless. */
 async function writerAmongReaders(
   { checker, world }: Stage,
   players: readonly Player[],
@@ -92,7 +92,7 @@ async function readerThatIsGone(
   const lease = await other.redlock
     .readWriteLock(SHARED_LOCKS.readWrite)
     .read.acquire({ ttlMs: maxTtlMs, renew: true });
-  gone.handle(); // to nobody
+  gone.handle(); // handed over to nobody
   await new Promise<void>((resolve) => void world.after(SHORT_TTL_MS + 100, resolve));
   await lease.release();
   const waitMs = 300;

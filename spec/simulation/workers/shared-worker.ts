@@ -1,4 +1,4 @@
-/** What clients do with locks that several may hold: read, write, downgrade, take permits, and let go of them or not. */
+/** Clients with shared locks: they read, write, downgrade and take permits, and release them or not. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
@@ -8,7 +8,7 @@ import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
 
-/** The resources that are used in this way in a run. */
+/** The resources that are used in this way. */
 export const SHARED_LOCKS = { readWrite: 'rw', semaphore: '{t}sem' } as const;
 
 const LONG_HOLD_MS = 500;
@@ -18,16 +18,16 @@ const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KI
 export interface SharedTerms {
   readonly calls: number;
   readonly maxTtlMs: number;
-  /** How many the semaphore has. */
+  /** How many permits the semaphore has. */
   readonly permits: number;
-  /** The share of calls that wait in line. */
+  /** The share of calls that queue. */
   readonly inLine: number;
 }
 
 export interface SharedState {
   readonly deeds: Deeds;
   readonly sharedChecker: SharedChecker;
-  /** What the calls of one client that are under way are about. */
+  /** The resources for which this client has a call under way. */
   readonly busy: Set<string>;
 }
 

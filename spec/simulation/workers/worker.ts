@@ -1,6 +1,6 @@
 /**
- * What clients do in a simulated run: acquire one resource or several, in all the ways there are, hold them, extend, write
- * to what they guard, hand over, release, or simply go away. Bounded, and drawn from the seed.
+ * The clients of a simulated run: they acquire one resource or several, in all possible ways, hold them, extend, write to
+ * what the locks protect, hand over, release, or simply go away. Bounded, and drawn from the seed.
  */
 import type { MemoryFence } from '../../../lib/fence/index.js';
 import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors.js';
@@ -10,31 +10,33 @@ import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 
-/** What has been done in a run. */
+/** Counts what has been done in a run. */
 export interface Deeds {
   calls: number;
   grants: number;
   extensions: number;
-  /** Leases that went over to another client. */
+  /** Leases that were taken over by another client. */
   adoptions: number;
-  /** Writes to what is guarded, and those among them that were refused as stale. */
+  /** Writes to what is protected, and how many of them were refused as stale. */
   writes: number;
   stale: number;
   readonly errors: Map<RedlockErrorCode, number>;
 }
 
-/** What no fault is an excuse for. */
+/** Errors that no fault excuses. */
 const NEVER: readonly RedlockErrorCode[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
-/** Leases with long ttls are not held for long as a rule: it is their orphans that are looked for. */
+/** Leases with long ttls are usually held only briefly: it is their orphans that matter. */
 const LONG_HOLD_MS = 600;
 /** In a crowd. */
 const SHORT_HOLD_MS = 12;
 const CROWD_EVERY_MS = 40;
 const CROWD_WITHIN_MS = 3;
-/** Of the calls, so many have a node timeout of their own: with deadlines of many lengths, a short one may follow a long one. */
+/**
+ * The share of calls with a node timeout of their own: with deadlines of many lengths, a short one may follow a long one.
+ */
 const OWN_NODE_TIMEOUT = 0.2;
 const LONGEST_NODE_TIMEOUT_MS = 1_000;
-/** Between a deadline and the client's code that hears of it. */
+/** Between a deadline and the client's code that notices it. */
 const SLACK_MS = 10;
 
 export interface WorkTerms {
@@ -43,20 +45,20 @@ export interface WorkTerms {
   readonly maxTtlMs: number;
   /** Whether calls may switch fencing off. */
   readonly mixesFencing: boolean;
-  /** The share of calls that wait in line. */
+  /** The share of calls that queue. */
   readonly inLine: number;
-  /** All come for the same lock at the same times, and hold it for a moment. */
+  /** All clients want the same lock at the same times, and hold it for a moment. */
   readonly isCrowd: boolean;
 }
 
-/** What the workers of a run have in common. */
+/** What the workers of a run share. */
 export interface Shared {
   readonly deeds: Deeds;
-  /** What the locks guard. */
+  /** What the locks protect. */
   readonly guarded: MemoryFence;
-  /** What the calls of one client that are under way are about. */
+  /** The resources for which this client has a call under way. */
   readonly busy: Set<string>;
-  /** All workers, those included that only go on with what another gave away. */
+  /** All workers, including those that only go on with leases from others. */
   readonly crew: Worker[];
 }
 
@@ -66,7 +68,7 @@ export class Worker {
   readonly #seeded: Seeded;
   readonly #terms: WorkTerms;
   readonly #shared: Shared;
-  /** The node timeouts that calls asked for; their leases keep to them. */
+  /** The node timeouts that calls asked for; their leases use them, too. */
   readonly #asked = new WeakMap<Lease, number>();
   isDone = false;
 
@@ -98,12 +100,12 @@ export class Worker {
     return client.sleep(untilNextMs + this.#seeded.between(0, CROWD_WITHIN_MS));
   }
 
-  /** Its work is over, or its client is. */
+  /** Its work is over, or its client has died. */
   get isOver(): boolean {
     return this.isDone || !this.#player.client.isAlive;
   }
 
-  /** Takes over what another client gave away. */
+  /** Takes over a lease of another client. */
   async adopt(handle: LeaseHandle): Promise<void> {
     try {
       await this.#adopt(handle);
@@ -138,7 +140,10 @@ export class Worker {
     if (lease !== undefined) await this.#hold(lease);
   }
 
-  /** Several calls in one turn, whose requests share calls to the masters; so do their extensions and releases. */
+  /**
+   * Several calls in one turn of the event loop: their requests share calls to the masters, and so do their extensions
+   * and releases.
+   */
   async #many(): Promise<void> {
     const { client } = this.#player;
     const calls = Array.from({ length: this.#seeded.whole(2, 5) }, () => this.#call());
@@ -152,11 +157,11 @@ export class Worker {
     await Promise.all(leases.map((lease) => this.#letGo(lease)));
   }
 
-  /** One call of acquire; undefined when it came to nothing. */
+  /** One call of acquire; undefined if it failed. */
   async #call(): Promise<Lease | undefined> {
     const resources = this.#resources();
     const { busy } = this.#shared;
-    if (resources.some((name) => busy.has(name))) return undefined; // one call at a time about each
+    if (resources.some((name) => busy.has(name))) return undefined; // one call at a time for each resource
     for (const name of resources) busy.add(name);
     this.#shared.deeds.calls++;
     const { client } = this.#player;
@@ -227,13 +232,13 @@ export class Worker {
     const { client } = this.#player;
     const seeded = this.#seeded;
     const steps = seeded.whole(1, 3);
-    if (seeded.chance(0.2)) void lease.signal; // somebody listens
+    if (seeded.chance(0.2)) void lease.signal; // with a listener
     for (let step = 0; step < steps; step++) {
       const long = seeded.chance(0.1) && !this.#terms.isCrowd;
       await client.sleep(
         seeded.between(0, long ? lease.ttlMs * 1.5 : Math.min(lease.ttlMs / 2, this.#longestHoldMs)),
       );
-      if (seeded.chance(0.5)) this.#write(lease); // a late one too: the resource has to refuse it
+      if (seeded.chance(0.5)) this.#write(lease); // a late write, too: the resource has to refuse it
       if (lease.status !== 'held') {
         this.#note(`has lost ${lease.token}`);
         this.#stage.checker.ended(lease, false);
@@ -251,7 +256,7 @@ export class Worker {
   async #extend(lease: Lease): Promise<void> {
     const { checker } = this.#stage;
     const ttlMs = this.#seeded.chance(0.5) ? lease.ttlMs : this.#seeded.whole(100, this.#terms.maxTtlMs);
-    // one at a time: a renewal that is under way is waited for
+    // one at a time: it waits for a renewal that is under way
     const allowedMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + this.#nodeTimeoutOf(lease, ttlMs) + SLACK_MS;
     const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
     try {

@@ -1,7 +1,7 @@
 /**
- * A client's process: clocks that run at a rate of their own, an event loop under the timers of production, and the faults
- * of a process. It is paused (by a collector of garbage, by SIGSTOP: what comes in waits, clocks go on), suspended with its
- * machine (the monotonic clock stands still, the boot clock goes on), or it crashes.
+ * A client's process: clocks with a rate of their own, an event loop under the production timers, and the faults of a
+ * process. It may be paused (by garbage collection or SIGSTOP: input waits, clocks go on), suspended with its machine
+ * (the monotonic clock stops, the boot clock goes on), or crash.
  */
 import {
   type Clock,
@@ -13,7 +13,7 @@ import {
 } from '../../../lib/runtime/clock.js';
 import type { Event, World } from './world.js';
 
-/** In which order a process that goes on handles what came in meanwhile: as an event loop does. */
+/** The order in which a process that goes on handles what came in meanwhile, as in an event loop. */
 const Turn = { timers: 0, sockets: 1, check: 2 } as const;
 type Turn = (typeof Turn)[keyof typeof Turn];
 
@@ -24,12 +24,12 @@ interface Held {
 
 /** The boot clock of Linux counts in steps of 10 ms. */
 const BOOT_STEP_MS = 10;
-/** The longest delay that `setTimeout` takes; it makes 1 ms of a longer one. */
+/** The longest delay that `setTimeout` accepts; it turns a longer one into 1 ms. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** A timer of the event loop. */
 class LoopTimer {
-  /** The event that it fires with; another one after a suspension. */
+  /** The event with which it fires; another one after a suspension. */
   event: Event | undefined;
   isSet = true;
 
@@ -40,13 +40,13 @@ export class SimulatedClient implements Timers {
   readonly name: string;
   readonly clock: Clock;
   isAlive = true;
-  /** Its machine stands still, or its process does. */
+  /** Its process is paused, or its machine is suspended. */
   isPaused = false;
-  /** What its wall clock is ahead; nothing of ours reads that. */
+  /** How far its wall clock is ahead; our code does not read that clock. */
   wallStepMs = 0;
   /** Timers that somebody waits for. */
   pending = 0;
-  /** Timers of its event loop: those, and what production keeps for the next ones. */
+  /** Timers of its event loop: those above, and the ones that the production timers keep set. */
   armed = 0;
   readonly #world: World;
   readonly #rate: number;
@@ -79,7 +79,7 @@ export class SimulatedClient implements Timers {
     return this.#rate * (this.#world.nowMs - this.#pausedMs - pauseMs);
   }
 
-  /** Stands still while the machine is suspended. */
+  /** Stops while the machine is suspended. */
   monotonicMs(): number {
     const untilMs = this.#suspendedSinceMs ?? this.#world.nowMs;
     return this.#rate * (untilMs - this.#suspendedMs);
@@ -89,7 +89,7 @@ export class SimulatedClient implements Timers {
     return Math.floor((this.#rate * this.#world.nowMs) / BOOT_STEP_MS) * BOOT_STEP_MS;
   }
 
-  /** What `Date.now()` would say. */
+  /** The result of `Date.now()`. */
   wallMs(): number {
     return this.#rate * this.#world.nowMs + this.wallStepMs;
   }
@@ -106,12 +106,12 @@ export class SimulatedClient implements Timers {
     return this.#counted(callback, (counted) => this.#timers.background(delayMs, counted));
   }
 
-  /** Resolves after so many ms of its own running time. */
+  /** Resolves after this many ms of its own running time. */
   sleep(delayMs: number): Promise<void> {
     return new Promise((resolve) => void this.wait(delayMs, resolve));
   }
 
-  /** Something comes in from outside: now, when the process goes on, or never. */
+  /** Input from outside: handled now, when the process goes on, or never. */
   hear(run: () => void): void {
     this.#deliver(run, Turn.sockets);
   }
@@ -121,7 +121,7 @@ export class SimulatedClient implements Timers {
     this.#pausedSinceMs ??= this.#world.nowMs;
   }
 
-  /** The whole machine: paused, and its monotonic clock stands still. */
+  /** Suspends the machine: the process is paused, and its monotonic clock stops. */
   suspend(): void {
     this.pause();
     this.#suspendedSinceMs ??= this.#world.nowMs;

@@ -1,6 +1,6 @@
 /**
- * What goes wrong in a simulated run: a plan that is drawn from the seed before it begins, so that any part of it can be
- * left out when the same run is made again.
+ * The faults of a simulated run: a plan that is drawn from the seed before the run begins, so that any part of it can be
+ * left out when the run is repeated.
  */
 import type { Seeded } from './seeded.js';
 import type { DataAfter } from '../../../lib/testing/master/server.js';
@@ -28,19 +28,19 @@ export interface Fault {
   readonly kind: FaultKind;
   readonly atMs: number;
   readonly durationMs: number;
-  /** Which server and which client it strikes, by their numbers; a link has both. */
+  /** The numbers of the server and the client that it strikes; a link has both. */
   readonly server: number;
   readonly client: number;
   readonly data: DataAfter;
-  /** How long before it the snapshot was made that a restart with old data finds. */
+  /** How long before the fault the snapshot was saved, for a restart with old data. */
   readonly snapshotAgeMs: number;
   readonly direction: Direction;
-  /** What was under way is lost; or it still arrives. */
+  /** Messages under way are lost; otherwise they still arrive. */
   readonly drops: boolean;
   readonly stepMs: number;
 }
 
-/** Beyond what the guarantees assume; exclusion may break, tokens must not. */
+/** Beyond what the guarantees assume: exclusion may break, fencing tokens must not. */
 export type Beyond = 'clock-steps' | 'amnesia';
 
 export interface PlanTerms {
@@ -50,11 +50,11 @@ export interface PlanTerms {
   /** With a restart guard, servers may lose their data. */
   readonly isGuarded: boolean;
   readonly beyond: Beyond | undefined;
-  /** Kinds that are drawn more often than others: what a known mistake needs. */
+  /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
 
-/** Shorter suspensions of a machine than this can go unnoticed: the boot clock counts in steps. */
+/** Shorter suspensions of a machine may go unnoticed: the boot clock counts in steps. */
 const UNNOTICED_MS = 30;
 
 /** How often each kind is drawn. */

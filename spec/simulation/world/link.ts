@@ -1,8 +1,8 @@
 /**
- * The way between one client and one server, with what can happen on it. A connection keeps the order of messages each
- * way, and delays them; connections do not wait for each other. A connection that breaks loses what it carried, or what
- * is under way to the server still arrives. Unanswered commands fail, or are sent again on the next connection, as
- * ioredis does by default: then a command may be carried out twice, and a new connection may overtake the old one.
+ * The link between one client and one server, with its faults. A connection keeps the order of messages in each
+ * direction, and delays them; connections do not wait for each other. A connection that breaks loses the messages under
+ * way, or those to the server still arrive. Commands in flight fail, or are sent again on the next connection, as ioredis
+ * does by default. Then a command may run twice, and a new connection may overtake the old one.
  */
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { Command, Transport, TransportState } from '../../../lib/redis/transport.js';
@@ -24,11 +24,11 @@ interface Pending {
 interface Connection {
   readonly number: number;
   isOpen: boolean;
-  /** What was sent on it before it broke still arrives. */
+  /** Messages sent on it before it broke still arrive. */
   carriesOn: boolean;
   lastToServerMs: number;
   lastToClientMs: number;
-  /** What a blocked direction holds back. */
+  /** Messages that a blocked direction holds back. */
   readonly heldToServer: (() => void)[];
   readonly heldToClient: (() => void)[];
 }
@@ -38,9 +38,9 @@ export interface LinkEnvironment {
   readonly client: SimulatedClient;
   readonly server: MemoryServer;
   readonly seeded: Seeded;
-  /** Sends unanswered commands again on the next connection. */
+  /** Sends commands in flight again on the next connection. */
   readonly resends: boolean;
-  /** Told of each command that was carried out; `isOrphaned`: its connection had broken by then. */
+  /** Called for each command that was carried out; `isOrphaned`: its connection had broken by then. */
   readonly tell: (command: Command, isOrphaned: boolean) => void;
 }
 
@@ -56,11 +56,11 @@ export class SimulatedLink implements Transport {
   isCalm = false;
   /** When anything last went wrong on it. */
   disturbedAtMs = 0;
-  /** Commands sent. */
+  /** How many commands were sent. */
   sent = 0;
-  /** Told of each command as it is sent. */
+  /** Called for each command as it is sent. */
   onSent: (command: Command) => void = () => undefined;
-  /** Told of each command whose answer reached the client. */
+  /** Called for each command whose answer reached the client. */
   onAnswered: (command: Command) => void = () => undefined;
   readonly #environment: LinkEnvironment;
   readonly #listeners = new Set<() => void>();
@@ -87,7 +87,7 @@ export class SimulatedLink implements Transport {
     return this.#environment.server;
   }
 
-  /** Messages take so many times longer. */
+  /** The factor by which messages take longer. */
   get slowness(): number {
     return this.#slowness;
   }
@@ -101,12 +101,12 @@ export class SimulatedLink implements Transport {
     return this.#blocked !== undefined;
   }
 
-  /** Requests without an answer, those of a batch one by one. */
+  /** How many requests are in flight, those of a batch counted one by one. */
   get unanswered(): number {
     return this.#pending.reduce((sum, { command }) => sum + entriesOf(command).length, 0);
   }
 
-  /** Listeners on the connection, and connections for pushes. */
+  /** How many listeners the connection has, push connections included. */
   get listeners(): number {
     return this.#listeners.size + this.#lines.size;
   }
@@ -142,14 +142,14 @@ export class SimulatedLink implements Transport {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Everything that was sent since then has reached a server that could carry it out. */
+  /** Whether everything that was sent since then has reached a server that could carry it out. */
   carriedOut(sinceMs: number): boolean {
     return (
       this.#brokeCarryingOn && this.#connectedAtMs < sinceMs && this.#environment.server.refusedAtMs < sinceMs
     );
   }
 
-  /** The connection breaks. @param carriesOn  what is on its way to the server still arrives */
+  /** The connection breaks. @param carriesOn  messages to the server under way still arrive */
   cut(carriesOn: boolean): void {
     const connection = this.#connection;
     if (connection === undefined) return;
@@ -162,7 +162,7 @@ export class SimulatedLink implements Transport {
     this.#environment.client.hear(() => this.#lose());
   }
 
-  /** Connections for pushes break. */
+  /** Push connections break. */
   cutPushes(): void {
     if (this.#lines.size > 0) this.#disturb();
     for (const line of this.#lines) line.cut();
@@ -174,7 +174,7 @@ export class SimulatedLink implements Transport {
     this.#blocked = direction;
   }
 
-  /** @param drops  the connection did not survive it: what was held back is gone */
+  /** @param drops  the connection did not survive the block: messages held back are lost */
   heal(drops: boolean): void {
     this.#disturb();
     this.#blocked = undefined;
@@ -230,7 +230,7 @@ export class SimulatedLink implements Transport {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Mostly a millisecond, now and then much more. */
+  /** Usually about a millisecond, sometimes much more. */
   #delayMs(): number {
     const { seeded } = this.#environment;
     const draw = this.isCalm ? 0 : seeded.next();
@@ -279,7 +279,7 @@ export class SimulatedLink implements Transport {
     });
   }
 
-  /** Replies are matched by their order; one of a connection that broke is gone. */
+  /** Replies are matched by their order; a reply on a connection that broke is lost. */
   #settle(connection: Connection, command: Command, settle: () => void): void {
     if (!connection.isOpen) return;
     const first = this.#pending.shift();
@@ -293,7 +293,7 @@ export class SimulatedLink implements Transport {
   }
 }
 
-/** What a command is, in a few words; tokens of a simulation are no secrets. */
+/** A command in a few words; tokens of a simulation are not secret. */
 function describeCommand(command: Command): string {
   const { name, args } = command;
   if (name !== 'eval' && name !== 'evalsha') return `${name.toUpperCase()} ${args.join(' ')}`;

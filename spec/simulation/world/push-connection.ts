@@ -1,7 +1,7 @@
 /**
- * A client's connection for one server's pushes, with what can happen on it: it breaks, with or without the server
- * noticing; what was on its way is lost; messages are late; and now and then one is lost in silence, or comes twice, as
- * after a failure that no side has noticed.
+ * A client's push connection to one server, with its faults. It breaks, with or without the server noticing; messages
+ * under way are lost; messages are late. Now and then one is lost silently, or arrives twice, as after a failure that
+ * neither side noticed.
  */
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { SimulatedClient } from './client.js';
@@ -9,7 +9,7 @@ import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import type { World } from './world.js';
 
-/** The road that the line goes over, shared with the connection for commands. */
+/** The network under the push connection, shared with the connection for commands. */
 export interface Road {
   readonly world: World;
   readonly client: SimulatedClient;
@@ -72,7 +72,7 @@ export class PushConnection implements Subscription {
     this.#connectSoon();
   }
 
-  /** What was held back goes on, or the connection did not survive it. */
+  /** Messages held back are delivered, or the connection did not survive. */
   healed(drops: boolean): void {
     if (drops) return this.cut();
     for (const arrive of this.#held.splice(0)) arrive();

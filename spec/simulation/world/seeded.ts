@@ -1,9 +1,9 @@
 /**
- * Randomness from a seed: the same seed, the same numbers, on every machine. For simulations, not for secrets.
+ * Random numbers from a seed: the same seed gives the same numbers on every machine. For simulations, not for secrets.
  */
 import { type Random, TOKEN_LETTERS } from '../../../lib/runtime/random.js';
 
-/** sfc32 (PractRand's small fast counting generator), seeded by a text. */
+/** sfc32 (PractRand's small fast counting generator), seeded by a string. */
 export class Seeded {
   readonly #label: string;
   #a = 0x9e3779b9;
@@ -17,7 +17,7 @@ export class Seeded {
     for (let i = 0; i < 12; i++) this.next();
   }
 
-  /** A generator of its own, so that what one part draws leaves the others as they are. */
+  /** A separate generator, so that what one part draws does not affect the others. */
   fork(label: string): Seeded {
     return new Seeded(`${this.#label}/${label}`);
   }
@@ -60,12 +60,12 @@ export function hash(text: string, seed = 0x811c9dc5): number {
   return sum >>> 0;
 }
 
-/** A token of the shape that the system's have, and that says whose it is and which. @param client  up to 8 letters */
+/** A token in the shape of real ones, which names its client and its number. @param client  up to 8 letters */
 export function tokenFrom(client: string, text: string): string {
   return `${client.padEnd(TOKEN_LETTERS.client, '_')}:${text.padStart(TOKEN_LETTERS.secret, '_')}`;
 }
 
-/** The text with such tokens as readers want them: `c1:7`. */
+/** The text with such tokens shortened for readers: `c1:7`. */
 export function withShortTokens(text: string): string {
   const { client, secret } = TOKEN_LETTERS;
   const tokens = new RegExp(`([\\w-]{${client}}):([\\w-]{${secret}})`, 'g');
@@ -74,7 +74,7 @@ export function withShortTokens(text: string): string {
   });
 }
 
-/** What a simulated instance draws: tokens in sequence, which name their client. */
+/** The randomness of a simulated instance: tokens in sequence, which name their client. */
 export class SeededRandom implements Random {
   readonly #client: string;
   readonly #seeded: Seeded;

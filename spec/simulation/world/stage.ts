@@ -12,25 +12,25 @@ import { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 import type { World } from './world.js';
 
-/** The wall clocks' common start, in µs since 1970: a day in 2026. */
+/** The common start of the wall clocks, in µs since 1970: a day in 2026. */
 const WALL_US = 1_790_000_000_000_000;
 
 export interface Cast {
   readonly servers: number;
   readonly clients: number;
-  /** How far clocks run apart at most, as a share. */
+  /** How far the rates of clocks differ at most, as a fraction. */
   readonly drift: number;
-  /** How far the servers' wall clocks are apart at most, in ms. */
+  /** How far the servers' wall clocks differ at most, in ms. */
   readonly skewMs: number;
   readonly options: RedlockOptions;
-  /** Connections break now and then as a script of that name is sent. */
+  /** Connections break now and then when a script of this name is sent. */
   readonly breaksAt: string | undefined;
 }
 
-/** Of the scripts at which connections break, that share is lost. */
+/** The share of scripts that are lost when their connection breaks. */
 const LOST = 0.3;
 
-/** One server, and what its wall clock does. */
+/** One server with its wall clock. */
 class Place {
   readonly server: MemoryServer;
   /** When anything last went wrong with it. */
@@ -47,11 +47,11 @@ class Place {
 export interface Player {
   readonly client: SimulatedClient;
   readonly links: readonly SimulatedLink[];
-  /** The next one, where an instance was closed. */
+  /** After an instance was closed, the next one. */
   redlock: Redlock;
-  /** Another instance over the same links. */
+  /** Opens another instance over the same links. */
   readonly open: () => Redlock;
-  /** Its instance is closed now and then: nobody gives it anything. */
+  /** Its instance is closed now and then: no lease is handed over to it. */
   isClosing: boolean;
   disturbedAtMs: number;
 }
@@ -86,7 +86,7 @@ export class Stage {
     return this.players.flatMap(({ links }) => links);
   }
 
-  /** Since when nothing has disturbed what goes over this link. */
+  /** Since when nothing has disturbed the messages of this link. */
   calmSinceMs(link: SimulatedLink): number {
     const place = this.places.find(({ server }) => server === link.server);
     const player = this.players.find(({ client }) => client === link.client);
@@ -108,7 +108,7 @@ export class Stage {
     }
   }
 
-  /** Everything that is wrong is put right, and nothing goes wrong any more. */
+  /** Heals all faults; nothing goes wrong from now on. */
   heal(): void {
     this.world.note('PLAN', 'everything is put right');
     this.#isHealed = true;
@@ -116,7 +116,7 @@ export class Stage {
     for (const link of this.links) link.isCalm = true;
   }
 
-  /** The client's instance was closed: it begins anew. */
+  /** The client's instance was closed: it gets a new one. */
   renew(player: Player): void {
     player.redlock = player.open();
   }
@@ -175,7 +175,7 @@ export class Stage {
     }
   }
 
-  /** @returns what ends it; undefined where it cannot strike */
+  /** @returns a function that ends the fault; undefined if it cannot strike */
   #strike(fault: Fault): (() => void) | undefined {
     const place = this.places[fault.server];
     const player = this.players[fault.client];

@@ -1,13 +1,13 @@
 /**
- * Virtual time: one heap of events in the order of their true instants, carried out one by one. What clients do in
- * promises is done to its end before the next event begins, so that one seed makes one history, byte for byte.
+ * Virtual time: one heap of events ordered by their true instants, processed one by one. The promises that an event
+ * affects are settled before the next event begins, so that one seed gives one history, byte for byte.
  */
 import { hash } from './seeded.js';
 
-/** Something that will happen. */
+/** A future event. */
 export interface Event {
   readonly atMs: number;
-  /** Of two at the same instant, the one that was scheduled first goes first. */
+  /** Of two events at the same instant, the one that was scheduled first comes first. */
   readonly order: number;
   readonly run: () => void;
   /** Code of clients runs in it: its promises are settled before the next event. */
@@ -29,7 +29,7 @@ export class World {
   events = 0;
   /** Of the whole history so far. */
   digest = 0x811c9dc5;
-  /** The history, where it is kept. */
+  /** The history, if it is kept. */
   readonly lines: HistoryLine[] | undefined;
   /** Called after each event that woke a client. */
   onSettled: () => void = () => undefined;
@@ -55,12 +55,12 @@ export class World {
     this.lines?.push({ atMs: this.nowMs, who, what });
   }
 
-  /** Carries events out until `isOver` says so after one, or none is left. */
+  /** Processes events until `isOver` returns true after one, or none is left. */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const turn = (): void => {
         try {
-          this.onSettled(); // what the last event set off in promises has come to rest
+          this.onSettled(); // the promises that the last event affected are settled
           if (isOver()) return resolve();
           for (let event = this.#next(); event !== undefined; event = this.#next()) {
             this.nowMs = event.atMs;
