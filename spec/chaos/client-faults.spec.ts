@@ -1,6 +1,6 @@
 /**
- * Faults of a client: processes that stall, stop, exit and are killed while they hold, over real servers. Times are
- * those of the machine's monotonic clock, and only bounds that the protocol gives are checked.
+ * Faults of a client: processes that stall, stop, exit and are killed while they hold a lock, on real servers. Times are
+ * from the machine's monotonic clock, and only bounds that the protocol gives are checked.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -104,7 +104,7 @@ for (const nodes of [1, 3]) {
         await client.says('held');
         if (how === 'kill') client.process.kill('SIGKILL');
         expect(await client.ends()).to.equal(end);
-        // fewer masters than a quorum still hold it, as they themselves say: that is when a waiter may have it
+        // fewer masters than a quorum still hold it, as they report themselves: from then on a waiter may get it
         const left = await Promise.all(hands.map((hand) => hand.pttl('r')));
         const lease = await redlock.acquire('r', { ttlMs: 5_000, waitMs: 30_000 });
         const isOver = await Promise.all(hands.map(async (hand) => (await hand.get('r')) === lease.token));
@@ -133,8 +133,8 @@ for (const nodes of [1, 3]) {
         const { before, after } = JSON.parse(await client.says('{')) as Record<'before' | 'after', Usage>;
         expect(client.said.filter((line) => line.startsWith('odd'))).to.deep.equal([]);
         expect(after.timers).to.be.at.most(before.timers);
-        expect(after.sockets).to.be.at.most(before.sockets); // those for pushes are closed when they idle
-        expect(after.heap - before.heap, 'bytes').to.be.below(3e6); // the last undos are waited for
+        expect(after.sockets).to.be.at.most(before.sockets); // idle push connections are closed
+        expect(after.heap - before.heap, 'bytes').to.be.below(3e6); // the last undos are awaited
         expect(await client.ends()).to.equal(0); // by itself
         await lease.release();
         await nothingLeft();
@@ -149,7 +149,7 @@ for (const nodes of [1, 3]) {
         const file = join(folder, 'offset');
         const set = (offset: string): void => {
           writeFileSync(`${file}.new`, `${offset}\n`);
-          renameSync(`${file}.new`, file); // never read half-written
+          renameSync(`${file}.new`, file); // it is never read half-written
         };
         try {
           set('+0');

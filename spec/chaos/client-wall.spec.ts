@@ -1,4 +1,4 @@
-/** The wall clock of the client goes astray while it holds and waits. With libfaketime: client-faults.spec.ts. */
+/** The client's wall clock goes wrong while it holds and waits. With libfaketime; see client-faults.spec.ts. */
 import { expect } from 'chai';
 import sinon from 'sinon';
 import { Redlock } from '../../lib/index.js';
@@ -38,7 +38,7 @@ for (const nodes of [1, 3]) {
         const waiting = redlock.acquire('short', { ttlMs: 60_000, waitMs: 30_000 });
         step();
         expect(long.status).to.equal('held');
-        // it goes by the time that has passed, not by what the wall shows
+        // it follows the time that has passed, not the wall clock
         const [leftMs, pastMs] = [long.remainingMs(), performance.now() - startMs];
         expect(leftMs).to.be.within(longMs - pastMs - 1, longMs);
         await eventually(() => short.status === 'lost');

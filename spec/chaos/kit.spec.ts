@@ -1,4 +1,4 @@
-/** The kit itself: what the proxy understands, and that its points and actions are what they are called. */
+/** Specs of the kit itself: the proxy understands messages, and points and actions do what their names say. */
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
@@ -306,7 +306,7 @@ describe('chaos kit: points and actions on a real server', () => {
   }
 });
 
-/** What a spec does to a client that subscribes. */
+/** The parts of a subscribing client that a spec uses. */
 interface Subscriber {
   readonly status: string;
   on(event: 'message', listener: (channel: string, text: string) => void): unknown;

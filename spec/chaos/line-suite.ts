@@ -1,6 +1,7 @@
 /**
- * Faults while clients wait in line: one suite, run over processes (spec/chaos/processes.spec.ts) and over containers
- * (spec/containers/chaos.spec.ts). Each time the others are served, nobody meets another, fences rise, and nothing is left.
+ * Faults while clients wait in queues: one suite, run on processes (spec/chaos/processes.spec.ts) and on containers
+ * (spec/containers/chaos.spec.ts). In each case the others are served, no two clients hold the lock at a time, fencing
+ * tokens rise, and nothing is left.
  */
 import { expect } from 'chai';
 import { rejection } from '../support/rejection.js';
@@ -13,7 +14,7 @@ import { eventually, within } from './kit/stage.js';
 const SHORT_TTL_MS = '1500';
 const ENDS_MS = 10_000;
 
-/** @param sizes  both by default; CI's time is bounded, and each backend takes one */
+/** @param sizes  both by default; CI's time is bounded, so each backend takes one */
 export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 5]): void {
   for (const nodes of sizes) {
     const where = `${nodes} ${backend === 'process' ? 'processes' : 'containers'}`;
@@ -73,7 +74,10 @@ async function headKilled(line: Line): Promise<void> {
   expect(await line.allServed()).to.deep.equal(['b', 'c']);
 }
 
-/** It never says `served`: stopped before it is told, and killed when all masters have reserved their votes for it. */
+/**
+ * The head never prints `served`: it is paused before it gets the push, and killed when all masters have reserved their
+ * votes for it.
+ */
 async function toldHeadKilled(line: Line): Promise<void> {
   const holder = await line.hold();
   const head = await line.program('wait-in-line', '1', line.resource);
@@ -107,7 +111,7 @@ async function headFrozen(line: Line): Promise<void> {
   expect(await line.allServed()).to.deep.equal(['b', 'c']);
 }
 
-/** Told, it claims, and every master's connection breaks just then. */
+/** It gets the push and claims, and every master's connection breaks at that moment. */
 async function claimCut(line: Line): Promise<void> {
   const holder = await line.hold();
   for (const name of ['a', 'b', 'c']) await line.join(name);
@@ -130,7 +134,10 @@ async function holderKilled(line: Line): Promise<void> {
   expect(await line.allServed()).to.deep.equal(['a', 'b']);
 }
 
-/** What lost its queue hears again from those who wait; where it lost the holder's vote too, it gives it to the first. */
+/**
+ * A master that lost its queue gets requests from the waiters again; if it lost the holder's vote too, it gives its vote
+ * to the first.
+ */
 async function queuesLost(line: Line, lost: readonly ChaosMaster[], data: Data): Promise<void> {
   const holder = await line.hold();
   for (const name of ['a', 'b', 'c']) await line.join(name);
@@ -200,7 +207,7 @@ async function pushesBroken(line: Line): Promise<void> {
   expect(await line.allServed()).to.deep.equal(['a', 'b', 'c']);
 }
 
-/** Nobody is reached by the hand-over: whoever listens again asks again. */
+/** The hand-over's push reaches nobody: a waiter that listens again asks again. */
 async function pushesBrokenAtRelease(line: Line): Promise<void> {
   const holder = await line.hold();
   for (const name of ['a', 'b', 'c']) await line.join(name);

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: many client processes over real masters, with faults drawn from a seed; a history, a judge and a page.
- * Exits with 1 when a promise was broken, with 2 for a command line that it does not understand, with 130 after Ctrl-C.
+ * `npm run chaos`: many client processes on real masters, with faults drawn from a seed; a history, a checker and a
+ * report page. Exits with 1 if a guarantee was broken, with 2 for an invalid command line, with 130 after Ctrl-C.
  */
 import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -74,7 +74,7 @@ async function report(folder: string): Promise<number> {
   return isGood(summary) ? 0 : 1;
 }
 
-/** The history of an earlier run would be read as this one's. */
+/** The history of an earlier run would be read as part of this one's. */
 function clear(folder: string): void {
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder)) if (name.endsWith('.jsonl')) rmSync(join(folder, name));

@@ -1,6 +1,7 @@
 /**
- * Faults at every exact point of an exchange, on real masters: N = 3 in full, of N = 5 a seeded sample (all of it with
- * QUORATE_CHAOS=all), mixed faults and majorities by seed. One case again: QUORATE_CHAOS_CASE='3/extend/m1:after-run:drop'.
+ * Faults at every exact point of an exchange, on real masters: for N = 3 all of them, for N = 5 a seeded sample (all of
+ * them with QUORATE_CHAOS=all), mixed faults and majorities by seed. To repeat one case:
+ * QUORATE_CHAOS_CASE='3/extend/m1:after-run:drop'.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { MOMENTS, minorities, mixed, parseCase, quorumOf, randomOf, sample } from './kit/cases.js';
@@ -10,12 +11,12 @@ import { Table } from './kit/table.js';
 const SAMPLE_OF_FIVE = 48;
 const MIXED = 12;
 const MAJORITIES = 10;
-/** Waits in line, on top. */
+/** Waits in queues, in addition. */
 const LINE_GROUPS = 8;
 const LINE_SAMPLE_OF_THREE = 80;
 const LINE_SAMPLE_OF_FIVE = 24;
 const LINE_MAJORITIES = 8;
-/** Where a majority hands over to the second, nobody yields. */
+/** If a majority hands over to the second waiter, nobody yields. */
 const WITH_MAJORITIES = MOMENTS.filter((moment) => moment !== 'yield');
 const ALL_FACTOR = 16;
 const LIMIT_MS = 1_800_000;
@@ -27,7 +28,7 @@ const only = process.env['QUORATE_CHAOS_CASE'];
 describe('chaos at every point of an exchange', function () {
   this.timeout(LIMIT_MS);
   const table = new Table(seed);
-  /** Each spec draws for itself, so that one alone draws the same. */
+  /** Each spec has its own generator, so that a spec that runs alone draws the same. */
   const drawFor = (nodes: number, what: number): (() => number) => randomOf(seed + 10 * nodes + what);
   const factor = isAll ? ALL_FACTOR : 1;
   after(() => {

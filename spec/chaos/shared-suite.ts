@@ -1,6 +1,6 @@
 /**
- * Readers, writers and holders of permits in processes of their own, while a minority of the masters is killed or frozen:
- * a writer has nobody beside it, no more permits are held than there are, all goes on, and nothing is left.
+ * Readers, writers and holders of permits in separate processes, while a minority of the masters is killed or frozen: a
+ * writer is alone, no more permits are held than there are, everybody makes progress, and nothing is left.
  */
 import { expect } from 'chai';
 import { Program } from '../support/real.js';
@@ -12,10 +12,10 @@ const PERMITS = 3;
 const CLIENTS = 4;
 const TURNS = 40;
 const ENDS_MS = 60_000;
-/** Between two blows, so many more turns. */
+/** How many more holds there are between two blows. */
 const TURNS_BETWEEN = 12;
 
-/** What one process held, by CLOCK_MONOTONIC in ms: the same for all processes of a machine. */
+/** One hold of a process, by CLOCK_MONOTONIC in ms: the same for all processes of a machine. */
 interface Holding {
   readonly how: 'read' | 'write' | 'permits';
   readonly permits: number;
@@ -75,7 +75,7 @@ export function sharedSuite(backend: ChaosBackend, sizes: readonly number[]): vo
   }
 }
 
-/** Resolves when all of them together have had so many turns each, on average. */
+/** Resolves when all of them together have held it this many times each, on average. */
 async function turns(crew: readonly Program[], each: number): Promise<void> {
   const isFar = (): boolean => {
     const said = crew.reduce((sum, program) => sum + program.said.length, 0);
@@ -94,7 +94,7 @@ function readHolding(line: string): Holding | undefined {
   return { how: how as Holding['how'], permits: Number(permits), fromMs: Number(fromMs), toMs: Number(toMs) };
 }
 
-/** Writers that met anybody. */
+/** Writers that overlapped with anybody. */
 function meetings(holdings: readonly Holding[]): string[] {
   const shared = holdings.filter(({ how }) => how !== 'permits');
   return shared

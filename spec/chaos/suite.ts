@@ -1,6 +1,6 @@
 /**
- * Faults in the middle of an acquisition, a hold and an extension: one suite, run over processes
- * (spec/chaos/processes.spec.ts) and over containers (spec/containers/chaos.spec.ts).
+ * Faults in the middle of an acquisition, a hold and an extension: one suite, run on processes
+ * (spec/chaos/processes.spec.ts) and on containers (spec/containers/chaos.spec.ts).
  */
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ import type { Guest } from './kit/stage.js';
 
 const NODES = 5;
 const ROUNDS = 5;
-/** Shorter leases than the guard, so that a lease that was forgotten is over when its master votes again. */
+/** Leases are shorter than the guard, so that a forgotten lease is over when its master votes again. */
 const GUARDED: RedlockOptions = {
   ttlMs: 1_500,
   nodeTimeoutMs: 1_000,
@@ -109,7 +109,7 @@ async function duringExtension(bench: Bench, trouble: Trouble, kind: ClientKind)
   );
   expect(lease.status).to.equal('held');
   expect(await guest.redlock.tryAcquire(resource)).to.equal(null);
-  await lease.release(); // while two are away: what they hold is undone when they are back
+  await lease.release(); // while two are away: their votes are undone when they are back
   const after = await guest.redlock.acquire(resource);
   expect(after.fence).to.be.above(lease.fence ?? Infinity);
   await after.release();
@@ -141,7 +141,7 @@ async function majorityGone(bench: Bench): Promise<void> {
   await bench.untilEmpty();
 }
 
-/** Two of five forget: three votes are left, and nobody else can have three. */
+/** Two of five lose their data: three votes are left, and nobody else can get three. */
 async function minorityForgets(bench: Bench, data: Data): Promise<void> {
   const guest = await bench.open();
   const two = bench.list.slice(0, 2);
@@ -160,7 +160,7 @@ async function minorityForgets(bench: Bench, data: Data): Promise<void> {
   await bench.untilEmpty();
 }
 
-/** Three of five forget: only the guard keeps a second holder away. */
+/** Three of five lose their data: only the guard prevents a second holder. */
 async function majorityForgets(bench: Bench, data: Data): Promise<void> {
   const guest = await bench.open(CLIENT_KINDS[0], GUARDED);
   const { redlock } = guest;

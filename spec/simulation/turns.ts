@@ -19,7 +19,7 @@ const LONGEST_LINE_MS = 8_000;
  * The longest time between two holders, even while all connect again, which takes up to 400 ms. Less than a reservation.
  */
 const LONGEST_IDLE_MS = 900;
-/** The least time between two holders. */
+/** No client holds the lock for less. */
 const TURN_MS = 4;
 /** How far tickets may be off in addition to the difference between the masters' clocks: messages take time. */
 const TICKET_MS = 8;

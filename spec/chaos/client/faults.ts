@@ -1,6 +1,6 @@
 /**
- * What the client-fault specs run as processes of their own: `node faults.ts NAME URLS …`. Instants are those of the
- * machine's monotonic clock, which all processes of one machine share.
+ * The processes of the client-fault specs: `node faults.ts NAME URLS …`. Instants are from the machine's monotonic clock,
+ * which all processes of one machine share.
  */
 import { getEventListeners } from 'node:events';
 import { Redlock, RedlockError } from '../../../lib/index.js';
@@ -16,11 +16,14 @@ export interface Usage {
   readonly sockets: number;
 }
 
-/** In bytes: 10,000 waits that are kept would be over 10 MB. */
+/** In bytes: 10,000 waits that were kept would take over 10 MB. */
 const WAITS_MAY_LEAVE = 3e6;
 
 const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
-  /** Holds a lease over a stall of its event loop; what the first line after it is told, and the first timer phase. */
+  /**
+   * Holds a lease during a stall of its event loop; records what the first line after it sees, and what the first timer
+   * phase sees.
+   */
   async stall() {
     const ttlMs = Number(args[0]);
     const redlock = Redlock.connect(urls);
@@ -36,7 +39,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.close({ releaseHeld: true });
   },
 
-  /** Holds a lease and is ended from outside, or by its own exit. */
+  /** Holds a lease and is ended from outside, or exits by itself. */
   async hold() {
     const redlock = Redlock.connect(urls);
     await redlock.acquire('r', { ttlMs: Number(args[0]), renew: true });
@@ -44,7 +47,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     if (args[1] === 'exit') process.exit(7);
   },
 
-  /** Thousands of waits on a key that another holds, each ended by its signal or by its own `waitMs`. */
+  /** Thousands of waits for a key that another holds, each ended by its signal or by its own `waitMs`. */
   async waits() {
     const [how = 'abort', count = '1000'] = args;
     const redlock = Redlock.connect(urls, { nodeTimeoutMs: 20_000 });
@@ -63,7 +66,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     say('closed');
   },
 
-  /** Holds while the wall clock goes astray, and another call of it waits. */
+  /** Holds a lease while the wall clock goes wrong, and another call waits for the lock. */
   async wall() {
     const redlock = Redlock.connect(urls);
     const lease = await redlock.acquire('held', { ttlMs: 2_000, renew: true });
@@ -90,7 +93,7 @@ function lossCode(call: () => void): string {
   }
 }
 
-/** So many waits at a time, with one signal for all of them, as a server that shuts down has it. */
+/** `count` waits at a time, with one signal for all of them, as in a server that shuts down. */
 async function batch(redlock: Redlock, how: string, count: number): Promise<void> {
   const controller = new AbortController();
   const options =

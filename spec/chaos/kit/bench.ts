@@ -35,7 +35,7 @@ export class Bench {
     return this.#masters.list;
   }
 
-  /** Each sees one master past its proxy. */
+  /** Clients that bypass the proxies, one for each master. */
   get hands(): readonly Redis[] {
     return this.#hands;
   }
@@ -46,7 +46,7 @@ export class Bench {
     return hand;
   }
 
-  /** As a program takes them. */
+  /** As programs take them. */
   get urls(): string {
     return this.list.map(({ url }) => url).join();
   }
@@ -75,7 +75,7 @@ export class Bench {
     }
   }
 
-  /** No lock is left anywhere; counters and markers stay. */
+  /** Resolves when no lock is left anywhere; counters and markers stay. */
   async untilEmpty(): Promise<void> {
     for (const [i, hand] of this.#hands.entries())
       await eventually(`master ${i + 1} to hold no vote`, async () => {
@@ -84,7 +84,7 @@ export class Bench {
       });
   }
 
-  /** Holds back the first answer of that kind, does the deed meanwhile, and lets go. */
+  /** Holds back the first answer of that kind, runs the deed meanwhile, and lets go. */
   async during(kind: Kind, call: () => Promise<unknown>, deed: () => Promise<void>): Promise<void> {
     const [first] = this.list;
     const trap = first?.proxy.trap({

@@ -1,29 +1,32 @@
-/** Which faults are tried, each with a name that says all of it: `3/extend/m1:after-run:drop+m3:mid-reply:kill`. */
+/**
+ * The faults that are tried. Each case has a name that describes it completely:
+ * `3/extend/m1:after-run:drop+m3:mid-reply:kill`.
+ */
 import type { Kind } from './commands.js';
 import { type Action, ACTIONS, type Point, POINTS } from './proxy.js';
 
 export const OPERATIONS = ['acquire', 'accept', 'extend', 'release', 'many'] as const;
 /**
- * `accept` is an acquisition whose fence needs an acceptance round; the fault is in that round. `many` are several
- * acquisitions at once; the fault is at the call that they share.
+ * `accept` is an acquisition whose fencing token needs an acceptance round; the fault is in that round. `many` are
+ * several acquisitions at once; the fault is at the call that they share.
  */
 export type Operation = (typeof OPERATIONS)[number] | Moment;
 
 export const MOMENTS = ['subscribe', 'queue', 'reserved', 'turn', 'yield', 'hand-over'] as const;
 /**
- * What happens in a wait in line, in its order: the first waiter opens its connection for pushes, queues, is told of its
- * reservation, and claims; `yield` is that of the second one, and `hand-over` the holder's release.
+ * The moments of a wait in a queue, in order: the first waiter opens its push connection, queues, gets the push for its
+ * reservation, and claims. `yield` is the second waiter's, and `hand-over` is the holder's release.
  */
 export type Moment = (typeof MOMENTS)[number];
 
 const EXCHANGE: readonly Point[] = ['before-request', 'after-run', 'mid-reply'];
-/** A push has no request, and something may happen right after it; the connection for pushes is made when it is needed. */
+/** A push has no request, and something may happen right after it; a push connection is opened when it is needed. */
 const POINTS_OF: Readonly<Partial<Record<Operation, readonly Point[]>>> = {
   subscribe: ['at-connect', ...EXCHANGE],
   reserved: ['after-run', 'mid-reply', 'after-reply'],
 };
 
-/** Of the request or the push that the fault is at. */
+/** The kind of the request or push at which the fault strikes. */
 export const KINDS: Readonly<Record<Operation, Kind>> = {
   acquire: 'claim',
   accept: 'accept',
@@ -65,7 +68,7 @@ export function isMinority({ nodes, faults }: Case): boolean {
   return faults.length <= nodes - quorumOf(nodes);
 }
 
-/** The masters that nothing is done to. */
+/** The masters without a fault. */
 export function healthy({ nodes, faults }: Case): number[] {
   const all = Array.from({ length: nodes }, (_, i) => i);
   return all.filter((i) => !faults.some(({ master }) => master === i));
@@ -98,7 +101,7 @@ export function parseCase(name: string): Case {
   };
 }
 
-/** All sets of one to `most` of the masters. */
+/** All sets of 1 to `most` masters. */
 function subsets(nodes: number, most: number): number[][] {
   const all: number[][] = [];
   for (let bits = 1; bits < 1 << nodes; bits++) {
@@ -150,7 +153,7 @@ function pick<T>(list: readonly T[], random: () => number): T {
 
 export interface Mixture {
   readonly nodes: number;
-  /** So many masters at once. */
+  /** How many masters have a fault at once. */
   readonly faulty: number;
   readonly count: number;
   /** @default OPERATIONS */

@@ -1,6 +1,6 @@
 /**
- * Which of the library's requests a command holds, by the text or the hash of its script; a batch holds several. A push is
- * known by its text.
+ * Which of the library's requests a command contains, by the text or hash of its script; a batch contains several. A push
+ * is recognised by its text.
  */
 import { createHash } from 'node:crypto';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
@@ -24,7 +24,7 @@ export type Kind =
   | 'subscribe'
   | PushKind
   | 'other';
-/** `echo` is the message to oneself by which a subscription is proven. */
+/** `echo` is the message to ourselves that proves a subscription. */
 export type PushKind = 'reserved' | 'first' | 'free' | 'inquiry' | 'echo';
 
 const KINDS = new Map<string, Kind>(
@@ -34,11 +34,11 @@ const KINDS = new Map<string, Kind>(
   ]),
 );
 
-/** The kinds of a command's entries, and `batch` before them where it is one. */
+/** The kinds of a command's entries, preceded by `batch` if it is one. */
 export function kindsOf(words: readonly string[]): Kind[] {
   const [name = '', ...args] = words;
   if (name === 'message') return [pushKind(args[1] ?? '')];
-  const command = { name: name.toLowerCase(), args } as Command; // of other names nothing is known
+  const command = { name: name.toLowerCase(), args } as Command; // other names are unknown
   const kind = kindOf(command);
   return kind === 'batch' ? [kind, ...entriesOf(command).map(kindOf)] : [kind];
 }
@@ -61,7 +61,7 @@ function kindOf({ name, args }: Command): Kind {
   }
 }
 
-/** On no keys a script is only made known, but for the one that needs none. */
+/** Without keys, a script is only loaded; except for the one that needs no keys. */
 function lonely(script: string): Kind {
   const kind = KINDS.get(script);
   return kind === 'hello' ? kind : 'other';

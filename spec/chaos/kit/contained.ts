@@ -1,4 +1,4 @@
-/** Masters in containers, for the chaos kit. Their data live in the container's own file system. */
+/** Masters in containers, for the chaos kit. Their data are in the container's own file system. */
 import { buffer } from 'node:stream/consumers';
 import type Dockerode from 'dockerode';
 import { GenericContainer, Wait } from 'testcontainers';
@@ -43,7 +43,7 @@ class Contained implements ChaosServer {
     this.#container = docker.getContainer(id);
   }
 
-  /** The port of the host is chosen here, since one that Docker chooses changes when the container starts again. */
+  /** The host's port is chosen here, since Docker would choose another one when the container starts again. */
   static async start(persist: boolean): Promise<Contained> {
     const port = await freePort();
     const started = await new GenericContainer(IMAGE)
@@ -79,7 +79,7 @@ class Contained implements ChaosServer {
     this.#stale = await this.#archive();
   }
 
-  /** Files are written over while it stands; the shorter log replaces the longer one. */
+  /** Files are replaced while it is stopped; the shorter log overwrites the longer one. */
   async restart(data: Data): Promise<void> {
     const archive = data === 'lost' ? this.#empty : this.#stale;
     if (data === 'stale' && archive === undefined) throw new Error('no checkpoint to go back to');

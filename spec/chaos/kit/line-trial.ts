@@ -1,7 +1,7 @@
 /**
- * A wait in line with a fault at one of its moments: a holder, and two who wait for it. A minority of faulty masters keeps
- * nobody from it: both are served while the faults last, in their order. A majority's faults are mended while they wait,
- * and both are served then.
+ * A queue with a fault at one of its moments: a holder, and two waiters. A minority of faulty masters delays nobody: both
+ * waiters are served while the faults last, in order. Faults of a majority are healed while they wait, and both are
+ * served then.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -14,15 +14,15 @@ import { eventually, type Guest, LIMIT_MS, PATIENT_MS, type Stage, TTL_MS, withi
 import type { Verdict } from './trial.js';
 
 const WAIT_MS = 15_000;
-/** What a call may take beyond what is promised, on a loaded machine. */
+/** How much longer a call may take than promised, on a loaded machine. */
 const SLACK_MS = 2_000;
 const ENDS_MS = PATIENT_MS + SLACK_MS;
-/** Of a majority's faults some keep others from happening: they are waited for no longer than this. */
+/** Some faults of a majority prevent others: these are awaited no longer than this. */
 const SPRINGS_MS = 1_000;
 
 export interface LineGuests {
   readonly first: Guest;
-  /** Holds it, and waits for it again behind the first. */
+  /** Holds the lock, and waits for it again behind the first waiter. */
   readonly other: Guest;
 }
 
@@ -34,7 +34,7 @@ export class LineTrial {
   readonly #faulty: readonly number[];
   readonly #healthy: readonly number[];
   #traps: Trap[] = [];
-  /** Traps that bring about what is struck. */
+  /** Traps that create the situation in which the fault strikes. */
   readonly #held: Trap[] = [];
   readonly #served: string[] = [];
   #inside = 0;
@@ -82,8 +82,9 @@ export class LineTrial {
   }
 
   /**
-   * A yield that is carried out gives the first one its quorum while a healthy master has not heard of the release: with
-   * the fault, these are two that its claim may not get. It comes back behind the second one then.
+   * A yield that is carried out gives the first waiter its quorum while a healthy master has not heard of the release.
+   * Together with the fault, these may be two masters that refuse its claim. It then comes again, behind the second
+   * waiter.
    */
   get #isOrderSure(): boolean {
     const { faults, operation } = this.#case;
@@ -120,11 +121,11 @@ export class LineTrial {
     this.#lastFence = fence;
   }
 
-  /** So many stand in line, on each master on which they can. */
+  /** Resolves when this many wait in the queue of each master that can be reached. */
   async #inLine(count: number): Promise<void> {
     const { operation } = this.#case;
     const isEarly = operation === 'subscribe' || operation === 'queue';
-    if (isEarly && !isMinority(this.#case)) return await this.#untilSprung(); // who sees a majority fail leaves the line
+    if (isEarly && !isMinority(this.#case)) return await this.#untilSprung(); // a waiter that sees a majority fail leaves the queue
     const there = isEarly ? this.#healthy : this.#stage.hands.map((_, i) => i);
     for (const index of there) {
       const isLate = operation === 'yield' && this.#faulty.includes(index);
@@ -137,12 +138,12 @@ export class LineTrial {
     }
   }
 
-  /** The first one's request to queue comes late to the faulty masters: they see the second one alone. */
+  /** The first waiter's request to queue arrives late at the faulty masters: they see only the second one. */
   #holdQueues(): Trap[] {
     return this.#hold(this.#faulty, 'queue');
   }
 
-  /** One master too few for a quorum of the first hears of the release for now. */
+  /** For now, one master too few for the first waiter's quorum hears of the release. */
   #holdReleases(): Trap[] {
     return this.#hold(this.#healthy.slice(quorumOf(this.#case.nodes) - 1), 'hand-over');
   }
@@ -155,7 +156,7 @@ export class LineTrial {
     return traps;
   }
 
-  /** The faulty masters hand over to the second, and the others to the first: then the first one's request comes in. */
+  /** The faulty masters hand over to the second waiter, the others to the first; then the first one's request arrives. */
   async #split(holder: Lease, late: readonly Trap[]): Promise<void> {
     for (const index of this.#faulty) {
       await eventually(`master ${index + 1} to hand over to the second`, async () => {
@@ -172,7 +173,7 @@ export class LineTrial {
     else await Promise.race([sprung, pause(SPRINGS_MS)]);
   }
 
-  /** No vote, no place and no turn: they are given up long before their time is over. */
+  /** No vote, no place and no turn is left: they are given up long before they expire. */
   async #nothingLeft(): Promise<void> {
     const keys = [this.#resource, queueKey(this.#resource), turnKey(this.#resource)];
     for (const [i, hand] of this.#stage.hands.entries()) {

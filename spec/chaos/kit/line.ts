@@ -1,4 +1,4 @@
-/** A holder and those who wait in line for one lock, and what must be true of them whatever happens. */
+/** A holder and waiters for one lock, and what must be true of them whatever happens. */
 import { expect } from 'chai';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
@@ -22,7 +22,7 @@ export class Line {
   readonly resource: string;
   readonly #programs: Program[] = [];
   readonly #ends: Promise<void>[] = [];
-  /** In the order in which they came to hold it. */
+  /** In the order in which they were granted the lock. */
   readonly served: string[] = [];
   #inside = 0;
   #lastFence = 0;
@@ -40,7 +40,7 @@ export class Line {
     return lease;
   }
 
-  /** Waits behind those before it; holds for as long as `work` takes. */
+  /** Waits behind those before it; holds the lock as long as `work` takes. */
   async join(
     name: string,
     { waitMs = WAIT_MS, work = async () => undefined }: JoinTerms = {},
@@ -48,12 +48,12 @@ export class Line {
     const guest = await this.bench.open();
     const end = this.#wait(guest, name, waitMs, work);
     this.#ends.push(end);
-    end.catch(() => undefined); // awaited in allServed, or by who expects a failure
+    end.catch(() => undefined); // awaited in allServed, or by a caller that expects a failure
     await this.inLine(++this.#waiting);
     return { guest, end };
   }
 
-  /** A process of its own: `wait-in-line` waits, `hold` holds. */
+  /** A separate process: `wait-in-line` waits, `hold` holds. */
   async program(name: 'wait-in-line' | 'hold', ...args: readonly string[]): Promise<Program> {
     const program = new Program(name, this.bench.urls, ...args);
     this.#programs.push(program);
@@ -74,7 +74,7 @@ export class Line {
     await lease.release();
   }
 
-  /** Resolves when so many stand in line at each of these masters. */
+  /** Resolves when this many wait in the queue of each of these masters. */
   async inLine(count: number, masters: readonly ChaosMaster[] = this.bench.list): Promise<void> {
     for (const master of masters) {
       const hand = this.bench.hand(master);
@@ -85,7 +85,7 @@ export class Line {
     }
   }
 
-  /** Resolves when the same ones stand in line at all masters, so many, in the same order. */
+  /** Resolves when all masters have the same queue, of this length and in the same order. */
   async agreed(count: number): Promise<void> {
     await eventually(`${count} in line, the same everywhere`, async () => {
       if (this.bench.hands.some(({ status }) => status !== 'ready')) return false;
@@ -95,7 +95,7 @@ export class Line {
     });
   }
 
-  /** Resolves when so many hear of their turn from each master. */
+  /** Resolves when this many clients listen for pushes of each master. */
   async listening(count: number): Promise<void> {
     for (const master of this.bench.list) {
       const hand = this.bench.hand(master);
@@ -106,13 +106,16 @@ export class Line {
     }
   }
 
-  /** Whose vote each master has. */
+  /** The owner of each master's vote. */
   async owners(): Promise<(string | null)[]> {
     const owners = await Promise.all(this.bench.hands.map((hand) => hand.get(this.resource)));
     return owners.map((owner) => (owner === null ? null : tokenIn(owner)));
   }
 
-  /** Resolves when each master's vote is whose it is to be: a release resolves at a quorum, and the others come later. */
+  /**
+   * Resolves when each master's vote belongs to the wanted owner: a release resolves at a quorum, and the other masters
+   * follow later.
+   */
   async owned(wanted: readonly (string | null | undefined)[]): Promise<void> {
     await eventually('each master to have reserved its vote', async () => {
       const owners = await this.owners();
@@ -120,20 +123,20 @@ export class Line {
     });
   }
 
-  /** Who is first in line, by its token, at each master. */
+  /** The first waiter in each master's queue, by its token. */
   async heads(): Promise<(string | undefined)[]> {
     const firsts = this.bench.hands.map((hand) => hand.zrange(queueKey(this.resource), '0', '0'));
     return (await Promise.all(firsts)).map(([first]) => first);
   }
 
-  /** Everybody who joined has had it and given it back, and nothing is left of it. */
+  /** Everybody who joined has been granted the lock and has released it, and nothing is left. */
   async allServed(): Promise<readonly string[]> {
     await within('all who wait', SERVED_MS, Promise.all(this.#ends));
     await this.nothingLeft();
     return this.served;
   }
 
-  /** No vote, no place and no turn: they are given up long before their time is over. */
+  /** No vote, no place and no turn is left: they are given up long before they expire. */
   async nothingLeft(): Promise<void> {
     const keys = [this.resource, queueKey(this.resource), turnKey(this.resource)];
     for (const [i, hand] of this.bench.hands.entries()) {

@@ -1,6 +1,6 @@
 /**
- * One client's connection through the proxy: two streams of messages, each handled in order, one at a time. One that
- * subscribes carries pushes from then on: each is a message of its own, which answers nothing.
+ * One client's connection through the proxy: two streams of messages, each handled in order, one at a time. A connection
+ * that subscribes carries pushes from then on: each is a message without a request.
  */
 import { connect, type Socket } from 'node:net';
 import { HOST } from '../../../scripts/masters/wait.js';
@@ -25,17 +25,17 @@ export class Link {
   readonly #environment: LinkEnvironment;
   readonly #requests = new Requests();
   readonly #replies = new Replies();
-  /** Requests that were delivered, whose replies have not come. */
+  /** Requests that were delivered and whose replies have not come. */
   readonly #asked: (readonly string[])[] = [];
   readonly #muted = new Set<Direction>();
-  /** What is being done in each direction: the next message waits for it. */
+  /** The current work in each direction: the next message waits for it. */
   readonly #work: Record<Direction, Promise<void>> = {
     'to-master': Promise.resolve(),
     'to-client': Promise.resolve(),
   };
   #isOver = false;
   hasLost = false;
-  /** It subscribes: what comes in are pushes. */
+  /** It has subscribed: input from the master is pushes. */
   isForPushes = false;
 
   constructor(client: Socket, masterPort: number, environment: LinkEnvironment) {
@@ -73,12 +73,12 @@ export class Link {
     this.#muted.add(direction);
   }
 
-  /** Says something to the client that the master did not say, between two messages. */
+  /** Sends the client something that the master did not send, between two messages. */
   say(bytes: Buffer): void {
     this.#queue('to-client', () => void this.#write('to-client', bytes));
   }
 
-  /** What was cut is whole again; a connection that lost bytes cannot be, and is closed. */
+  /** Ends cuts; a connection that lost bytes cannot be healed, and is closed. */
   heal(): void {
     if (this.hasLost) this.destroy();
     else this.#muted.clear();
@@ -112,7 +112,7 @@ export class Link {
     if (this.#write('to-master', bytes)) this.#asked.push(words);
   }
 
-  /** A push is known to traps by its own words, a reply by those of its request. */
+  /** Traps match a push by its own words, and a reply by those of its request. */
   async #reply({ bytes, told, isPush }: Reply): Promise<void> {
     const words = this.#isMessage(told, isPush) ? told : this.#asked.shift();
     if (words === undefined) return void this.#write('to-client', bytes);
@@ -134,7 +134,7 @@ export class Link {
     return this.isForPushes && told !== undefined ? told[0] === 'message' : isPush;
   }
 
-  /** Does what the trap says to what comes next in this direction. */
+  /** Applies the trap to the next message in this direction. */
   async #act(trap: Trap, direction: Direction): Promise<void> {
     const { action, point } = trap.options;
     switch (action) {
@@ -153,14 +153,14 @@ export class Link {
         (direction === 'to-master' ? this.#master : this.#client).end();
         break;
       case 'kill':
-        this.mute('to-client'); // what it said last is lost with it
+        this.mute('to-client'); // its last output is lost with it
         await this.#environment.target.kill();
         this.destroy();
         break;
       case 'freeze':
         await this.#environment.target.freeze();
         trap.spring();
-        if (point === 'mid-reply') await trap.released; // it stood still while it wrote
+        if (point === 'mid-reply') await trap.released; // it paused while it was writing
         return;
       case 'cut-to-master':
         this.#environment.cut('to-master');

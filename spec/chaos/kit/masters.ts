@@ -1,6 +1,6 @@
 /**
- * Real masters behind proxies, for everything that can go wrong with them: one interface over `redis-server` processes
- * and over containers. A missing engine fails.
+ * Real masters behind proxies, with all their faults: one interface over `redis-server` processes and over containers. A
+ * missing engine is an error.
  */
 import { startMasters } from '../../../scripts/masters.js';
 import { ask } from '../../../scripts/masters/wait.js';
@@ -12,24 +12,24 @@ export type ChaosBackend = 'process' | 'container';
 
 export interface ChaosMaster {
   readonly name: string;
-  /** What clients connect to: its proxy. */
+  /** The proxy's port, for clients. */
   readonly port: number;
   readonly url: string;
-  /** The server itself, for looking at it behind the proxy's back. */
+  /** The server's own port, to look at it without the proxy. */
   readonly directPort: number;
   readonly proxy: Proxy;
-  /** At once, as a power cut; connections break. */
+  /** At once, like a power cut; connections break. */
   kill(): Promise<void>;
   stopGently(): Promise<void>;
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** Remembers its data for a restart with `stale` ones. */
+  /** Saves its data for a restart with `stale` data. */
   checkpoint(): Promise<void>;
   /** After kill or stop; resolves when it answers. */
   restart(data: Data): Promise<void>;
-  /** Bytes are swallowed, connections stay open; nothing new gets through. */
+  /** Bytes are swallowed, connections stay open; nothing gets through. */
   cut(direction?: Direction | 'both'): void;
-  /** Pushes are swallowed, all else gets through: only those who wait in line notice. */
+  /** Pushes are swallowed, everything else gets through: only waiters notice. */
   cutPushes(): void;
   /** Existing connections are closed, new ones refused. */
   unplug(): Promise<void>;
@@ -46,11 +46,11 @@ export interface ChaosMasters extends AsyncDisposable {
 export interface ChaosOptions {
   /** @default 'process' */
   readonly backend?: ChaosBackend;
-  /** Every write is on disk before it is answered; without it only `lost` is true after a crash. @default true */
+  /** Every write is on disk before it is answered. Without it, only `lost` is accurate after a crash. @default true */
   readonly persist?: boolean;
 }
 
-/** What a backend does with one server; the rest is the proxy's. */
+/** The part of a master that a backend provides; the proxy does the rest. */
 export interface ChaosServer {
   readonly port: number;
   kill(): Promise<void>;
@@ -59,7 +59,7 @@ export interface ChaosServer {
   thaw(): Promise<void>;
   checkpoint(): Promise<void>;
   restart(data: Data): Promise<void>;
-  /** Off the network, where the backend has one. */
+  /** Disconnects it from the network, if the backend has one. */
   disconnect(): Promise<void>;
   reconnect(): Promise<void>;
 }

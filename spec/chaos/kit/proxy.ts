@@ -1,8 +1,8 @@
 /**
- * A TCP proxy before one master that understands RESP, and can act at an exact point of an exchange.
+ * A TCP proxy in front of one master. It understands RESP, and can act at an exact point of an exchange.
  *
- * Replies are matched by order, so bytes that vanish take all that follows them in that direction with them; the
- * connection is closed when it is healed. Of a connection that subscribes, pushes can be struck by themselves.
+ * Replies are matched by order, so swallowed bytes make everything after them in that direction useless; the connection
+ * is closed when it is healed. On a connection that subscribes, pushes can be struck one by one.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -13,8 +13,8 @@ export type { Direction } from './link.js';
 
 export const POINTS = ['at-connect', 'before-request', 'after-run', 'mid-reply', 'after-reply'] as const;
 /**
- * Where in an exchange: the request is here, not delivered · the reply is here, not forwarded · half of it is forwarded ·
- * all of it is. A push is a reply without a request.
+ * The point of an exchange: the request has arrived and is not delivered · the reply has arrived and is not forwarded ·
+ * half of it is forwarded · all of it is. A push is a reply without a request.
  */
 export type Point = (typeof POINTS)[number];
 
@@ -33,23 +33,23 @@ export type Action = (typeof ACTIONS)[number];
 export interface TrapOptions {
   readonly point: Point;
   readonly action: Action;
-  /** Which commands it is for; `at-connect` has none. @default all */
+  /** The commands that it matches; `at-connect` has none. @default all */
   readonly match?: (words: readonly string[]) => boolean;
-  /** It springs at this one of the matching commands or connections, counted from 1. @default 1 */
+  /** It springs at the nth matching command or connection. @default 1 */
   readonly nth?: number;
 }
 
 export class Trap {
   readonly options: TrapOptions;
-  /** Resolves when it has sprung and its action is done, or under way for a delay. */
+  /** Resolves when it has sprung and its action is done, or has begun in case of a delay. */
   readonly sprung: Promise<void>;
-  /** Resolves when what it holds up may go on. */
+  /** Resolves when messages that it holds back may go on. */
   readonly released: Promise<void>;
   #left: number;
   #spring!: () => void;
   #release!: () => void;
   hasSprung = false;
-  /** It has its moment: it springs, or has sprung. */
+  /** Its moment has come: it springs, or has sprung. */
   isTaken = false;
 
   constructor(options: TrapOptions) {
@@ -64,7 +64,7 @@ export class Trap {
     this.released = new Promise((resolve) => (this.#release = resolve));
   }
 
-  /** Whether this is the one; counts. */
+  /** Whether this is its moment; counts matches. */
   takes(point: Point, words: readonly string[]): boolean {
     if (this.#left <= 0 || point !== this.options.point) return false;
     if (!(this.options.match?.(words) ?? true)) return false;
@@ -76,19 +76,19 @@ export class Trap {
     this.#spring();
   }
 
-  /** It takes no moment any more. */
+  /** It will not spring any more. */
   disarm(): void {
     this.#left = 0;
   }
 
-  /** Lets go what it holds up, and disarms it. */
+  /** Lets messages go that it holds back, and disarms it. */
   release(): void {
     this.disarm();
     this.#release();
   }
 }
 
-/** What the proxy cannot do by itself. */
+/** What the proxy needs of the master. */
 export interface Target {
   readonly kill: () => Promise<void>;
   readonly freeze: () => Promise<void>;
@@ -125,7 +125,7 @@ export class Proxy {
     return this.#cuts;
   }
 
-  /** Sets a trap; wait for its `sprung`. */
+  /** Sets a trap; await its `sprung`. */
   trap(options: TrapOptions): Trap {
     const trap = new Trap(options);
     this.#traps.add(trap);
@@ -136,7 +136,7 @@ export class Proxy {
     return this.#traps.has(trap);
   }
 
-  /** Bytes are swallowed from now on, connections stay open. */
+  /** Swallows bytes from now on; connections stay open. */
   cut(direction: Direction | 'both' = 'both'): void {
     const directions: readonly Direction[] = direction === 'both' ? ['to-master', 'to-client'] : [direction];
     for (const one of directions) {
@@ -145,13 +145,13 @@ export class Proxy {
     }
   }
 
-  /** Only on connections that subscribe, new ones too: nothing of what the master says gets through. */
+  /** Swallows everything from the master on connections that subscribe, new ones included. */
   cutPushes(): void {
     this.#isWithoutPushes = true;
     for (const link of this.#links) if (link.isForPushes) link.mute('to-client');
   }
 
-  /** Says something that the master did not say, on the connections that subscribe or on the others. */
+  /** Sends something that the master did not send, on connections that subscribe or on the others. */
   say(bytes: Buffer, on: 'pushes' | 'commands'): void {
     for (const link of this.#links) if (link.isForPushes === (on === 'pushes')) link.say(bytes);
   }

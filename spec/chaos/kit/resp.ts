@@ -1,11 +1,11 @@
 /**
- * RESP2 and RESP3 cut into whole messages, byte for byte: what a proxy must know to act at an exact point of an exchange.
- * Bytes may come in any pieces. Streamed strings and aggregates (`$?`, `*?`) are not understood: no server sends them.
+ * Cuts RESP2 and RESP3 into whole messages, byte for byte: a proxy needs this to act at an exact point of an exchange.
+ * Bytes may arrive in any pieces. Streamed strings and aggregates (`$?`, `*?`) are not understood: no server sends them.
  */
 const CR = 13;
 const LF = 10;
 
-/** A request's words; the bytes are forwarded as they came. */
+/** A request's words; its bytes are forwarded unchanged. */
 export interface Request {
   readonly bytes: Buffer;
   readonly words: readonly string[];
@@ -13,13 +13,16 @@ export interface Request {
 
 export interface Reply {
   readonly bytes: Buffer;
-  /** What a subscription tells: `message`, its channel, the text; or `subscribe`. Of RESP2, any array that begins so. */
+  /**
+   * The parts of a message on a subscription: `message`, its channel and its text; or `subscribe`. In RESP2, of any array
+   * that begins like this.
+   */
   readonly told: readonly string[] | undefined;
-  /** Sent by the server on its own account: it answers no request. */
+  /** Sent by the server unasked: it answers no request. */
   readonly isPush: boolean;
 }
 
-/** Where the line that begins at `start` ends, its CR LF included. */
+/** The end of the line that begins at `start`, CR LF included. */
 function lineEnd(buffer: Buffer, start: number): number | undefined {
   const lf = buffer.indexOf(LF, start);
   return lf < 0 ? undefined : lf + 1;
@@ -38,7 +41,7 @@ function lengthIn(text: string): number {
 
 const TOLD = ['message', 'subscribe', 'unsubscribe'];
 
-/** The texts of an array or a push that a subscription tells; undefined for anything else. */
+/** The strings of an array or a push from a subscription; undefined for anything else. */
 function toldBy(bytes: Buffer): string[] | undefined {
   if (bytes[0] !== '*'.charCodeAt(0) && bytes[0] !== '>'.charCodeAt(0)) return undefined;
   const texts: string[] = [];
@@ -53,7 +56,7 @@ function toldBy(bytes: Buffer): string[] | undefined {
   return texts.length === 0 ? undefined : texts;
 }
 
-/** Where the reply that begins at `start` ends; undefined while it is incomplete. */
+/** The end of the reply that begins at `start`; undefined while it is incomplete. */
 function replyEnd(buffer: Buffer, start = 0): number | undefined {
   const end = lineEnd(buffer, start);
   if (end === undefined) return undefined;
@@ -81,7 +84,7 @@ function replyEnd(buffer: Buffer, start = 0): number | undefined {
       return valuesEnd(buffer, end, Math.max(0, lengthIn(rest)));
     case '%':
       return valuesEnd(buffer, end, 2 * lengthIn(rest));
-    case '|': // attributes stand before the reply that they belong to
+    case '|': // attributes precede the reply that they belong to
       return valuesEnd(buffer, end, 2 * lengthIn(rest) + 1);
     default:
       throw new Error(`not a RESP reply: it begins with ${JSON.stringify(type)}`);

@@ -1,4 +1,4 @@
-/** Many cases over several groups of masters at once. */
+/** Runs many cases on several groups of masters at once. */
 import { CLIENT_KINDS, type ClientKind } from '../../support/real.js';
 import { type Case, isMoment, nameOf } from './cases.js';
 import { LineTrial } from './line-trial.js';
@@ -14,7 +14,7 @@ interface Terms {
   readonly backend?: ChaosBackend;
 }
 
-/** Several groups of masters at once, each with its share of the cases. All are run, whatever fails. */
+/** Several groups of masters at once, each with its share of the cases. All cases are run, whatever fails. */
 export async function runAll(
   cases: readonly Case[],
   table: Table,

@@ -1,4 +1,4 @@
-/** One group of masters on which cases run one after another, with a true view of the masters behind the proxies. */
+/** One group of masters on which cases run one after another, with a direct view of the masters behind the proxies. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { counterKey } from '../../../lib/protocol/keys.js';
@@ -28,7 +28,7 @@ export async function eventually(
   }
 }
 
-/** Fails when the promise has not settled by then: every promise of the library must. */
+/** Fails if the promise has not settled by then: every promise of the library must settle. */
 export async function within<T>(what: string, limitMs: number, promise: Promise<T>): Promise<T> {
   const late = new AbortController();
   const limit = pause(limitMs, undefined, { signal: late.signal }).then(
@@ -51,13 +51,13 @@ export interface Guest {
 }
 
 export interface CountedGuest extends Guest {
-  /** How many listeners each client had before the library came. */
+  /** How many listeners each client had before the library used it. */
   readonly listeners: readonly number[];
 }
 
 const CLIENT_EVENTS = ['ready', 'close', 'end', 'error'] as const;
 
-/** All listeners of what tells a client's state. */
+/** How many listeners there are for a client's state. */
 export function listenersOf(client: SpecClient): number {
   return CLIENT_EVENTS.reduce<number>((sum, event) => sum + client.listenerCount(event), 0);
 }
@@ -65,7 +65,7 @@ export function listenersOf(client: SpecClient): number {
 export class Stage {
   readonly masters: ChaosMasters;
   readonly hands: readonly Redis[];
-  /** Sees the masters without the proxies: the second client. */
+  /** A second client, which bypasses the proxies. */
   readonly observer: Redlock;
 
   private constructor(masters: ChaosMasters) {
@@ -113,10 +113,10 @@ export class Stage {
     });
   }
 
-  /** Ends all faults; resolves when all masters answer, and the guests know it. */
+  /** Ends all faults; resolves when all masters answer, and the guests have noticed. */
   async heal(traps: readonly Trap[], guests: readonly Guest[]): Promise<void> {
     await this.#mend(traps);
-    // a client may still call itself ready whose connection was just closed: what it hears tells
+    // a client whose connection was just closed may still call itself ready, until it notices
     await Promise.all(
       guests.map(({ redlock }) =>
         eventually('the clients to be back', async () => {
@@ -132,7 +132,7 @@ export class Stage {
 
   async #mend(traps: readonly Trap[]): Promise<void> {
     for (const trap of traps) trap.disarm();
-    // a fault that is under way, of a majority's, would come after its healing
+    // a fault of a majority that is under way would strike after its healing
     await Promise.all(
       traps.flatMap((trap) => (trap.isTaken ? [within('a fault', LIMIT_MS, trap.sprung)] : [])),
     );
@@ -149,20 +149,23 @@ export class Stage {
     await Promise.all(this.masters.list.map((master) => master.heal()));
   }
 
-  /** The time left of the resource's vote on each master; below 0 where there is none. */
+  /** The remaining time of the resource's vote on each master; below 0 without a vote. */
   async votes(resource: string): Promise<number[]> {
     return await Promise.all(this.hands.map((hand) => hand.pttl(resource)));
   }
 
-  /** Counters that differ, so that the next fence needs an acceptance round: lowest on the first that is named. */
+  /**
+   * Makes the counters differ, so that the next fencing token needs an acceptance round: lowest on the first master that
+   * is named.
+   */
   async spread(resource: string, above: number, ascending: readonly number[]): Promise<void> {
-    // never lower than they stood: a counter that falls breaks what fences promise
+    // never lower than they were: a counter that falls breaks the guarantees of fencing tokens
     for (const [rank, index] of ascending.entries())
       await this.hands[index]?.set(counterKey(resource), `${above + 10 * (rank + 1)}`, 'PX', 3_600_000);
   }
 }
 
-/** So that the first command of each kind is the one that runs. */
+/** Loads scripts, so that the first command of each kind is the one that runs. */
 async function loadScripts(hand: Redis): Promise<void> {
   await eventually('a look at each master', () => hand.status === 'ready');
   for (const { source } of SCRIPTS) await hand.script('LOAD', source);

@@ -1,4 +1,4 @@
-/** What was tried at each point with each action, and what it cost. */
+/** What was tried at each point with each action, and its violations. */
 import { type Case, type Fault, isMoment, MOMENTS, nameOf, pointsOf } from './cases.js';
 import { type Action, ACTIONS, POINTS } from './proxy.js';
 import type { Verdict } from './trial.js';
@@ -8,7 +8,7 @@ interface Cell {
   violations: number;
 }
 
-/** A wait in line has its points at each of its moments. */
+/** A wait in a queue has its points at each of its moments. */
 const ROWS = [
   ...POINTS,
   ...MOMENTS.flatMap((moment) => pointsOf(moment).map((point) => `${moment} ${point}`)),
@@ -34,7 +34,7 @@ export class Table {
     this.#count(one, 0);
     const word = code ?? 'went on';
     this.#codes[word] = (this.#codes[word] ?? 0) + 1;
-    if (!isSprung) this.#unsprung.push(nameOf(one)); // of a majority's faults some keep others from happening
+    if (!isSprung) this.#unsprung.push(nameOf(one)); // some faults of a majority prevent others
   }
 
   fail(one: Case, error: unknown): void {
@@ -42,7 +42,7 @@ export class Table {
     this.#failed.push({ name: nameOf(one), message: error instanceof Error ? error.message : String(error) });
   }
 
-  /** A case with several faults counts once at each of its places. */
+  /** A case with several faults counts once at each of their points. */
   #count(one: Case, violations: number): void {
     this.#cases++;
     for (const place of new Set(one.faults.map((fault) => `${rowOf(one, fault)} ${fault.action}`))) {
@@ -57,7 +57,7 @@ export class Table {
     return this.#cells.get(`${row} ${action}`) ?? { cases: 0, violations: 0 };
   }
 
-  /** Those in which anything was tried. */
+  /** The rows in which anything was tried. */
   get #rows(): readonly string[] {
     return ROWS.filter((row) => ACTIONS.some((action) => this.#cell(row, action).cases > 0));
   }

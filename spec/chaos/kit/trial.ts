@@ -1,4 +1,4 @@
-/** One case from the first claim to the last key: what must be true while the fault lasts, and after it. */
+/** One case, from the first claim to the last key: what must be true while the fault lasts, and after it. */
 import { expect } from 'chai';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -12,11 +12,11 @@ export interface Verdict {
 }
 
 const WAIT_MS = 6_000;
-/** What a call may take beyond what is promised, on a loaded machine. */
+/** How much longer a call may take than promised, on a loaded machine. */
 const SLACK_MS = 2_000;
 const ACQUIRES_MS = WAIT_MS + PATIENT_MS + SLACK_MS;
 const ENDS_MS = PATIENT_MS + SLACK_MS;
-/** So many at once share calls. */
+/** This many acquisitions at once share calls. */
 const MANY = 4;
 const GONE_MS = 10_000;
 
@@ -27,7 +27,7 @@ export class Trial {
   readonly #resources: readonly string[];
   #traps: Trap[] = [];
   #lastFence = 0;
-  /** The fence that each resource had before. */
+  /** The earlier fencing token of each resource. */
   readonly #fences = new Map<string, number>();
 
   constructor(stage: Stage, one: Case, guest: Guest, resource: string) {
@@ -64,7 +64,7 @@ export class Trial {
     return { isSprung, code };
   }
 
-  /** A holder before, so that fences have something to rise above. */
+  /** An earlier holder, so that fencing tokens have something to rise above. */
   async #before(): Promise<void> {
     for (const resource of this.#resources) {
       const lease = await this.#stage.observer.acquire(resource);
@@ -77,12 +77,12 @@ export class Trial {
     }
     const [resource = ''] = this.#resources;
     if (this.#case.operation !== 'accept') return;
-    // the faulty ones lowest: whatever votes come first, the fence is then put to each of them
+    // the faulty masters are lowest: whichever votes come first, the fencing token is then proposed to each of them
     const faulty = this.#case.faults.map(({ master }) => master);
     await this.#stage.spread(resource, this.#lastFence, [...faulty, ...healthy(this.#case)]);
   }
 
-  /** All or, when one fails, none. */
+  /** Acquires all or, if one fails, none. */
   async #acquire(): Promise<Lease[]> {
     const calls = this.#resources.map((name) => this.#guest.redlock.acquire(name, { waitMs: WAIT_MS }));
     const ends = await Promise.allSettled(calls);
@@ -100,7 +100,7 @@ export class Trial {
     return leases;
   }
 
-  /** Arms the traps; with faults at connect the connections are broken, so that there is one to be made. */
+  /** Arms the traps. For faults at connect, connections are broken, so that new ones have to be made. */
   async #arm(): Promise<Trap[]> {
     const kind = KINDS[this.#case.operation];
     this.#traps = this.#case.faults.map((fault) => this.#stage.trap(fault, kind));
@@ -112,7 +112,9 @@ export class Trial {
     return this.#case.operation === 'accept' ? this.#holdAcceptances() : [];
   }
 
-  /** The others' acceptances wait for the faults: without them the round could end before it needs the faulty ones. */
+  /**
+   * The other masters' acceptances wait for the faults: otherwise the round could end before it needs the faulty ones.
+   */
   #holdAcceptances(): Trap[] {
     const waitFor = this.#traps.filter(({ options }) => options.point !== 'at-connect');
     if (waitFor.length === 0) return [];
@@ -146,14 +148,14 @@ export class Trial {
     return error.code;
   }
 
-  /** All requests of a fan-out go out together; what a majority's faults keep from happening springs nothing. */
+  /** All requests of a fan-out are sent together; a fault that a majority's other faults prevent does not spring. */
   async #untilSprung(): Promise<void> {
     if (!isMinority(this.#case)) return;
     for (const [i, trap] of this.#traps.entries())
       await within(`fault ${i + 1} to happen`, LIMIT_MS, trap.sprung);
   }
 
-  /** While somebody holds it nobody else gets it. */
+  /** While one client holds it, nobody else is granted it. */
   async #checkExclusion(lease: Lease): Promise<void> {
     if (lease.status !== 'held') return;
     const [resource = ''] = lease.resources;
@@ -170,7 +172,7 @@ export class Trial {
     expect(held + unknown, 'masters that may hold its vote').to.be.at.least(quorumOf(this.#case.nodes));
   }
 
-  /** All is healed, so what is not wanted any more is undone everywhere, long before its ttl ends. */
+  /** All faults are healed, so everything unwanted is undone on all masters, long before its ttl ends. */
   async #untilFree(resource: string): Promise<void> {
     const end = performance.now() + GONE_MS;
     for (;;) {

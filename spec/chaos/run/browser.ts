@@ -1,4 +1,4 @@
-/** As much of a browser as the chaos page's timeline needs: canvases that note what is drawn on them. No pixels. */
+/** The parts of a browser that the chaos page's timeline needs: canvases that record what is drawn on them. No pixels. */
 import { runInNewContext } from 'node:vm';
 
 export interface Drawn {
@@ -24,7 +24,7 @@ class Canvas {
     return { left: 0, top: 0, width: this.clientWidth, height: 400 };
   }
 
-  /** The timeline asks for it once for each drawing. */
+  /** The timeline calls it once for each drawing. */
   getContext(): object {
     [this.#rects, this.#texts] = [[], []];
     const nothing = (): void => undefined;
@@ -48,7 +48,7 @@ class Canvas {
   }
 
   setPointerCapture(): void {
-    // every event comes to the one canvas in any case
+    // there is only one canvas for events
   }
 
   send(type: string, event: Readonly<Record<string, unknown>>): void {

@@ -1,18 +1,18 @@
 /**
- * The judge: reads what the clients noted and names everything that the library must not let happen. It shares no code
- * with the lock. Each violation names the lines that prove it.
+ * The checker: reads what the clients recorded, and reports everything that the library must not let happen. It shares no
+ * code with the lock. Each violation names the lines that prove it.
  */
 import { believedEnd, type Call, type LeaseSpan, type Life, type RunModel, type Violation } from './model.js';
 import { stalls } from './stalls.js';
 import { Weather } from './weather.js';
 
-/** A busy machine runs a timer, and a process, late by so much at most. */
+/** How late a timer, or a process, may run on a busy machine. */
 const SLACK_MS = 2_500;
 const EXPECTED = new Set(['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED', 'VALIDITY_EXPIRED', 'LOCK_LOST']);
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** How much was looked at. */
+  /** How many things of each kind were checked. */
   readonly judged: Readonly<Record<'pairs' | 'fences' | 'calls' | 'losses' | 'heals' | 'gaps', number>>;
 }
 
@@ -55,7 +55,7 @@ export function byKey(leases: readonly LeaseSpan[]): Map<string, LeaseSpan[]> {
   return map;
 }
 
-/** `leases` of one key by the time of their grants: each is compared with the one before it that lasts longest. */
+/** `leases` of one key ordered by their grants: each is compared with the earlier one that lasts longest. */
 function overlaps(leases: readonly LeaseSpan[]): Violation[] {
   const found: Violation[] = [];
   let longest: LeaseSpan | undefined;
@@ -70,7 +70,9 @@ function overlaps(leases: readonly LeaseSpan[]): Violation[] {
   return found;
 }
 
-/** A fence is higher than all of its key that were handed out before its acquisition began, and no fence comes twice. */
+/**
+ * A fencing token is higher than all of its key that were granted before its acquisition began, and none occurs twice.
+ */
 function falls(leases: readonly LeaseSpan[]): Violation[] {
   const found: Violation[] = [];
   const fresh = leases.filter(({ from }) => from === undefined);
@@ -98,7 +100,7 @@ function falls(leases: readonly LeaseSpan[]): Violation[] {
   return found;
 }
 
-/** What was handed over is the same lease: it was given away, and has the fence that it had. */
+/** A lease that was handed over is the same lease: it was given away, and has the same fencing token. */
 function hands(leases: readonly LeaseSpan[]): Violation[] {
   const all = new Map(leases.map((lease) => [lease.id, lease]));
   return leases.flatMap((lease) => {
@@ -124,7 +126,7 @@ function grantsWithoutQuorum(leases: readonly LeaseSpan[], weather: Weather): Vi
   });
 }
 
-/** Until when a process could note something down. */
+/** Until when a process could record anything. */
 function endOf(life: Life, weather: Weather): number {
   return life.downT ?? weather.killedAfter(life.client, life.upT) ?? Infinity;
 }
@@ -154,7 +156,7 @@ function unexpected({ code, kind, process, place }: Call): Violation[] {
   return [{ kind: 'error', text: `${kind} of ${process} failed with ${code}`, places: [place] }];
 }
 
-/** The holder hears of a loss by the end of the validity, as soon as its process runs. */
+/** The holder is notified of a loss by the end of the validity, as soon as its process runs. */
 function untold(lease: LeaseSpan, weather: Weather, processEndT: number): Violation[] {
   const limitT = weather.later(clientOf(lease.process), lease.until, SLACK_MS);
   if (lease.overT <= limitT || processEndT <= limitT) return [];

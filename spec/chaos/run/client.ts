@@ -1,6 +1,6 @@
 /**
- * A client process: ioredis clients at their defaults, one Redlock, and one call after another on a few keys. What it
- * does is drawn from its seed; what it is told goes into its history at once.
+ * A client process: ioredis clients with default settings, one Redlock, and one call after another on a few keys. What it
+ * does is drawn from its seed; what it learns is recorded in its history at once.
  */
 import { Redis } from 'ioredis';
 import { type Lease, Redlock, RedlockError } from '../../../lib/index.js';
@@ -12,15 +12,15 @@ import { type ClientOrder, type FromClient, type HandOver, ORDER, type ToClient 
 
 const TTLS = [400, 700, 1_000, 2_000] as const;
 const WAITS = [0, 300, 1_000, 3_000, LONGEST_WAIT_MS] as const;
-/** Of the calls; they try for what is free, beside those who wait in line. */
+/** The share of calls with `fair: false`: they try while others queue. */
 const UNFAIR_SHARE = 0.2;
-/** How long a hand-over waits for its acceptance. */
+/** How long a hand-over waits to be taken over. */
 const ADOPT_WAIT_MS = 1_000;
 const ADOPT_BOUND_MS = ADOPT_WAIT_MS + 200;
-/** Handed over but not adopted yet; more than that are let run out. */
+/** How many leases may be handed over and not taken over yet; further ones are left to expire. */
 const MOST_OFFERS = 10;
 
-// Ctrl-C reaches the whole process group; the conductor decides what happens
+// Ctrl-C reaches the whole process group; the conductor decides what to do
 process.on('SIGINT', () => undefined);
 // without the conductor there is no run
 process.on('disconnect', () => process.exit());
@@ -29,7 +29,7 @@ const order = JSON.parse(process.env[ORDER] ?? '{}') as ClientOrder; // the cast
 const seeded = new Seeded(`chaos ${order.seed} ${order.name} ${order.life}`);
 const history = new HistoryFile(order.folder, `${order.name}.${order.life}`);
 const clients = order.urls.map((url) => new Redis(url));
-for (const client of clients) client.on('error', () => undefined); // faults are what we are here for
+for (const client of clients) client.on('error', () => undefined); // faults are expected here
 const redlock = new Redlock(clients, {
   keyPrefix: order.keyPrefix,
   restartGuardMs: order.guardMs,
@@ -63,7 +63,7 @@ function drawCall(): Call {
   return { how, keys, ttlMs, waitMs, renew, fair: !seeded.chance(UNFAIR_SHARE) };
 }
 
-/** Notes the call's begin and its failure; `run` notes the grant. */
+/** Records the call's begin and its failure; `run` records the grant. */
 async function ask(
   how: Manner,
   keys: readonly string[],
@@ -129,7 +129,10 @@ async function use({ keys, ttlMs, waitMs, fair }: Call, boundMs: number): Promis
   holding?.ended();
 }
 
-/** What a holder does: short work mostly; often up to its ttl or past it, since a wrong validity shows only there; with an extension, a stalled event loop or a hand-over. */
+/**
+ * What a holder does: mostly short work; often up to its ttl or beyond, since a wrong validity shows only there; with an
+ * extension, a stalled event loop or a hand-over.
+ */
 async function work(holding: Holding, ttlMs: number): Promise<void> {
   const way = seeded.next();
   if (way < 0.06) {

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { clientColour, colourStyle, MARK_COLOURS, type Theme } from './colours.js';
 
 const THEMES = ['light', 'dark'] as const satisfies readonly Theme[];
-/** As many as a run may have. */
+/** The most that a run may have. */
 const MOST_CLIENTS = 100;
-/** Of the page's style.css. */
+/** From the page's style.css. */
 const CARDS = { light: '#ffffff', dark: '#151b22' } as const;
 
 type Triple = readonly [number, number, number];

@@ -47,7 +47,7 @@ export const MARKS: Readonly<Record<FaultKind, Mark>> = {
 const FIRST_HUE = 140;
 const LAST_HUE = 312;
 const GOLDEN = 0.618034;
-/** Of one round of hues, so that neighbours differ in more than their hue. */
+/** Shades for one round of hues, so that neighbours differ in more than their hue. */
 const SHADES: Readonly<Record<Theme, readonly (readonly [saturation: number, lightness: number])[]>> = {
   light: [
     [0.7, 0.41],

@@ -1,4 +1,4 @@
-/** Runs a plan over masters and clients, and notes what it does. */
+/** Runs a plan on masters and clients, and records what it does. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultKind, type HistoryFile, nowMs, type Stroke } from './history.js';
 import type { ChaosMaster } from '../kit/masters.js';
@@ -16,7 +16,7 @@ export interface Cast {
 }
 
 const LOOK_EVERY_MS = 50;
-/** A master that comes back with old data has lost the writes of so long. */
+/** A master that comes back with old data has lost the writes of this time. */
 const FORGOTTEN_MS = 700;
 
 export class Conductor {
@@ -32,7 +32,7 @@ export class Conductor {
     return this.#strokes;
   }
 
-  /** Resolves when all is healed again, and each client has had an answer since, or has had time enough. */
+  /** Resolves when everything is healed, and each client has had an answer since then, or enough time for one. */
   async run(plan: Plan, lengthMs: number): Promise<void> {
     const startMs = nowMs();
     const until = (atMs: number): Promise<void> => this.#sleep(startMs + atMs - nowMs());
@@ -54,7 +54,7 @@ export class Conductor {
 
   async #strikeMasters(blow: MasterBlow): Promise<void> {
     const struck = blow.masters.flatMap((i) => this.#cast.masters[i] ?? []);
-    // before the fault: what is written from now on is what the disk loses
+    // before the fault: the disk loses what is written from now on
     if (blow.data === 'stale') {
       await Promise.all(struck.map((master) => master.checkpoint()));
       await this.#sleep(FORGOTTEN_MS);
@@ -65,7 +65,7 @@ export class Conductor {
     this.#lastMendMs = nowMs();
   }
 
-  /** A master under a guard gives no vote at first: it is mended when it does. */
+  /** A master with a guard abstains at first: it counts as mended when it votes. */
   async #mend(master: ChaosMaster, blow: MasterBlow): Promise<void> {
     this.#note('mend', master.name, blow);
     await heal(master, blow);

@@ -8,7 +8,7 @@ import { CONDUCTOR, HistoryFile, readHistory } from './history.js';
 import { ORDER } from './orders.js';
 import type { ClientBlow } from './plan.js';
 
-/** Its first life is ready at once; a later one says that it lives, and is ready when it is told so, or ends. */
+/** Its first life is ready at once; a later one reports that it lives, and becomes ready, or ends, on demand. */
 const CLIENT = `
 const { life } = JSON.parse(process.env.${ORDER});
 const ready = () => process.send({ kind: 'ready' });
@@ -17,7 +17,7 @@ process.on('message', ({ kind }) => (kind === 'stop' ? process.exit(7) : ready()
 if (life === 1) ready();
 else process.send({ kind: 'answer', granted: false });
 `;
-const GO = { kind: 'hand-over', handle: {} as never, from: 'spec' } as const; // the stub reads its kind only
+const GO = { kind: 'hand-over', handle: {} as never, from: 'spec' } as const; // the stub reads only its kind
 const CRASH: ClientBlow = { kind: 'crash', client: 0, atMs: 0, forMs: 0 };
 
 class Watched extends CrewMember {
@@ -32,7 +32,7 @@ class Watched extends CrewMember {
 describe('chaos run: the crew', () => {
   let folder = '';
   let member: Watched;
-  /** What the notes were told of, in order. */
+  /** What the notes received, in order. */
   let told: string[] = [];
   let onAlive: (() => void) | undefined;
 
@@ -54,7 +54,7 @@ describe('chaos run: the crew', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Starts it a second time, and resolves when that life is there and not ready yet. */
+  /** Starts it a second time; resolves when that life has begun and is not ready yet. */
   async function startAgain(): Promise<{ started: Promise<void> }> {
     await member.start();
     await member.kill();
@@ -91,7 +91,7 @@ describe('chaos run: the crew', () => {
   it('the conductor does not strike one that starts: each blow is mended before the next', async () => {
     await member.start();
     const history = new HistoryFile(folder, CONDUCTOR);
-    // the second blow comes while the client starts, and the client is ready only when that was looked at
+    // the second blow strikes while the client starts, and the client becomes ready only after that was checked
     const isLookedAt = new Promise<void>((resolve) => {
       onAlive = () => {
         const timer = setInterval(() => {

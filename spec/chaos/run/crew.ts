@@ -1,4 +1,4 @@
-/** The client processes: started, paused, killed, started anew, and ended. */
+/** The client processes: started, paused, killed, restarted, and ended. */
 import { type ChildProcess, fork, type ForkOptions, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * A client whose conductor was killed -9 ends with it: it sees the channel close, or, when it is paused just then, the
- * kernel ends it, where `setpriv` can ask for that. No tsx in it: the client is compiled.
+ * A client whose conductor was killed -9 ends with it. It sees the channel close; if it is paused at that moment, the
+ * kernel ends it, where `setpriv` can ask for that. It does not use tsx: the client is compiled.
  */
 let howToFork: ForkOptions | undefined;
 function forkTied(): ForkOptions {
@@ -53,13 +53,13 @@ export async function compileClient(): Promise<{ file: string; remove: () => voi
 
 export interface CrewNotes {
   message(from: CrewMember, message: FromClient): void;
-  /** A process ended. `meant`: we killed it, or told it to stop and it ended well. */
+  /** A process ended. `meant`: we killed it, or asked it to stop and it ended well. */
   exit(client: string, meant: boolean, text: string): void;
 }
 
 export class CrewMember {
   readonly name: string;
-  /** When it last had a grant or an honest refusal. */
+  /** When it last had a grant or a well-founded refusal. */
   answeredAtMs = 0;
   readonly #file: string;
   readonly #order: Omit<ClientOrder, 'name' | 'life'>;
@@ -81,12 +81,12 @@ export class CrewMember {
     return this.#lives;
   }
 
-  /** It can be struck, and told something: one that starts is not up yet. */
+  /** It can be struck and sent orders; one that is starting is not up yet. */
   get isUp(): boolean {
     return this.#isReady && !this.#isPaused;
   }
 
-  /** Resolves when it is ready, or was killed by us before that. @throws Error when it ended by itself */
+  /** Resolves when it is ready, or we killed it before that. @throws Error if it ended by itself */
   async start(): Promise<void> {
     const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives };
     this.#isMeantToEnd = false;
@@ -115,7 +115,7 @@ export class CrewMember {
       });
       child.on('message', (message: FromClient) => {
         if (message.kind !== 'ready') return this.#notes.message(this, message);
-        this.#isReady = this.#child === child; // what it sent may come in after its end
+        this.#isReady = this.#child === child; // what it sent may arrive after its end
         settle();
       });
     });
@@ -144,7 +144,7 @@ export class CrewMember {
     await gone;
   }
 
-  /** Lets it end by itself; true when it did so in time. */
+  /** Asks it to end. @returns whether it did in time */
   async stop(withinMs: number): Promise<boolean> {
     const child = this.#child;
     if (child === undefined) return true;

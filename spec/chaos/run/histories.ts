@@ -1,4 +1,4 @@
-/** Histories made up line by line, as the files of a run would give them. */
+/** Histories written line by line, in the form of a run's files. */
 import type { ClientEvent, ConductorEvent, HistoryEvent, RunFacts } from './history.js';
 import { RunReader } from './model.js';
 import { judge } from './checker.js';
@@ -29,7 +29,7 @@ export function modelOf(files: Files, conductor: readonly ConductorEvent[] = [],
   return reader.model();
 }
 
-/** The kinds of violation that the checker finds, and the lines it names. */
+/** The kinds of violation that the checker finds, and the lines that it names. */
 export function found(...args: Parameters<typeof modelOf>): { kinds: string[]; places: string[] } {
   const { violations } = judge(modelOf(...args));
   return { kinds: violations.map(({ kind }) => kind), places: violations.flatMap(({ places }) => places) };

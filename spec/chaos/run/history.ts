@@ -1,6 +1,6 @@
 /**
- * The run's history: one file of JSON lines per process, appended and never changed. Lines are written synchronously, so
- * that a process that is killed -9 loses none. No line holds a token: a lease has a made-up id.
+ * The run's history: one file of JSON lines per process, appended to and never changed. Lines are written synchronously,
+ * so that a process that is killed -9 loses none. No line contains a token: a lease has a made-up id.
  *
  * All instants are milliseconds of CLOCK_MONOTONIC, which is the same for all processes of a machine.
  */
@@ -9,10 +9,10 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** How a client came to ask. */
+/** The method by which a client asked. */
 export type Manner = 'acquire' | 'try' | 'using' | 'several' | 'abort' | 'adopt';
 
-/** What a client notes down. `t`: when; `op`: the call's number within its process. */
+/** What a client records. `t`: when; `op`: the call's number within its process. */
 export type ClientEvent =
   | { readonly e: 'up'; readonly t: number; readonly pid: number }
   | {
@@ -21,7 +21,7 @@ export type ClientEvent =
       readonly op: number;
       readonly how: Manner;
       readonly keys: readonly string[];
-      /** The longest that the call may take, as the library promises it. */
+      /** The longest that the call may take, as promised by the library. */
       readonly boundMs: number;
     }
   | {
@@ -33,25 +33,25 @@ export type ClientEvent =
       readonly fence: number;
       /** The end of its validity, by `remainingMs()`. */
       readonly until: number;
-      /** The end may move by itself. */
+      /** The end may move by itself, by renewals. */
       readonly renew: boolean;
-      /** For an adopted lease: the one it was. */
+      /** For a lease that was taken over: its earlier id. */
       readonly from?: string;
     }
   | { readonly e: 'no'; readonly t: number; readonly op: number; readonly code: string }
   /** An extension was called. */
   | { readonly e: 'extend'; readonly t: number; readonly lease: string; readonly boundMs: number }
-  /** … and settled: with a code when it failed. */
+  /** … and settled: with a code if it failed. */
   | { readonly e: 'extended'; readonly t: number; readonly lease: string; readonly code?: string }
   /** The end of the validity was seen to have moved. */
   | { readonly e: 'more'; readonly t: number; readonly lease: string; readonly until: number }
   /** `lease.signal` was aborted. */
   | { readonly e: 'lost'; readonly t: number; readonly lease: string; readonly code: string }
-  /** Its release was called, or it was given away: the belief ends. */
+  /** Its release was called, or it was handed over: the holder does not rely on it any more. */
   | { readonly e: 'release'; readonly t: number; readonly lease: string; readonly boundMs: number }
   | { readonly e: 'gave'; readonly t: number; readonly lease: string }
   | { readonly e: 'released'; readonly t: number; readonly lease: string }
-  /** A lease that said `held` with no validity left, or the other way round. */
+  /** A lease that said `held` without validity, or the reverse. */
   | { readonly e: 'odd'; readonly t: number; readonly lease: string; readonly text: string }
   | { readonly e: 'down'; readonly t: number };
 
@@ -60,10 +60,10 @@ export type MasterFault =
 export type ClientFault = 'pause' | 'crash';
 export type FaultKind = MasterFault | ClientFault;
 
-/** What the conductor notes down. */
+/** What the conductor records. */
 export type ConductorEvent =
   | { readonly e: 'run'; readonly t: number; readonly facts: RunFacts }
-  /** `strike`: about to; `struck`: it is so; `mend`: about to heal; `mended`: healed, quarantine included. */
+  /** `strike`: about to strike; `struck`: done; `mend`: about to heal; `mended`: healed, quarantine included. */
   | {
       readonly e: Stroke;
       readonly t: number;
@@ -91,7 +91,7 @@ export interface RunFacts {
   readonly backend: string;
   readonly guardMs: number;
   readonly longestTtlMs: number;
-  /** Within so long after a heal each client has an answer. */
+  /** Within this time after a heal, each client has an answer. */
   readonly progressMs: number;
   readonly versions: Readonly<Record<string, string>>;
   readonly startedAt: string;
@@ -108,7 +108,7 @@ export function nowMs(): number {
 export class HistoryFile {
   readonly #file: number;
 
-  /** @param process  `conductor`, or a client's name and how many there were of it, as `c3.2` */
+  /** @param process  `conductor`, or a client's name and the number of its life, as in `c3.2` */
   constructor(folder: string, process: string) {
     this.#file = openSync(join(folder, `${process}.jsonl`), 'a');
   }
@@ -122,17 +122,17 @@ export class HistoryFile {
   }
 }
 
-/** Where an event stands, as `c3.2.jsonl:17`. */
+/** The line of an event, as in `c3.2.jsonl:17`. */
 export type Place = string;
 
 export interface Noted {
-  /** The file's name without its end. */
+  /** The file's name without its extension. */
   readonly process: string;
   readonly place: Place;
   readonly event: HistoryEvent;
 }
 
-/** The history's files of a folder, the conductor's first, then by name. */
+/** The history files of a folder, the conductor's first, then by name. */
 export async function historyFiles(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).sort();
   const first = `${CONDUCTOR}.jsonl`;
@@ -140,7 +140,7 @@ export async function historyFiles(folder: string): Promise<string[]> {
   return [first, ...names.filter((name) => name !== first)].map((name) => join(folder, name));
 }
 
-/** Reads one file, a line at a time. @throws Error that names a line that is no JSON */
+/** Reads one file, line by line. @throws Error that names a line that is not JSON */
 export async function* readHistory(file: string): AsyncGenerator<Noted> {
   const name = basename(file);
   const process = name.replace(/\.jsonl$/, '');

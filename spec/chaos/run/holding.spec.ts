@@ -9,7 +9,7 @@ import { Holding } from './holding.js';
 const TTL_MS = 60_000;
 const STILL_MS = 20;
 
-/** A lease whose end stands where it is put; reading it can take long, before its clock is read or after. */
+/** A lease whose end can be set; reading it can take long, before or after its clock is read. */
 class Stub {
   until = nowMs() + TTL_MS;
   stillBefore = false;
@@ -44,7 +44,7 @@ describe("chaos run: a holder's reading of its lease", () => {
     const lease = new Stub();
     lease.stillBefore = true; // the first reading is the worst one
     const terms = { id: 'c1.1/1', op: 1, renew: false, history };
-    const holding = new Holding(lease as unknown as Lease, terms); // the cast: what a Holding looks at is there
+    const holding = new Holding(lease as unknown as Lease, terms); // the cast: it has what a Holding reads
     await act(lease, () => holding.watch(1));
     history.close();
     const lines = readFileSync(join(folder, 'c1.1.jsonl'), 'utf8').trim().split('\n');

@@ -1,9 +1,9 @@
-/** A lease in a client's hands: what its holder sees of it goes into the history. */
+/** A lease as its holder sees it, recorded in the history. */
 import { type Lease, type LeaseHandle, RedlockError } from '../../../lib/index.js';
 import { type HistoryFile, nowMs } from './history.js';
 
 const LOOK_EVERY_MS = 25;
-/** Instants are noted in whole microseconds. */
+/** Instants are recorded in whole microseconds. */
 const ROUNDING_MS = 0.01;
 
 interface HoldingTerms {
@@ -45,7 +45,7 @@ export class Holding {
     else lease.signal.addEventListener('abort', tell, { once: true });
   }
 
-  /** Looks at it again and again for so long, or until it is lost. */
+  /** Reads it repeatedly for this time, or until it is lost. */
   async watch(forMs: number): Promise<void> {
     const end = nowMs() + forMs;
     while (nowMs() < end && !this.#lease.signal.aborted) {
@@ -54,7 +54,7 @@ export class Holding {
     }
   }
 
-  /** Blocks the event loop: no timer can tell of the loss, the lease itself must. */
+  /** Blocks the event loop: no timer can report the loss, so the lease itself must. */
   stall(forMs: number): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs);
     this.#look();
@@ -91,7 +91,7 @@ export class Holding {
     this.#history.note({ e: 'released', t: nowMs(), lease: this.id });
   }
 
-  /** undefined when it was lost before. */
+  /** Undefined if it was lost before. */
   handle(): LeaseHandle | undefined {
     this.#look();
     const t = nowMs();
@@ -110,8 +110,8 @@ export class Holding {
   }
 
   /**
-   * `remainingMs()` reads the clock at some instant between our two readings, so that the end lies between `least` and
-   * `most`, however long this process stood still in between. Its belief is `least`: never later than what it was told.
+   * `remainingMs()` reads the clock at some instant between our two readings, so the end lies between `least` and `most`,
+   * however long this process was paused in between. The holder relies on it until `least`: never later than it was told.
    */
   #read(): { t: number; left: number; least: number; most: number } {
     const t = nowMs();
@@ -119,7 +119,7 @@ export class Holding {
     return { t, left, least: t + left, most: nowMs() + left + ROUNDING_MS };
   }
 
-  /** The end has moved only when it cannot be where all readings so far place it. */
+  /** The end has moved only if it cannot be where all readings so far place it. */
   #look(): void {
     if (this.#isOver) return;
     const { t, left, least, most } = this.#read();

@@ -1,4 +1,4 @@
-/** What the history says, in compact lists: calls, leases and what was struck. Reading it looks for no mistake yet. */
+/** The history in compact lists: calls, leases and faults. Reading it does not check anything yet. */
 import {
   type ClientEvent,
   CONDUCTOR,
@@ -15,7 +15,7 @@ import {
 export interface Call {
   readonly process: string;
   readonly kind: Manner | 'extend' | 'release';
-  /** What is asked for. */
+  /** The keys that are asked for. */
   readonly keys: readonly string[];
   readonly t: number;
   readonly boundMs: number;
@@ -35,16 +35,16 @@ export interface LeaseSpan {
   readonly place: Place;
   readonly from: string | undefined;
   readonly renew: boolean;
-  /** The end of its validity, as its holder last knew it. */
+  /** The end of its validity, as last known to its holder. */
   until: number;
-  /** Its release was called, it was given away or its loss was told: nobody believed in it from then on. */
+  /** Its release was called, it was handed over, or its loss was reported: nobody relied on it from then on. */
   overT: number;
   outcome: 'open' | 'released' | 'gave' | 'lost';
   extensions: number;
   lastPlace: Place;
 }
 
-/** When its holder stopped believing in it. */
+/** When its holder stopped relying on it. */
 export function believedEnd({ until, overT }: LeaseSpan): number {
   return Math.min(until, overT);
 }
@@ -62,7 +62,7 @@ export interface Span {
   readonly target: string;
   readonly kind: FaultKind;
   readonly how: string | undefined;
-  /** [strikeT, mendedT] is when it can be felt, [struckT, mendT] when it is certainly so. */
+  /** Its effects are possible within [strikeT, mendedT], and certain within [struckT, mendT]. */
   readonly strikeT: number;
   struckT: number;
   mendT: number;
@@ -85,11 +85,11 @@ export interface RunModel {
   readonly leases: readonly LeaseSpan[];
   readonly lives: readonly Life[];
   readonly spans: readonly Span[];
-  /** What the lines themselves show: odd beliefs, processes that did not end well, keys that were left. */
+  /** Violations in single lines: inconsistent leases, processes that did not end well, keys that were left. */
   readonly seen: readonly Violation[];
 }
 
-/** @throws Error when the folder holds no history, or a line cannot be read */
+/** @throws Error if the folder has no history, or a line cannot be read */
 export async function readRun(folder: string): Promise<RunModel> {
   const reader = new RunReader();
   for (const file of await historyFiles(folder)) {
@@ -109,14 +109,14 @@ export class RunReader {
   #startT = 0;
   #endT: number | undefined;
   #lastT = 0;
-  /** Of the file that is being read. */
+  /** Of the current file. */
   #life: Life | undefined;
   #asks = new Map<number, Call>();
   #underWay = new Map<string, Call>();
 
   take({ process, place, event }: Noted): void {
     this.#lastT = Math.max(this.#lastT, event.t);
-    // the casts: who writes which events
+    // the casts: the process decides which events are in its file
     if (process === CONDUCTOR) return this.#takeConductor(event as ConductorEvent, place);
     if (this.#life?.process !== process) this.#begin(process, event.t);
     this.#takeClient(process, event as ClientEvent, place);
@@ -143,7 +143,7 @@ export class RunReader {
 
   #begin(process: string, upT: number): void {
     this.#life = { process, client: process.replace(/\.\d+$/, ''), upT, answers: [] };
-    if (this.#lives.length === 0 || upT < this.#startT) this.#startT = upT; // before, processes were only started
+    if (this.#lives.length === 0 || upT < this.#startT) this.#startT = upT; // before that, processes were only started
     this.#lives.push(this.#life);
     this.#asks = new Map();
     this.#underWay = new Map();

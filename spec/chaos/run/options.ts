@@ -28,9 +28,9 @@ export interface ChaosOptions {
   readonly folder: string;
 }
 
-/** Clients hold for at most so long at a time; a guard must cover it with its drift. */
+/** The longest ttl of clients; a guard must cover it with its drift. */
 export const LONGEST_TTL_MS = 2_000;
-/** They wait for at most so long. */
+/** The longest wait of clients. */
 export const LONGEST_WAIT_MS = 5_000;
 const LEAST_GUARD_MS = 2_100;
 const DEFAULT_GUARD_MS = 2_500;
@@ -95,7 +95,7 @@ function lengthOf(given: Values): number {
 interface Range {
   readonly least: number;
   readonly most: number;
-  /** Parts of a whole are allowed. @default false */
+  /** Fractions are allowed. @default false */
   readonly parts?: boolean;
 }
 
@@ -119,7 +119,7 @@ function backendOf(given: string | boolean | undefined): 'process' | 'container'
   throw new Error(`--backend must be process or container; got ${String(given)}`);
 }
 
-/** Off over one's own masters unless asked for: theirs may have a guard of another period. */
+/** With somebody else's masters, off unless asked for: they may have a guard of another period. */
 function guardOf(given: string | boolean | undefined, isOverNodes: boolean): number {
   if (given === 'off') return 0;
   if (given === undefined) return isOverNodes ? 0 : DEFAULT_GUARD_MS;
@@ -144,7 +144,7 @@ function isRedisUrl(url: string): boolean {
   return URL.canParse(url) && ['redis:', 'rediss:'].includes(new URL(url).protocol);
 }
 
-/** A URL as it may be shown: without its password. */
+/** A URL without its password. */
 export function hideSecret(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//…@');
 }

@@ -1,9 +1,9 @@
-/** What the conductor and its clients say to each other. A handle carries a token: it goes by this way only. */
+/** Messages between the conductor and its clients. A handle carries a token: it is sent only in this way. */
 import type { LeaseHandle } from '../../../lib/index.js';
 
 export interface ClientOrder {
   readonly name: string;
-  /** How many there were of it, this one included. */
+  /** The number of its life, from 1. */
   readonly life: number;
   readonly seed: number;
   readonly urls: readonly string[];
@@ -21,9 +21,9 @@ export interface HandOver {
 }
 
 export type ToClient = HandOver | { readonly kind: 'stop' };
-/** `answer`: a grant, or an honest LOCK_TAKEN. */
+/** `answer`: a grant, or a well-founded LOCK_TAKEN. */
 export type FromClient =
   HandOver | { readonly kind: 'ready' } | { readonly kind: 'answer'; readonly granted: boolean };
 
-/** The environment variable with a client's order: unlike an argument, other users do not see it. */
+/** The environment variable with a client's order: unlike an argument, other users cannot see it. */
 export const ORDER = 'QUORATE_CHAOS_ORDER';

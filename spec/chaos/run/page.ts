@@ -1,7 +1,8 @@
 /**
- * The report page: one file that needs no network. Code of its own draws its timeline (15 kB), where Apache ECharts draws the
- * bench's charts: a build of ECharts with its custom series, axes, zoom and canvas alone is 579 kB in each page, and the
- * page of a run of 28 s is 27 kB. ECharts has no timeline either, so each bar would still be a shape that is given to it.
+ * The report page: one file that needs no network. Its timeline is drawn by code of its own (15 kB), while Apache ECharts
+ * draws the bench's charts. A build of ECharts with only its custom series, axes, zoom and canvas would add 579 kB to
+ * each page; the page of a run of 28 s is 27 kB. ECharts has no timeline either, so each bar would still be a shape that
+ * is given to it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +13,7 @@ import { believedEnd, type LeaseSpan, type RunModel, type Span } from './model.j
 import { inMs, isGood, type Latency, type Summary } from './summary.js';
 import { isOfMaster, Weather } from './weather.js';
 
-/** In a longer run single leases cannot be seen all at once. */
+/** In a longer run, single leases are too narrow to see all at once. */
 const FIRST_WINDOW_MS = 60_000;
 const MOST_VIOLATIONS = 100;
 
@@ -81,7 +82,7 @@ function violations({ verdict }: Summary): string {
   return `<div class="card violations"><h2>Violations, and the lines that prove them</h2><ul>${items.join('')}</ul></div>`;
 }
 
-/** Grants and overlaps are told in any case, the others where there were any. */
+/** Grants and overlaps are always shown, the others if there were any. */
 function tiles(run: RunModel, { grants, refusals, ends, takeovers, faults, verdict }: Summary): string {
   const overlaps = verdict.violations.filter(({ kind }) => kind === 'overlap').length;
   const lapsed = (ends['lost'] ?? 0) + (ends['open'] ?? 0);
@@ -101,7 +102,7 @@ function tiles(run: RunModel, { grants, refusals, ends, takeovers, faults, verdi
   ].join('')}</div>`;
 }
 
-/** Only what happened in this run has a mark. */
+/** Only what occurred in this run has an entry. */
 function legend(run: RunModel): string {
   const { facts, spans } = run;
   const item = (style: string, words: string): string => `<li><i style="${style}"></i>${words}</li>`;
@@ -142,13 +143,13 @@ function countTable(title: string, counts: Readonly<Record<string, number>>): st
   return card(title, rows);
 }
 
-/** Nothing where there is nothing to count. */
+/** Empty if there is nothing to count. */
 function card(title: string, rows: readonly string[], head = ''): string {
   if (rows.length === 0) return '';
   return `<div class="card"><h2>${title}</h2><table>${head}${rows.join('')}</table></div>`;
 }
 
-/** Lists of numbers, sorted by their first one: [from, to, …], in ms since the run began. */
+/** Lists of numbers, sorted by the first one: [from, to, …], in ms since the run began. */
 function timelineData(run: RunModel): object {
   const { facts, startT, endT, leases } = run;
   const clients = Array.from({ length: facts.clients }, (_, i) => `c${i + 1}`);
@@ -223,7 +224,7 @@ function length(seconds: number): string {
   return seconds < 120 ? `${Math.round(seconds)} s` : `${(seconds / 60).toFixed(1)} minutes`;
 }
 
-/** With what it imports, in one piece. */
+/** With its imports, in one piece. */
 function script(name: string): string {
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL(`page/${name}`, import.meta.url))],

@@ -1,16 +1,16 @@
 /**
- * The plan of a run: what is done to which master and which client, and when. Drawn from the seed before the run, so that
- * it can be printed; what it meets is up to the machine.
+ * The plan of a run: what is done to which master and which client, and when. It is drawn from the seed before the run,
+ * so that it can be printed. What each fault meets depends on the machine.
  */
 import { Seeded } from '../../simulation/world/seeded.js';
 import type { ClientFault, MasterFault } from './history.js';
 
-/** What a master that was killed or stopped comes back with. */
+/** The data with which a killed or stopped master comes back. */
 export type Data = 'kept' | 'lost' | 'stale';
 
 export interface MasterBlow {
   readonly kind: MasterFault;
-  /** Numbers from 0 on; all are struck at once. */
+  /** Numbers from 0; all are struck at once. */
   readonly masters: readonly number[];
   readonly data: Data;
   readonly atMs: number;
@@ -36,7 +36,7 @@ export interface PlanTerms {
   readonly clients: number;
   readonly guardMs: number;
   readonly longestTtlMs: number;
-  /** False over somebody's own masters. */
+  /** False with somebody else's masters. */
   readonly strikesMasters: boolean;
 }
 
@@ -65,8 +65,8 @@ export function drawPlan(terms: PlanTerms): Plan {
 }
 
 /**
- * One blow after another, each healed before the next: what comes back under a guard gives no vote for the guard's
- * period, and is waited for, so that a minority stays one.
+ * One blow after another, each healed before the next. A master that comes back with a guard abstains for the guard's
+ * period; the plan waits for it, so that a minority stays one.
  */
 function drawMasterBlows(seeded: Seeded, terms: PlanTerms): MasterBlow[] {
   const blows: MasterBlow[] = [];
@@ -93,14 +93,14 @@ function drawMasterBlow(seeded: Seeded, { masters, guardMs }: PlanTerms): Omit<M
   };
 }
 
-/** Beside what is done to the masters; each client is struck again only when it is back. */
+/** In addition to the blows to masters; each client is struck again only when it is back. */
 function drawClientBlows(seeded: Seeded, { lengthMs, clients, longestTtlMs }: PlanTerms): ClientBlow[] {
   const blows: ClientBlow[] = [];
   const backMs = Array.from({ length: clients }, () => 0);
   for (let atMs = FIRST_MS; ; atMs += seeded.between(1_500, 5_000)) {
     const client = seeded.whole(0, clients - 1);
     const kind = seeded.pick<ClientFault>(['pause', 'crash']);
-    // past the longest ttl mostly: what it held is over when it wakes
+    // mostly beyond the longest ttl: its leases are over when it wakes up
     const least = seeded.chance(0.75) ? longestTtlMs * 1.1 : 100;
     const forMs = Math.round(
       kind === 'pause' ? seeded.between(least, longestTtlMs * 1.6) : seeded.between(200, 1_500),
@@ -112,7 +112,7 @@ function drawClientBlows(seeded: Seeded, { lengthMs, clients, longestTtlMs }: Pl
   }
 }
 
-/** Its process ends, so that it needs a restart. */
+/** Its process ends, so it needs a restart. */
 export function isDown(kind: MasterFault): boolean {
   return kind === 'kill' || kind === 'stop';
 }

@@ -10,13 +10,13 @@ import { type ChaosMasters, startChaosMasters } from '../kit/masters.js';
 import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS } from './options.js';
 import { drawPlan, type PlanTerms } from './plan.js';
 
-/** Before every key, so that nobody else's lock is met. */
+/** The prefix of every key, to stay clear of other locks. */
 const KEY_PREFIX = 'quorate-chaos:';
-/** Nothing is struck at the end of a run, so that the last heal has time to show. */
+/** Nothing is struck at the end of a run, so that the effects of the last heal have time to show. */
 const CALM_MS = 3_000;
 /** A client's longest call, its longest work, and a busy machine. */
 const PROGRESS_MS = 12_000;
-/** What the crashed held or waited for has run out by then: a place in line lives a second longer than its wait. */
+/** By then, votes and places of crashed clients have expired: a place in a queue lives a second longer than its wait. */
 const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 50;
 const EXIT_WITHIN_MS = 20_000;
 const PROGRESS_LINE_MS = 10_000;
@@ -158,7 +158,7 @@ function factsOf({ options, seed, environment }: Setting, keys: readonly string[
   };
 }
 
-/** Lets masters under a guard vote at their first start; the version of the first one. */
+/** Lets masters with a guard vote at their first start. @returns the version of the first master */
 async function prepare(servers: readonly string[], guardMs: number): Promise<string> {
   const clients = servers.map((url) => new Redis(url));
   for (const client of clients) client.on('error', () => undefined);
@@ -178,7 +178,7 @@ async function prepare(servers: readonly string[], guardMs: number): Promise<str
   }
 }
 
-/** How many locks, and places in line, are left on each master. */
+/** How many locks, and places in queues, are left on each master. */
 async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
   for (const [i, url] of servers.entries()) {
     const client = new Redis(url);

@@ -1,16 +1,16 @@
 /**
- * Progress of those who wait: a key that nobody holds goes to one of them, as long as a quorum of the masters is well. A
- * client's own answers do not show that, since an honest refusal at the end of a wait is one.
+ * Progress of waiters: a key that nobody holds goes to one of them, as long as a quorum of the masters is well. A
+ * client's own answers do not show that, since a refusal at the end of a wait is well-founded.
  */
 import { believedEnd, type Call, type RunModel, type Violation } from './model.js';
 import type { Weather } from './weather.js';
 
 /**
- * What a key may stand free although somebody waits for it: votes of a crashed client that did not get to believe in them,
- * reservations of paused ones, one after another, and a lost push on top.
+ * How long a key may stay free although somebody waits for it: votes of a crashed client that never learned of its grant,
+ * reservations of paused ones, one after another, and a lost push in addition.
  */
 const STALL_MS = 8_000;
-/** Clients pause between two calls: so long a gap between two waits counts as one wait. */
+/** Clients pause between two calls: waits with a gap up to this count as one. */
 const BREATH_MS = 300;
 const WAITING: ReadonlySet<Call['kind']> = new Set(['acquire', 'using', 'several', 'abort']);
 
@@ -19,7 +19,7 @@ interface Interval {
   readonly toT: number;
 }
 
-/** `gaps`: how many of the times in which nobody held a key were looked at. */
+/** `gaps`: how many periods without a holder were checked. */
 export function stalls(run: RunModel, weather: Weather): { violations: Violation[]; gaps: number } {
   const violations: Violation[] = [];
   let gaps = 0;
@@ -42,12 +42,14 @@ export function stalls(run: RunModel, weather: Weather): { violations: Violation
   return { violations, gaps };
 }
 
-/** For no longer than it may: what takes longer is `unsettled`, or its process was killed. */
+/** No longer than it may take: a longer call is reported as `unsettled`, or its process was killed. */
 function waitOf({ t, boundMs, settledT = Infinity }: Call): Interval {
   return { fromT: t, toT: Math.min(settledT, t + boundMs) };
 }
 
-/** When nobody held it. Who wants several keys holds this one, without a lease, while it waits for the others. */
+/**
+ * When nobody held it. A client that wants several keys holds this one, without a lease, while it waits for the others.
+ */
 function gapsOf(key: string, asked: readonly Call[], { leases, startT, endT }: RunModel): Interval[] {
   const held = leases
     .filter(({ keys }) => keys.includes(key))
@@ -57,7 +59,7 @@ function gapsOf(key: string, asked: readonly Call[], { leases, startT, endT }: R
   return starts.map((fromT, i) => ({ fromT, toT: taken[i]?.fromT ?? endT }));
 }
 
-/** Intervals that meet, or nearly so, as one. */
+/** Merges intervals that meet, or nearly so. */
 function merged(list: readonly Interval[], nearMs: number): Interval[] {
   const whole: Interval[] = [];
   for (const next of list.toSorted((a, b) => a.fromT - b.fromT)) {

@@ -26,7 +26,7 @@ export interface Summary {
   readonly ends: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly extensions: number;
-  /** One attempt that was granted; and all that was granted, waiting for others included. */
+  /** Single attempts that were granted; and all grants, waiting for others included. */
   readonly attempts: readonly Latency[];
   readonly waits: readonly Latency[];
   readonly takeovers: Takeovers;
@@ -83,7 +83,7 @@ function latencies(leases: readonly LeaseSpan[], weather: Weather): Latency[] {
   });
 }
 
-/** NaN of an empty list. */
+/** NaN for an empty list. */
 function at(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }
@@ -113,7 +113,7 @@ function describeTally(counts: Readonly<Record<string, number>>): string {
 
 const MOST_SHOWN = 20;
 
-/** The summary as the terminal shows it. */
+/** The summary for the terminal. */
 export function textReport(run: RunModel, summary: Summary, page: string): string {
   const { facts } = run;
   const { violations, judged } = summary.verdict;

@@ -6,7 +6,7 @@ import { summarize } from './summary.js';
 import { type Drawn, open } from './browser.js';
 import { fault, lease, life, modelOf } from './histories.js';
 
-/** A lease a second for a minute, so that something lies in every window, and one fault of a master and one of a client. */
+/** A lease each second for a minute, so that every window has some, and one fault of a master and one of a client. */
 function html(): string {
   const events = Array.from({ length: 56 }, (_, i) => {
     const t = 1_000 * (i + 1);
@@ -20,7 +20,7 @@ function html(): string {
   return page(run, summarize(run, judge(run)));
 }
 
-/** The marks of the times to a grant: squares of three pixels. */
+/** The marks for the time to each grant: squares of three pixels. */
 function dotsOf({ rects }: Drawn): readonly number[] {
   return rects.filter(([, , width, height]) => width === 3 && height === 3).map(([x]) => x);
 }
@@ -61,7 +61,7 @@ describe('chaos run: the timeline', () => {
     touch('pointermove', 2, 340);
     expect(dotsOf(lines.drawn)).to.have.length.within(5, 25);
     touch('pointerup', 2, 340);
-    touch('pointermove', 1, 40); // the other one goes on as a drag
+    touch('pointermove', 1, 40); // the other finger goes on as a drag
     touch('pointercancel', 1, 40);
     expect(dotsOf(lines.drawn)).to.have.length.within(5, 25);
   });

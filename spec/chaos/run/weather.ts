@@ -1,4 +1,4 @@
-/** What was wrong, and when: read from the conductor's notes. */
+/** What was faulty, and when: from the conductor's record. */
 import type { Place } from './history.js';
 import type { RunModel, Span } from './model.js';
 
@@ -6,7 +6,7 @@ export type Phase = 'healthy' | 'minority faulty' | 'majority faulty' | 'just he
 export const PHASES: readonly Phase[] = ['healthy', 'minority faulty', 'majority faulty', 'just healed'];
 const JUST_HEALED_MS = 3_000;
 
-/** A time from which on the same masters can be felt to be faulty. */
+/** The same masters may be faulty from this time on. */
 interface Change {
   readonly t: number;
   readonly faulty: number;
@@ -27,7 +27,7 @@ export class Weather {
     this.#changes = changesOf(this.#masterSpans);
   }
 
-  /** The worst that could be felt between two times. */
+  /** The worst that was possible between two times. */
   phase(fromT: number, toT: number): Phase {
     const faulty = this.#mostFaulty(fromT, toT);
     if (faulty > this.#masters - this.#quorum) return 'majority faulty';
@@ -35,7 +35,7 @@ export class Weather {
     return this.#mostFaulty(fromT - JUST_HEALED_MS, fromT) > 0 ? 'just healed' : 'healthy';
   }
 
-  /** The lines that say so, when no quorum can have answered between two times. */
+  /** The lines that prove it, if no quorum can have answered between two times. */
   majorityCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
     const through = this.#masterSpans.filter(
       ({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && kind !== 'cut-pushes', // which votes
@@ -62,13 +62,13 @@ export class Weather {
     });
   }
 
-  /** A majority of the masters, or the client itself, was struck between two times. */
+  /** Whether a majority of the masters, or the client itself, was struck between two times. */
   isDisturbed(client: string, fromT: number, toT: number): boolean {
     if (this.#mostFaulty(fromT, toT) > this.#masters - this.#quorum) return true;
     return this.#of(client).some(({ strikeT, mendedT }) => strikeT < toT && mendedT > fromT);
   }
 
-  /** `ms` later, by the time in which the client could run. */
+  /** The time `ms` later, counting only the time in which the client could run. */
   later(client: string, t: number, ms: number): number {
     let end = t + ms;
     for (const { kind, strikeT, mendedT } of this.#of(client)) {

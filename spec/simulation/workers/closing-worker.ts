@@ -12,7 +12,7 @@ import { type Deeds, describe } from './worker.js';
 
 const SLACK_MS = 150;
 const LONGEST_WAIT_MS = 800;
-/** How often a routine checks whether to stop. */
+/** A routine checks at least this often whether to stop. */
 const STEP_MS = 40;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND'];
 

@@ -1,6 +1,6 @@
 /**
- * Where things lie in the timeline: no DOM here, so that specs can hold its bounds. Times are milliseconds since the run
- * began, widths are CSS pixels.
+ * Positions in the timeline: no DOM here, so that specs can check the bounds. Times are milliseconds since the run began,
+ * widths are CSS pixels.
  */
 export interface View {
   readonly from: number;
@@ -8,14 +8,14 @@ export interface View {
 }
 
 export interface Plot {
-  /** Names of lanes stand to the left of it. */
+  /** The names of lanes are to the left of it. */
   readonly left: number;
   readonly width: number;
 }
 
 const NAMES = 96;
 const RIGHT = 8;
-/** From here on a page is wide enough for whole names beside the plot. */
+/** From this width on, there is room for whole names beside the plot. */
 const WIDE = 600;
 const LEAST_MS = 50;
 /** Two fingers that are closer together than this do not zoom any further. */
@@ -58,13 +58,13 @@ export function zoomed({ from, to }: View, factor: number, at: number): View {
   return { from: at - (at - from) * factor, to: at + (to - at) * factor };
 }
 
-/** What has been dragged by so many pixels to the right. */
+/** The view after a drag by this many pixels to the right. */
 export function dragged({ from, to }: View, byX: number, { width }: Plot): View {
   const by = (byX / width) * (to - from);
   return { from: from - by, to: to - by };
 }
 
-/** What was under two fingers stays under them. */
+/** Keeps the times under two fingers under them. */
 export function pinched(
   view: View,
   before: readonly [number, number],
