@@ -65,7 +65,7 @@ describe('redlock: each option has its effect', () => {
     }
   });
 
-  it('keyPrefix: stands before the keys, and not before the resources', async () => {
+  it('keyPrefix: precedes the keys, and not the resources', async () => {
     const { redlock, masters } = fakeCluster(3, { keyPrefix: 'app:' });
     const lease = await redlock.acquire(['b', 'a']);
     expect(lease.resources).to.deep.equal(['a', 'b']);

@@ -85,7 +85,7 @@ describe('bench: charts', () => {
     }
   });
 
-  it('who does not see it is told title and figures; what is special in XML is written as text', () => {
+  it('readers that do not see it get title and figures; characters that are special in XML are escaped', () => {
     const svg = drawChart(CHART, 'light');
     expect(svg).to.match(/^<svg role="img" aria-labelledby="x-title x-desc"/);
     expect(svg).to.include('<title id="x-title">A &lt;title&gt; &amp; more. sub</title>');

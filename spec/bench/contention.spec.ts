@@ -21,7 +21,7 @@ function part(
 }
 
 describe('bench: what a contended second comes to', () => {
-  it('turns of two processes are put in order: a hand-off is from a release to the next grant, whoever has it', () => {
+  it('turns of two processes are put in order: a hand-off is from a release to the next grant, whichever process has it', () => {
     const parts = [part([[0, 1_025, 1_030]]), part([[0, 1_000, 1_010]]), part([[0, 1_012, 1_020]])];
     const figures = figuresOf(parts, [1, 1, 1], WINDOW);
     expect(figures.handOffsMs).to.deep.equal([2, 5]);

@@ -72,7 +72,7 @@ describe('bench: workers', () => {
     expect(worker.isAlive).to.equal(false);
   });
 
-  it('a rejection that nobody catches there is told', async () => {
+  it('an unhandled rejection there is reported', async () => {
     const worker = await Worker.start('quorate', file, note);
     await worker.order({ kind: 'refusal', session: 'x', waitMs: 1 });
     expect(uncaught).to.deep.equal(['Error: loose']);

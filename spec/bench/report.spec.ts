@@ -83,7 +83,7 @@ describe('bench: tables', () => {
     }
   });
 
-  it('a peer that hangs is a row with its cap; failed steps and errors that nobody caught are told', () => {
+  it('a peer that hangs is a row with its cap; failed steps and unhandled errors are reported', () => {
     for (const text of [toText(results()), toMarkdown(results())]) {
       expect(text).to.match(/redlock 4 .*hangs \(> 5 s\)/);
       expect(text).to.match(/redis-semaphore .*4,321.*hangs \(> 5 s\)/);
@@ -92,7 +92,7 @@ describe('bench: tables', () => {
     }
   });
 
-  it('a contender that was left out is told, with why', () => {
+  it('a contender that was left out is reported, with the reason', () => {
     expect(toText(results({ leftOut: ['redlock5: no registry'] }))).to.include(
       'Left out: redlock5: no registry',
     );

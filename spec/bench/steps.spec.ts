@@ -21,7 +21,7 @@ describe("bench: the masters' own time", () => {
     expect(sentUs(others.map((name) => row(name, 5)).join('\r\n'))).to.equal(0);
   });
 
-  it('beside this library without a line: both steps, round by round', () => {
+  it('beside this library without a queue: both steps, round by round', () => {
     const fair = { name: 'quorate', acquireUs: [40, 90], releaseUs: [10, 10], trouble: undefined } as const;
     const unfair = { ...fair, name: 'quorate-unfair', acquireUs: [30, 190] } as const;
     const copy = (track: typeof fair | typeof unfair) => ({

@@ -19,7 +19,7 @@ const exactly = (median: number): { median: number; min: number; max: number } =
   return { median, min: median, max: median };
 };
 
-describe('bench: what waiting in line is to reach', () => {
+describe('bench: targets for waiting in queues', () => {
   const best = { jain: 0.98, longestGapTurns: 52, handOffRoundTrips: 3, requestsPerGrant: 16 };
 
   it('a figure that is just good enough is reached', () => {
@@ -50,12 +50,12 @@ describe('bench: what waiting in line is to reach', () => {
     expect(of([row({ isFrozen: true, toHealthy: exactly(0.89) })])).to.deep.equal({ [what]: false });
   });
 
-  it('of this library as it comes, and of crowds in which somebody stands behind another one', () => {
+  it('for this library with defaults, and for crowds with somebody behind another one', () => {
     expect(of([row({ contender: 'redlock5' }), row({ contender: 'quorate-plain' }), row({ clients: 2 })])).to
       .be.empty;
   });
 
-  it('killed in line: the longest of all rounds counts; once told: what it is more than usual', () => {
+  it('killed in the queue: the longest of all rounds counts; after its push: what it is more than usual', () => {
     const crash = (usual: number, dead: number, told: number): Results['crashes'] => [
       { contender: 'quorate', crash: 'nobody', delayMs: exactly(usual) },
       { contender: 'quorate', crash: 'in line', delayMs: { median: 1, min: 1, max: dead } },

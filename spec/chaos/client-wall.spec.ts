@@ -28,7 +28,7 @@ for (const nodes of [1, 3]) {
         sinon.replace(Date, 'now', () => real() + stepMs);
       };
 
-      it('a lease is held to its end and no longer, a renewed one goes on, and a waiter gets its turn', async () => {
+      it('a lease is held to its end and no longer, a renewed one goes on, and a waiter is served', async () => {
         const [short, long] = [
           await redlock.acquire('short', { ttlMs: 600 }),
           await redlock.acquire('long', { ttlMs: 60_000, renew: true }),
@@ -48,7 +48,7 @@ for (const nodes of [1, 3]) {
         expect([next.status, long.status]).to.deep.equal(['held', 'held']);
       });
 
-      it('a wait ends after its own time, with the code of what was in the way', async () => {
+      it('a wait ends after its own time, with the code of the last refusal', async () => {
         const lease = await redlock.acquire('r', { ttlMs: 60_000 });
         const startMs = performance.now();
         const failed = redlock.acquire('r', { waitMs: 300 }).catch((error: unknown) => error);

@@ -64,7 +64,7 @@ describe('chaos kit: RESP', () => {
     expect(seen.length).to.equal(REPLIES.length);
   });
 
-  it('what a subscription tells, in RESP2 and RESP3', () => {
+  it('what a subscription says, in RESP2 and RESP3', () => {
     const message = (kind: string): string => `${kind}3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$3\r\na\r\n\r\n`;
     const confirmation = '*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n';
     const told = (text: string) => new Replies().feed(Buffer.from(text)).map((reply) => reply.told);

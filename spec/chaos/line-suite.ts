@@ -18,7 +18,7 @@ const ENDS_MS = 10_000;
 export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 5]): void {
   for (const nodes of sizes) {
     const where = `${nodes} ${backend === 'process' ? 'processes' : 'containers'}`;
-    describe(`chaos while clients wait in line, over ${where}`, function () {
+    describe(`chaos while clients wait in queues, over ${where}`, function () {
       this.timeout(90_000);
       const bench = new Bench(nodes);
       let line: Line;
@@ -36,11 +36,11 @@ export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 
       const majority = (): readonly ChaosMaster[] => bench.list.slice(0, most + 1);
 
       it('the head is killed while it waits: it is skipped', () => headKilled(line));
-      it('the head is killed once it is told: the next one is served', () => toldHeadKilled(line));
-      it('the head stands still when it is told: the next one is served, and it keeps its place', () =>
+      it('the head is killed once it got its push: the next one is served', () => toldHeadKilled(line));
+      it('the head is paused when it gets its push: the next one is served, and it keeps its place', () =>
         headFrozen(line));
       it('the head loses its connections when it claims: all are served', () => claimCut(line));
-      it('the holder is killed: the first in line has it when its ttl is over', () => holderKilled(line));
+      it('the holder is killed: the first waiter has it when its ttl is over', () => holderKilled(line));
       for (const data of ['kept', 'lost'] as const) {
         it(`of the masters ${most} lost with their queues, and back with data ${data}: served in order`, () =>
           queuesLost(line, minority(), data));
@@ -53,9 +53,8 @@ export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 
         releasedMeanwhile(line, majority()));
       it('a majority stays away: NO_QUORUM at the end of the wait, and nothing is left when it is back', () =>
         majorityAway(line, majority()));
-      it('all connections for pushes break: opened anew, and served in order', () => pushesBroken(line));
-      it('all connections for pushes break at the release: all are served', () =>
-        pushesBrokenAtRelease(line));
+      it('all push connections break: opened anew, and served in order', () => pushesBroken(line));
+      it('all push connections break at the release: all are served', () => pushesBrokenAtRelease(line));
       it('pushes of a minority are swallowed: served in order', () => pushesSwallowed(line, minority()));
       it('pushes of all masters are swallowed: all are served', () => pushesSwallowed(line, bench.list));
     });

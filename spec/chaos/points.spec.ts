@@ -64,7 +64,7 @@ describe('chaos at every point of an exchange', function () {
     return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_FIVE, drawFor(5, 3)), table);
   });
   for (const nodes of [3, 5]) {
-    it(`N=${nodes}: faults on a majority while two wait in line: served when they are mended (seed ${seed})`, () => {
+    it(`N=${nodes}: faults on a majority while two wait in the queue: served when they are mended (seed ${seed})`, () => {
       const count = LINE_MAJORITIES * factor;
       const terms = { nodes, faulty: quorumOf(nodes), count, operations: WITH_MAJORITIES };
       return runAll(mixed(terms, drawFor(nodes, 4)), table);

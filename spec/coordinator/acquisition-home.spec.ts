@@ -70,7 +70,7 @@ describe('home first', () => {
         expect(remainingMs).to.equal(988 - 40);
       });
 
-    it(`N=${nodes}: what masters tell of their clocks then is not learned, since the others were asked later: the next first grant takes one round trip`, async () => {
+    it(`N=${nodes}: masters' clocks are not learned then, since the others were asked later: the next first grant takes one round trip`, async () => {
       const { masters, redlock, time } = fakeCluster(nodes, { ...RETRY, nodeTimeoutMs: 200 });
       const tookMs = async (name: string): Promise<number> => {
         const startMs = time.now();

@@ -91,9 +91,9 @@ function refuseNext(master: FakeMaster): void {
   };
 }
 
-describe('an acquisition that waits in line', () => {
+describe('an acquisition that queues', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}: tries, queues, and claims when it is told; no timer takes part`, async () => {
+    it(`N=${nodes}: tries, queues, and claims when a push says that it is its turn; no timer takes part`, async () => {
       const line = await held(nodes);
       const wait = line.redlock.acquire('r');
       await settle();
@@ -115,7 +115,7 @@ describe('an acquisition that waits in line', () => {
       await (await wait).release();
     });
 
-    it(`N=${nodes}: who had to stand in line has met contention as well`, async () => {
+    it(`N=${nodes}: an acquisition that had to queue has met contention as well`, async () => {
       const line = await contendedLately(nodes);
       const wait = line.redlock.acquire('r');
       await line.time.advance(1_500); // the refusals of before are forgotten
@@ -130,7 +130,7 @@ describe('an acquisition that waits in line', () => {
       await closing;
     });
 
-    it(`N=${nodes}: it is tried first where lines are not open at a quorum, after a second, and for another lock`, async () => {
+    it(`N=${nodes}: it tries first if push connections to a quorum are not open, after a second, and for another lock`, async () => {
       for (const [resource, afterMs, isCut] of [
         ['r', 0, true],
         ['r', 1_000, false],
@@ -153,7 +153,7 @@ describe('an acquisition that waits in line', () => {
       }
     });
 
-    it(`N=${nodes}: a wait that ends before lines are open: LOCK_TAKEN after one look, and no place was asked for`, async () => {
+    it(`N=${nodes}: a wait that ends before push connections are open: LOCK_TAKEN after one look, and no place was asked for`, async () => {
       const line = await held(nodes);
       for (const master of line.masters) master.opensLines = false;
       const failed = rejection(line.redlock.acquire('r', { waitMs: 50 }));
@@ -235,7 +235,7 @@ describe('an acquisition that waits in line', () => {
   });
 
   for (const awayMs of [0, 30_000]) {
-    it(`N=3, a master is lost after it gave a place, and is back ${awayMs} ms after the release: it is taken out of that line as well`, async () => {
+    it(`N=3, a master is lost after it gave a place, and is back ${awayMs} ms after the release: the place is removed from its queue as well`, async () => {
       const { lease, lost, time } = await placed();
       await lease.release();
       await time.advance(awayMs);
@@ -321,7 +321,7 @@ describe('an acquisition that waits in line', () => {
     expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
   });
 
-  it('N=3: a foreign client holds it: no place is waited in, and it is looked at every 250 ms at least', async () => {
+  it('N=3: a foreign client holds it: no place is taken, and it is looked at every 250 ms at least', async () => {
     const line = fakeCluster(
       3,
       { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
@@ -339,7 +339,7 @@ describe('an acquisition that waits in line', () => {
     await (await wait).release();
   });
 
-  it('N=3: pushes are refused at a quorum: it tries again and again, and has it', async () => {
+  it('N=3: a quorum refuses pushes: it tries again and again, and is granted the lock', async () => {
     const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
     for (const master of line.masters) master.opensLines = false;
     let lease: Lease | undefined;
@@ -354,7 +354,7 @@ describe('an acquisition that waits in line', () => {
     expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
   });
 
-  it('N=3, ten instances contend: each has it, one at a time, and nothing is left', async () => {
+  it('N=3, ten instances contend: each is granted the lock, one at a time, and nothing is left', async () => {
     const bench = fakeCluster(3, LONG, { hasPushes: true });
     for (const master of bench.masters) master.latencyMs = 1;
     const served: number[] = [];

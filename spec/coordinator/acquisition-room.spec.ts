@@ -72,7 +72,7 @@ describe('many acquisitions at once', () => {
       await Promise.all(calls);
     });
 
-    it(`N=${nodes}: who waited for room has a lease that begins with its claim`, async () => {
+    it(`N=${nodes}: a lease whose acquisition waited for room begins with its claim`, async () => {
       const bench = await crowded(nodes);
       const late = bench.redlock.acquire('late', { ttlMs: 10_000 });
       await bench.time.advance(800);
@@ -82,7 +82,7 @@ describe('many acquisitions at once', () => {
       await lease.release();
     });
 
-    it(`N=${nodes}: tryAcquire waits for room until nobody has got an answer for two node timeouts, and is not sent then`, async () => {
+    it(`N=${nodes}: tryAcquire waits for room until no attempt has been answered for two node timeouts, and is not sent then`, async () => {
       const bench = await crowded(nodes);
       const before = unanswered(bench);
       let took = -1;
@@ -100,7 +100,7 @@ describe('many acquisitions at once', () => {
       expect(message).to.contain(`not sent: ${FIRST_LIMIT} other attempts were under way`);
     });
 
-    it(`N=${nodes}: what is let in has a node timeout for its answers`, async () => {
+    it(`N=${nodes}: an attempt that is let in has a node timeout for its answers`, async () => {
       const bench = await crowded(nodes);
       let took = -1;
       const startMs = bench.time.now();
@@ -154,7 +154,7 @@ describe('many acquisitions at once', () => {
     expect(leases.length).to.equal(1_500);
   });
 
-  it('who was refused before tells that, and not that there was no room to ask again', async () => {
+  it('an earlier refusal is the error, and not that there was no room to ask again', async () => {
     const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000, fair: false });
     await other('holder').redlock.acquire('busy');
     const call = rejection(redlock.acquire('busy', { waitMs: 600 }));
@@ -169,7 +169,7 @@ describe('many acquisitions at once', () => {
     await Promise.all(calls);
   });
 
-  it('who gives up waits no longer, and is not sent', async () => {
+  it('an acquisition that is cancelled waits no longer, and is not sent', async () => {
     const bench = await crowded(3);
     const controller = new AbortController();
     const aborted = rejection(bench.redlock.acquire('aborted', { signal: controller.signal }));
@@ -191,7 +191,7 @@ describe('many acquisitions at once', () => {
     expect(bench.time.pending).to.equal(0);
   });
 
-  it('who was refused, and waited in line then, has taken up room once', async () => {
+  it('an acquisition that was refused, and queued then, has taken up room once', async () => {
     const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 }, { hasPushes: true });
     const waiter = other('waiter', { waitMs: 60_000 });
     for (let i = 0; i < 20; i++) {
@@ -210,7 +210,7 @@ describe('many acquisitions at once', () => {
     await Promise.all(calls);
   });
 
-  it('whose turn it is in line does not wait for room', async () => {
+  it('an acquisition whose turn it is in the queue does not wait for room', async () => {
     const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 }, { hasPushes: true });
     const holder = await redlock.acquire('busy');
     const waiter = other('waiter', { nodeTimeoutMs: 1_000, waitMs: 60_000 });

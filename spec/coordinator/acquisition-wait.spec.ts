@@ -75,7 +75,7 @@ describe('the wait of an acquisition', () => {
       expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 50]);
     });
 
-    it(`N=${nodes}, fencing on: the claim's refusal tells its reason, and no look follows`, async () => {
+    it(`N=${nodes}, fencing on: the claim's refusal gives its reason, and no look follows`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       for (const master of masters) {
         master.set('r', 'another', 5_000);
@@ -248,7 +248,7 @@ describe('an acquisition that is ended from outside', () => {
       });
     }
 
-    it(`N=${nodes}: in the turn in which the quorum came: no lease, and the votes are undone`, async () => {
+    it(`N=${nodes}: in the turn of the event loop in which the quorum came: no lease, and the votes are undone`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       const controller = new AbortController();
       const failed = rejection(redlock.acquire('r', { signal: controller.signal }));

@@ -126,7 +126,7 @@ describe('what an error says', () => {
     for (const name of ['m1', 'm2', 'm3', 'm4', '"r"', '1 of 5']) expect(error.message).to.contain(name);
   });
 
-  it('N=3: a master whose answer was not waited for does not read as ill', async () => {
+  it('N=3: a master whose answer was not waited for is reported as pending, not as unknown', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     for (const master of masters.slice(0, 2)) master.set('r', 'another', 60_000);
     if (masters[2] !== undefined) masters[2].latencyMs = 5;
@@ -203,7 +203,7 @@ describe('what an error says', () => {
     ]);
   });
 
-  it('N=1..5: a refusal by a lock tells the time it has left, Infinity without expiry', async () => {
+  it('N=1..5: a refusal by a lock reports its remaining time, Infinity without expiry', async () => {
     for (let nodes = 1; nodes <= 5; nodes++) {
       for (const ttlMs of [60_000, Infinity]) {
         for (const resources of [['r'], ['a', 'r']]) {

@@ -31,7 +31,7 @@ describe('admission: how many attempts are under way at a time', () => {
     expect(fill(admission)).to.equal(2);
   });
 
-  it('lets those in that wait, in their order, as others leave; none whose wait has ended', () => {
+  it('lets waiting attempts in, in order, as others leave; none whose wait has ended', () => {
     const admission = new Admission();
     fill(admission);
     const { said, candidates } = crowd(admission, 5);
@@ -46,7 +46,7 @@ describe('admission: how many attempts are under way at a time', () => {
     expect([admission.inside, admission.admits()]).to.deep.equal([FIRST_LIMIT, false]);
   });
 
-  it('nobody waits for longer than its time, and nobody keeps a timer who does not wait any more', async () => {
+  it('no attempt waits for longer than its time, or keeps a timer after its wait', async () => {
     const admission = new Admission();
     fill(admission);
     const { said, time } = crowd(admission, 2, { waitMs: 100 });
@@ -58,7 +58,7 @@ describe('admission: how many attempts are under way at a time', () => {
     expect([said, time.pending]).to.deep.equal([['0 in', '1 out'], 0]);
   });
 
-  it('waits several times over while others get their answers, and once more when they did not', async () => {
+  it('waits several times over while others are answered, and once more when they were not', async () => {
     const admission = new Admission();
     fill(admission);
     const { said, time } = crowd(admission, 1_000, { waitMs: 100, times: 10 });
@@ -134,7 +134,7 @@ describe('admission: how many attempts are under way at a time', () => {
     expect([count, admission.inside]).to.deep.equal([50_000, FIRST_LIMIT - 1]);
   });
 
-  it('keeps no more whose wait has ended than wait, also while nobody leaves', () => {
+  it('keeps no more attempts whose wait has ended than waiting ones, also while none leaves', () => {
     const admission = new Admission();
     fill(admission);
     const { said, candidates } = crowd(admission, 3_000);
@@ -148,7 +148,7 @@ describe('admission: how many attempts are under way at a time', () => {
     expect(admission.size).to.equal(0);
   });
 
-  it('forgets those whose wait has ended', () => {
+  it('forgets attempts whose wait has ended', () => {
     const admission = new Admission();
     fill(admission);
     const { said, candidates } = crowd(admission, 3_000);

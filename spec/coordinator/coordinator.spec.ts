@@ -64,7 +64,7 @@ describe('Coordinator', () => {
   for (const nodes of SIZES) {
     const quorum = Math.floor(nodes / 2) + 1;
 
-    it(`N=${nodes}: acquire gives a grant that knows its validity, whom it was sent to, and when all votes are gone`, async () => {
+    it(`N=${nodes}: acquire resolves with a grant that has its validity, the masters it was sent to, and the time when all votes are gone`, async () => {
       const { time, masters, coordinator } = bench(nodes);
       masters[0]?.become(nodes > 2 ? 'lost' : 'ready');
       const grant = await coordinator.acquire(WISH, new Cancellation());

@@ -114,7 +114,7 @@ for (const kind of [POSTGRES, SQLITE]) {
       ]);
     });
 
-    it('a transaction that is rolled back forgets the fence with the write it stood for', async () => {
+    it('a transaction that is rolled back forgets the fencing token with its write', async () => {
       await guard.accepts(kind.query, 'r', 5);
       await kind.run('BEGIN');
       expect(await guard.accepts(kind.query, 'r', 9)).to.equal(true);

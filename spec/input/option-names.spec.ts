@@ -61,7 +61,7 @@ describe('an unknown option names the nearest one', () => {
   }
 });
 
-describe("redlock's options are told by what they are here", () => {
+describe("redlock's options are refused, with their counterparts here", () => {
   const moved: [string, string][] = [
     ['retryCount', 'waitMs, how long to go on trying'],
     ['retryDelay', 'retry: { minDelayMs, maxDelayMs }, between which each wait is drawn'],
@@ -93,7 +93,7 @@ describe("redlock's options are told by what they are here", () => {
     );
   });
 
-  it('what has no place in one attempt is not told to go there', () => {
+  it('an option without a counterpart in one attempt is refused without a hint', () => {
     const names = CALL_NAMES.tryAcquire;
     expect(thrown(() => checkNames('options', { retryCount: 3 }, names)).message).to.equal(
       `retryCount (3) is not an option here. Known: ${names.join(', ')}.`,

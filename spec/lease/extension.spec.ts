@@ -67,7 +67,7 @@ describe("T-E2: a master's clock jumps, and its keys run out early", () => {
       expect(values(masters)).to.deep.equal(masters.map(() => lease.token));
     });
 
-    it(`N=${nodes}, a quorum jumps, which no clock can tell: the second holder has the higher fence, the first is told and takes nothing back`, async () => {
+    it(`N=${nodes}, a quorum's clocks jump ahead: the second holder has the higher fencing token, the first fails with LOCK_LOST and takes nothing back`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes, TTL);
       const lease = await redlock.acquire('r');
       for (const master of masters.slice(0, quorumOf(nodes))) jumpPast(master);
@@ -201,7 +201,7 @@ describe('T-E5: an extension that would shorten', () => {
 
 describe('T-E7: masters forget their votes while a lease is held', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}, no guard, ${quorumOf(nodes)} forget: there are two holders, and the fence is what tells them apart`, async () => {
+    it(`N=${nodes}, no guard, ${quorumOf(nodes)} forget: there are two holders, and the fencing token distinguishes them`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes, TTL);
       const lease = await redlock.acquire('r');
       await time.advance(FLOOR_LEAD_US / 1_000 + 1); // tokens are in order if a loss takes longer than the lead
@@ -270,7 +270,7 @@ describe('T-E12: an extension on masters that were flushed', () => {
   for (const nodes of SIZES) {
     for (const flushed of new Set([1, nodes - quorumOf(nodes), nodes])) {
       if (flushed === 0) continue;
-      it(`N=${nodes}, ${flushed} flushed: votes are back, counters stand no lower than the fence, the next one is higher`, async () => {
+      it(`N=${nodes}, ${flushed} flushed: votes are back, counters are no lower than the fencing token, the next one is higher`, async () => {
         const { redlock, masters, time, other } = fakeCluster(nodes, TTL);
         const lease = await redlock.acquire('r');
         await time.advance(100);
@@ -322,7 +322,7 @@ describe('T-E12: an extension on masters that were flushed', () => {
     }
   });
 
-  it('N=3, a counter that holds something else: the extension stands, and the key stays as it is', async () => {
+  it('N=3, a counter that holds something else: the extension holds, and the key stays unchanged', async () => {
     const { redlock, masters } = fakeCluster(3, TTL);
     const lease = await redlock.acquire('r');
     for (const master of masters) master.setForeign(COUNTER);

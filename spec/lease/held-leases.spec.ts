@@ -52,7 +52,7 @@ for (const nodes of SIZES) {
         ), // an entry has what these specs ask of a lease
     } as const;
     for (const [name, start] of Object.entries(WAYS)) {
-      it(`${name}: told by its signal, renewed while it stops, and freed when it has settled, not before`, async () => {
+      it(`${name}: its signal aborts, it is renewed while it stops, and freed when it has settled, not before`, async () => {
         const bench = fakeCluster(nodes);
         const work = start(bench);
         await settle();
@@ -148,7 +148,7 @@ for (const nodes of SIZES) {
       }
     });
 
-    it('a routine whose lease was lost, released or given away is waited for all the same', async () => {
+    it('close also waits for a routine whose lease was lost, released or handed over', async () => {
       for (const way of ['lost', 'released', 'given away'] as const) {
         const bench = fakeCluster(nodes);
         const work = routine((run) => bench.redlock.using('r', { ttlMs: TTL_MS, renew: false }, run));
@@ -165,7 +165,7 @@ for (const nodes of SIZES) {
       }
     });
 
-    it('a lease taken by hand: told, held and renewed until its holder releases it', async () => {
+    it('a lease taken by hand: its signal aborts, and it is held and renewed until its holder releases it', async () => {
       const bench = fakeCluster(nodes);
       const lease = await bench.redlock.acquire('r', { ttlMs: TTL_MS, renew: true });
       const close = closing(bench);

@@ -104,7 +104,7 @@ describe('Lease.handle and Redlock.adopt', () => {
       expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
     });
 
-    it(`N=${nodes}, masters that err: tried again within waitMs; then NO_QUORUM, and the votes stand`, async () => {
+    it(`N=${nodes}, masters that err: tried again within waitMs; then NO_QUORUM, and the votes stay`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
       const handle = (await redlock.acquire('r', { ttlMs: 10_000 })).handle();
       for (const master of masters) master.replies.push(serverError('ERR one'), serverError('ERR two'));
@@ -120,7 +120,7 @@ describe('Lease.handle and Redlock.adopt', () => {
       expect(masters.map((master) => master.value('r'))).to.deep.equal(masters.map(() => handle.token));
     });
 
-    it(`N=${nodes}: the caller's signal and close end it; the votes stand`, async () => {
+    it(`N=${nodes}: the caller's signal and close end it; the votes stay`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
       const handle = (await redlock.acquire('r', { ttlMs: 60_000 })).handle();
       for (const master of masters) master.manner = 'lose-request';

@@ -12,7 +12,7 @@ const extensions = (master: FakeMaster | undefined): number =>
   master === undefined ? NaN : kindsSentTo(master).filter((kind) => kind === 'extend').length;
 
 describe('Lease', () => {
-  it('tells what it locks, for how long, and that it is held', async () => {
+  it('reports what it locks, for how long, and that it is held', async () => {
     const { redlock, random } = fakeCluster(3);
     const lease = await redlock.acquire(['b', 'a'], { ttlMs: 3_000 });
     expect(lease.resources).to.deep.equal(['a', 'b']);
@@ -222,7 +222,7 @@ describe('Lease, renewed', () => {
     [2_500, 2],
     [10_000, 10],
   ] as const) {
-    it(`N=3, ttl 3000: maxHoldMs ${maxHoldMs} makes ${renewals} renewals, then it runs out, told by the signal`, async () => {
+    it(`N=3, ttl 3000: maxHoldMs ${maxHoldMs} makes ${renewals} renewals, then it expires, and the signal fires`, async () => {
       const { redlock, masters, time } = fakeCluster(3);
       const startedAtMs = time.now();
       const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true, maxHoldMs });

@@ -78,7 +78,7 @@ describe('a lost lease says why it could not be kept', () => {
     expect(asCode(thrown(() => lease.assertHeld()).cause)).to.equal('VALIDITY_EXPIRED');
   });
 
-  it('N=3, an extension failed and a later one did not: no old cause is told', async () => {
+  it('N=3, an extension failed and a later one did not: no old cause is reported', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     const lease = await redlock.acquire('r', { ttlMs: TTL_MS });
     for (const master of masters) master.manner = 'freeze';

@@ -60,8 +60,8 @@ async function lineUp(masters: readonly FakeMaster[], count: number): Promise<vo
 /** For how long it asked for a place, each time. */
 const lives = (master: FakeMaster): number[] => argsOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
 
-describe('a place in line: lines and connections', () => {
-  it('a line that closes takes its master out; one that opens again asks again, under the same ticket', async () => {
+describe('queue wait: push connections', () => {
+  it('a push connection that closes takes its master out; when it opens again, the master is asked again, with the same ticket', async () => {
     const { m1, stay, time } = await inLine();
     m1.opensLines = false;
     m1.line.lose('gone');
@@ -77,7 +77,7 @@ describe('a place in line: lines and connections', () => {
     stay.end();
   });
 
-  it('too many lines that close end it', async () => {
+  it('too many push connections that close end it', async () => {
     const { ends, m1, m2 } = await inLine();
     m1.line.lose();
     await settle();
@@ -90,7 +90,7 @@ describe('a place in line: lines and connections', () => {
     expect(ends).to.deep.equal(['hopeless']);
   });
 
-  it('a vote that was reserved on a line that closed does not count any more', async () => {
+  it('a reservation does not count any more once its push connection has closed', async () => {
     const { ends, m1, m2, stay } = await inLine();
     await letGo(m1);
     await settle();
@@ -102,7 +102,7 @@ describe('a place in line: lines and connections', () => {
     stay.end();
   });
 
-  it('masters whose lines do not open within the node timeout take no part: it is hopeless if they are too many', async () => {
+  it('masters whose push connections do not open within the node timeout take no part: it is hopeless if they are too many', async () => {
     for (const closed of [1, 2]) {
       const environment = lineEnvironment(3);
       for (const [i, master] of environment.masters.entries()) {
@@ -178,7 +178,7 @@ describe('a place in line: lines and connections', () => {
   });
 });
 
-describe('a place in line: what is owed when it is over', () => {
+describe('queue wait: what has to be withdrawn when it is over', () => {
   it('a request without an answer is owed a withdrawal, until one follows it', async () => {
     const { begin, m1, nodes } = await ready();
     m1.manner = 'freeze';
@@ -211,7 +211,7 @@ describe('a place in line: what is owed when it is over', () => {
     stay.end();
   });
 
-  it('an answer that comes after the end is told, unless a withdrawal followed the request', async () => {
+  it('a late answer is reported, unless a withdrawal followed the request', async () => {
     const { begin, m1, m2, m3, nodes } = await ready();
     for (const master of [m1, m2, m3]) master.manner = 'freeze';
     const { late, stay } = begin();
@@ -229,11 +229,11 @@ describe('a place in line: what is owed when it is over', () => {
   });
 });
 
-describe('a place in line: when it is looked after', () => {
+describe('queue wait: when it asks again', () => {
   for (const [rank, pollMs] of [
     2_000, 4_000, 6_000, 8_000, 10_000, 12_000, 14_000, 15_000, 15_000,
   ].entries()) {
-    it(`with ${rank} before it: every ${pollMs} ms, less a quarter at random`, async () => {
+    it(`with ${rank} ahead of it: every ${pollMs} ms, less a quarter at random`, async () => {
       const { begin, m1, masters, random, time } = await ready();
       await lineUp(masters, rank);
       const instants = askedAt(m1, time);
@@ -248,7 +248,7 @@ describe('a place in line: when it is looked after', () => {
     });
   }
 
-  it('who looks at one queue looks at all of them', async () => {
+  it('when one queue is due, all are asked', async () => {
     const { begin, m1, m2, m3, time } = await ready();
     await lineUp([m2, m3], 5);
     const instants = [m1, m2, m3].map((master) => askedAt(master, time));
@@ -258,7 +258,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('the first looks when what is in the way has run out; the others leave that to it', async () => {
+  it("the first asks when the holder's time is up; the others leave that to it", async () => {
     const { begin, m1, m2, m3, time } = await ready();
     for (const master of [m1, m2, m3]) master.set('r', OTHER, 500);
     await lineUp([m2, m3], 1);
@@ -269,7 +269,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('who is not the first anywhere does not look then', async () => {
+  it('a waiter that is first nowhere does not ask then', async () => {
     const { begin, m1, masters, time } = await ready();
     for (const master of masters) master.set('r', OTHER, 500);
     await lineUp(masters, 1);
@@ -281,7 +281,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('a foreign client is looked at every 250 ms, by whoever is in line', async () => {
+  it('a lock of a foreign client is looked at every 250 ms, by every waiter', async () => {
     const { begin, m1, time } = await ready();
     m1.set('r', 'a foreign client', 300_000);
     const instants = askedAt(m1, time);
@@ -291,7 +291,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('the first of the queue looks after the reservation of the one before it, and not at once', async () => {
+  it('the first of the queue asks after the reservation of the one before it, and not at once', async () => {
     const { begin, m1, masters, time } = await ready();
     await lineUp(masters, 3);
     const instants = askedAt(m1, time);
@@ -303,7 +303,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('being the first changes nothing for who has the vote', async () => {
+  it('being the first changes nothing for a waiter that has the vote', async () => {
     const { m1, stay, time } = await inLine();
     await letGo(m1);
     const instants = askedAt(m1, time);
@@ -313,7 +313,7 @@ describe('a place in line: when it is looked after', () => {
     stay.end();
   });
 
-  it('pushes that are lost in silence cost the time until it looks; the line is looked after, and connected anew', async () => {
+  it('a push that is lost silently costs the time until it asks; the push connection is verified, and replaced', async () => {
     const { ends, m1, m2, m3, time } = await inLine();
     for (const master of [m1, m2, m3]) {
       master.deliversPushes = false;
@@ -327,7 +327,7 @@ describe('a place in line: when it is looked after', () => {
     expect([m1, m2, m3].map(({ line }) => line.renewals)).to.deep.equal([1, 1, 1]);
   });
 
-  it('a master that has lost its queue is told again', async () => {
+  it('a master that has lost its queue is asked for a place again', async () => {
     const { m1, stay, time } = await inLine();
     m1.forget();
     hold(m1);
@@ -337,8 +337,8 @@ describe('a place in line: when it is looked after', () => {
   });
 });
 
-describe('a place in line: the clock of its master', () => {
-  it('is told by each answer, for the tickets of those who come after', async () => {
+describe('queue wait: the clock of its master', () => {
+  it('is learned from each answer, for the tickets of later waiters', async () => {
     const { begin, masters, subscriptions } = await ready();
     const before = subscriptions.ticket();
     for (const master of masters) master.clockAheadUs += 5_000_000;
@@ -349,7 +349,7 @@ describe('a place in line: the clock of its master', () => {
   });
 });
 
-describe('a place in line: how long it lives', () => {
+describe('queue wait: how long a place lives', () => {
   it('for the wait and a second, and for a minute at most', async () => {
     for (const [waitMs, lifeMs] of [
       [500, 1_500],
@@ -364,7 +364,7 @@ describe('a place in line: how long it lives', () => {
     }
   });
 
-  it('and is renewed, however many are before it', async () => {
+  it('and is renewed, however many are ahead of it', async () => {
     const { begin, masters, time } = await ready();
     await lineUp(masters, 20);
     const { stay } = begin();

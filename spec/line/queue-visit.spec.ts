@@ -73,7 +73,7 @@ describe('waiting for several resources', () => {
       wait.withdrawn();
     });
 
-    it(`N=${nodes}: what is held is kept extended for as long as the next is waited for`, async () => {
+    it(`N=${nodes}: the resources that are held are extended while the next is waited for`, async () => {
       const { ends, masters, time, wait } = await started(nodes, ['a', 'b', 'c'], 'c');
       for (let passedMs = 0; passedMs < 10 * TTL_MS; passedMs += 500) {
         await time.advance(500);
@@ -99,7 +99,7 @@ describe('waiting for several resources', () => {
     expect([ends, steps(m1), wait.sentTo.length]).to.deep.equal([['reserved'], ['queue a'], 3]);
   });
 
-  it('what is held is extended after a third of the ttl, and never created again', async () => {
+  it('a resource that is held is extended after a third of the ttl, and never created again', async () => {
     const { m1, time, wait } = await started(3, ['a', 'b'], 'b');
     await time.advance(TTL_MS / 3 - 1);
     expect(extensions(m1)).to.deep.equal([]);
@@ -156,7 +156,7 @@ describe('waiting for several resources: it ends', () => {
     }
   });
 
-  it('by whoever waits: while it is queued, and nothing is extended any more', async () => {
+  it('by the caller: while it is queued, and nothing is extended any more', async () => {
     const { ends, m1, time, wait } = await started(3, ['a', 'b'], 'b');
     wait.end('ended');
     wait.end('foreign-client');
@@ -166,7 +166,7 @@ describe('waiting for several resources: it ends', () => {
     expect(steps(m1)).to.deep.equal(['queue a', 'claim a', 'queue b']);
   });
 
-  it('by whoever waits: while the first is claimed', async () => {
+  it('by the caller: while the first is claimed', async () => {
     const one = bench(3, ['a', 'b'], () => undefined);
     for (const master of one.masters) master.latencyMs = 10;
     const run = one.wait.run();
@@ -178,7 +178,7 @@ describe('waiting for several resources: it ends', () => {
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
   });
 
-  it('by whoever waits: in the very step in which the first is held; it is not extended', async () => {
+  it('by the caller: in the very step in which the first is held; it is not extended', async () => {
     const one = bench(1, ['a', 'b'], () => undefined);
     const send = one.m1.call.bind(one.m1);
     one.m1.call = (command) => {
@@ -193,7 +193,7 @@ describe('waiting for several resources: it ends', () => {
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
   });
 
-  it('by whoever waits: before it began; nothing is sent', async () => {
+  it('by the caller: before it began; nothing is sent', async () => {
     const { m1, time, wait } = bench(3, ['a', 'b'], () => undefined);
     wait.end('ended');
     expect(await wait.run()).to.equal('ended');
@@ -235,7 +235,7 @@ describe('waiting for several resources: it ends', () => {
   });
 });
 
-describe('waiting for several resources: how the masters stood', () => {
+describe('waiting for several resources: the outcomes of the masters', () => {
   const show = (outcomes: readonly Outcome[]): unknown[] =>
     outcomes.map((one) =>
       one.kind === 'refused' ? one.remainingMs : one.kind === 'unknown' ? one.cause.message : one.kind,
@@ -261,13 +261,13 @@ describe('waiting for several resources: how the masters stood', () => {
     return one;
   }
 
-  it('without a look: as their places did', async () => {
+  it('without a look: those of their places', async () => {
     const { wait } = await stood();
     expect(show(wait.outcomesAfter(undefined))).to.deep.equal([500, 'granted', 'ERR lost']);
     wait.end('ended');
   });
 
-  it('with a look: as it told; what is free in passing is taken', async () => {
+  it('with a look: what it saw; a lock that is free at that moment is taken', async () => {
     const { wait } = await stood();
     expect(show(wait.outcomesAfter([taken, free, free]))).to.deep.equal([70, 0, 0]);
     wait.end('ended');

@@ -70,9 +70,9 @@ function loseYields(master: FakeMaster): () => void {
   return () => (master.call = send);
 }
 
-describe('a stay in line', () => {
+describe('queue wait', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}: asks for a place once a quorum of lines is open, and the others as theirs open`, async () => {
+    it(`N=${nodes}: asks for a place once push connections to a quorum are open, and other masters when theirs open`, async () => {
       const environment = lineEnvironment(nodes);
       for (const master of environment.masters) {
         hold(master);
@@ -102,12 +102,12 @@ describe('a stay in line', () => {
       expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], true]);
     });
 
-    it(`N=${nodes}: is over at once where nothing is in the way`, async () => {
+    it(`N=${nodes}: is over at once if the lock is free`, async () => {
       const { ends, stay } = await inLine(nodes, () => undefined);
       expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], false]);
     });
 
-    it(`N=${nodes}: foreign clients on too many masters end it as such`, async () => {
+    it(`N=${nodes}: foreign clients on too many masters end it with foreign-client`, async () => {
       const spare = nodes - quorumOf(nodes);
       for (const foreignClients of [spare, spare + 1]) {
         const { ends, stay } = await inLine(nodes, (masters) => {
@@ -132,7 +132,7 @@ describe('a stay in line', () => {
     });
   }
 
-  it('N=3: a foreign client among those that take no part makes it one that hands over to nobody', async () => {
+  it('N=3: a foreign client among the masters that take no part ends it with foreign-client', async () => {
     const { ends } = await inLine(3, ([m1, m2]) => {
       m1?.set('r', 'a foreign client');
       m2?.setForeign('r');
@@ -154,7 +154,7 @@ describe('a stay in line', () => {
     stay.end();
   });
 
-  it('N=3: the end gives up what is unsent, its timer and its name, and tells once', async () => {
+  it('N=3: its end drops what is unsent, its timer and its token, and settles once', async () => {
     const { ends, masters, stay, time } = await inLine();
     stay.end();
     stay.end('foreign-client');
@@ -171,7 +171,7 @@ describe('a stay in line', () => {
   });
 });
 
-describe('a stay in line: what is reserved', () => {
+describe('queue wait: reservations', () => {
   it('a refusal that a push overtook is ignored', async () => {
     const environment = lineEnvironment(3);
     held(environment.masters);
@@ -210,7 +210,7 @@ describe('a stay in line: what is reserved', () => {
     stay.end();
   });
 
-  it('what is reserved is asked for again before it runs out, for as long as it is not enough', async () => {
+  it('a reservation is renewed before it expires, as long as there is no quorum', async () => {
     const started = await inLine();
     const { m1, stay, time } = started;
     await letGo(m1);
@@ -223,8 +223,8 @@ describe('a stay in line: what is reserved', () => {
   });
 });
 
-describe('a stay in line: yielding', () => {
-  it('who has no quorum gives the vote to an earlier ticket, and queues there with the same one', async () => {
+describe('queue wait: yielding', () => {
+  it('without a quorum it yields the vote to an earlier ticket, and queues there with the same ticket', async () => {
     const started = await inLine();
     const { m1, stay, time } = started;
     await letGo(m1);
@@ -238,7 +238,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('an earlier ticket behind a later one asks for nothing where it waits for the holder', async () => {
+  it('an earlier ticket behind a later one asks for nothing if it waits for the holder', async () => {
     const { m1, stay } = await inLine();
     const told = await queueAs(m1, THIRD, 5);
     await settle();
@@ -246,7 +246,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('who has a quorum yields nothing, whether it is inquired before or after', async () => {
+  it('with a quorum it yields nothing, whether the inquiry comes before or after', async () => {
     const { ends, m1, masters } = await inLine();
     const [, m2] = masters as [FakeMaster, FakeMaster];
     await letGo(m1);
@@ -261,7 +261,7 @@ describe('a stay in line: yielding', () => {
     expect(masters.map((master) => kindsOf(master))).to.deep.equal(masters.map(() => ['queue']));
   });
 
-  it('an inquiry that comes before the reply that tells of the reservation is heeded when that comes', async () => {
+  it('an inquiry that comes before the reply with the reservation takes effect with the reply', async () => {
     const environment = lineEnvironment(3);
     const [m1, ...others] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
     held(others);
@@ -277,7 +277,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('an inquiry after another grant is none of this one', async () => {
+  it('an inquiry about another reservation does not concern this one', async () => {
     const started = await inLine();
     const { m1, stay } = started;
     const serials = serialsTo(m1);
@@ -289,7 +289,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('what is told of a reservation once it was yielded is stale: grant and inquiry', async () => {
+  it('messages about a reservation that was yielded are stale: grant and inquiry', async () => {
     const started = await inLine();
     const { m1, stay, time } = started;
     const serials = serialsTo(m1);
@@ -311,7 +311,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('a vote that was yielded is looked after when the reservation of the other one is over', async () => {
+  it('a vote that was yielded is asked for again when the reservation of the other is over', async () => {
     const { m1, stay, time } = await inLine();
     const serials = serialsTo(m1);
     await letGo(m1);
@@ -345,7 +345,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('a look that was sent before the yield knows nothing of it: that is not sent again', async () => {
+  it('a look that was sent before the yield says nothing about it: the yield is not sent again', async () => {
     const { m1, stay, time } = await inLine();
     await letGo(m1);
     m1.latencyMs = 20;
@@ -361,7 +361,7 @@ describe('a stay in line: yielding', () => {
     stay.end();
   });
 
-  it('nor does it take back what was reserved meanwhile', async () => {
+  it('nor does it take back a later reservation', async () => {
     const started = await inLine();
     const { m1, stay, time } = started;
     await letGo(m1);

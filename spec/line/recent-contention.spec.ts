@@ -7,7 +7,7 @@ function environment(): { time: FakeTime; contention: RecentContention } {
   return { time, contention: new RecentContention(time) };
 }
 
-describe('contention', () => {
+describe('recent contention', () => {
   it('is recent for a second, for that lock only', async () => {
     const { contention, time } = environment();
     contention.note('a');

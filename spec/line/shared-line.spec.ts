@@ -6,9 +6,9 @@ import { fakeCluster } from '../support/fake-cluster.js';
 const FAR_MS = 3_000_000;
 const UNFAIR = { fair: false, ttlMs: 60_000 } as const;
 
-describe('entrance: out of line', () => {
+describe('shared line: without a place at the gate', () => {
   for (const nodes of [1, 3, 5]) {
-    it(`N=${nodes}: who waits for several permits at once keeps new holders out, and is the next`, async () => {
+    it(`N=${nodes}: a wait for several permits at once keeps new holders out, and is the next to be let in`, async () => {
       const { redlock, other, time } = fakeCluster(nodes, UNFAIR);
       const theirs = other().redlock.semaphore('r', 2);
       const [first, second] = [await theirs.acquire(), await theirs.acquire()];
@@ -21,7 +21,7 @@ describe('entrance: out of line', () => {
       expect((await wait).status).to.equal('held');
     });
 
-    it(`N=${nodes}: who waits for one permit, or to read, keeps nobody out`, async () => {
+    it(`N=${nodes}: a wait for one permit, or to read, keeps nobody out`, async () => {
       const { redlock, other, time } = fakeCluster(nodes, UNFAIR);
       const theirs = other().redlock;
       for (const [waiting, held] of [
@@ -54,7 +54,7 @@ describe('entrance: out of line', () => {
     });
   }
 
-  it('N=3: a writer that came in is watched for no more, also at a master that is slow to refuse it', async () => {
+  it('N=3: a writer that was let in is watched for no more, also on a master that is slow to refuse it', async () => {
     const { redlock, masters, other, time } = fakeCluster(3, UNFAIR);
     const [gone, , slow] = masters;
     if (gone === undefined || slow === undefined) throw new Error('there are three');

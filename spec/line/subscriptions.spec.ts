@@ -57,7 +57,7 @@ async function environment(prepare: (master: FakeMaster) => unknown = () => unde
 
 const byHand = (master: FakeMaster): unknown => (master.opensLines = false);
 
-describe('subscriptions: an open line', () => {
+describe('subscriptions: an open push connection', () => {
   it('is one on which our own message came in, on the channel of our tokens', async () => {
     const { isOpen, listener, master, subscriptions, hellos } = await environment(byHand);
     expect([isOpen(), hellos(), master.line.channel]).to.deep.equal([false, 0, pushChannel(MINE)]);
@@ -72,7 +72,7 @@ describe('subscriptions: an open line', () => {
     expect(listener.events).to.deep.equal(['m1 open']);
   });
 
-  it('is not open before the reply tells the clock', async () => {
+  it("is not open before the reply with the master's clock", async () => {
     let arrive = (): void => undefined;
     const { isOpen, listener } = await environment((master) => (arrive = holdReplies(master, 'hello')));
     expect([isOpen(), listener.events]).to.deep.equal([false, []]);
@@ -88,7 +88,7 @@ describe('subscriptions: an open line', () => {
     expect(isOpen()).to.equal(true);
   });
 
-  it('is shared by all who wait, and tells each of what is its own', async () => {
+  it('is shared by all waiters, and each gets its own pushes', async () => {
     const { listener, master, subscriptions } = await environment();
     const other = new Listener();
     const token = tokenFrom('mine', '2');
@@ -117,7 +117,7 @@ describe('subscriptions: an open line', () => {
 });
 
 describe('subscriptions: refused, lost, led astray', () => {
-  it('a user who may not publish: no line for 5 s, then it is tried again by the next who waits', async () => {
+  it('a user who may not publish: no push connection for 5 s, then the next waiter tries again', async () => {
     const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('NOPERM no channels'));
     const { isOpen, listener, master, node, subscriptions, time } = await environment(refuse);
     const stands = (): unknown[] => [subscriptions.canReach(1), master.lines.length, isOpen()];
@@ -151,7 +151,7 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect(masters.map(({ lines }) => lines.length)).to.deep.equal([0, 0, 1]);
   });
 
-  it('a message to ourselves that is not back after a second: the line is made anew', async () => {
+  it('an echo that is not back after a second: the push connection is replaced', async () => {
     const { isOpen, master, time } = await environment((one) => (one.deliversPushes = false));
     await time.advance(999);
     expect(master.line.renewals).to.equal(0);
@@ -170,7 +170,7 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([node.waiting, master.line.renewals]).to.deep.equal([0, 1]);
   });
 
-  it('a line that breaks again and again while its master takes nothing: one message waits at most', async () => {
+  it('a push connection that breaks again and again while its master takes nothing: one message waits at most', async () => {
     const { master, node, subscriptions } = await environment((one) => (one.state = 'opening'));
     for (let turn = 0; turn < 20; turn++) {
       master.line.lose();
@@ -181,7 +181,7 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([node.waiting, master.listeners]).to.deep.equal([0, 0]);
   });
 
-  it('a message that reached nobody: the line leads to another server, and is made anew at once', async () => {
+  it('a message that reached nobody: the push connection leads to another server, and is replaced at once', async () => {
     const { isOpen, master } = await environment(byHand);
     master.replies.push([0, SERIAL]);
     master.line.open();
@@ -189,7 +189,7 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([isOpen(), master.line.renewals]).to.deep.equal([false, 1]);
   });
 
-  it('another failure of the message is no reason to give up: a second later the line is made anew', async () => {
+  it('another failure of the message is no reason to give up: a second later the push connection is replaced', async () => {
     const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('LOADING its data'));
     const { isOpen, master, subscriptions, time } = await environment(refuse);
     expect([isOpen(), subscriptions.canReach(1)]).to.deep.equal([false, true]);
@@ -197,7 +197,7 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([isOpen(), master.line.renewals]).to.deep.equal([true, 1]);
   });
 
-  it('verify: one message more on an open line, none on others', async () => {
+  it('verify: one message more on an open push connection, none on others', async () => {
     const { hellos, isOpen, master, node, subscriptions, time } = await environment(byHand);
     subscriptions.verify(node);
     expect(hellos()).to.equal(0);
@@ -214,7 +214,7 @@ describe('subscriptions: refused, lost, led astray', () => {
 });
 
 describe('subscriptions: the end', () => {
-  it('lines are closed when nobody has waited for 5 s, and opened for the next one', async () => {
+  it('push connections are closed when nobody has waited for 5 s, and opened for the next waiter', async () => {
     const { isOpen, listener, master, subscriptions, time } = await environment();
     subscriptions.leave(MINE);
     await time.advance(4_999);
@@ -230,7 +230,7 @@ describe('subscriptions: the end', () => {
     expect([isOpen(), master.lines.length]).to.deep.equal([true, 2]);
   });
 
-  it('one of two who wait leaves: lines stay', async () => {
+  it('one of two waiters leaves: push connections stay', async () => {
     const { isOpen, listener, subscriptions, time } = await environment();
     subscriptions.enter(tokenFrom('mine', '2'), listener);
     subscriptions.leave(MINE);
@@ -268,7 +268,7 @@ describe('subscriptions: tickets', () => {
   const seconds = ({ clock, subscriptions }: LineBench): number =>
     (subscriptions.ticket() / 1_000 - clock.earliest()) / 1_000;
 
-  it('are the median of what the masters show, the lower one of two', () => {
+  it("are the median of the masters' clocks, the lower one of two", () => {
     expect(seconds(clocks(7))).to.equal(7);
     expect(seconds(clocks(900, 20))).to.equal(20);
     expect(seconds(clocks(30, 1_000_000, 20))).to.equal(30);
@@ -295,7 +295,7 @@ describe('subscriptions: tickets', () => {
     }
   });
 
-  it('are whole, and never below 1, whatever masters show or where none has told', () => {
+  it("are whole, and never below 1, whatever the masters' clocks show, and without any", () => {
     expect(clocks(undefined).subscriptions.ticket()).to.equal(1_000_000);
     expect(clocks(-1_000_000).subscriptions.ticket()).to.equal(1);
     expect(Number.isInteger(clocks(0.000_000_5).subscriptions.ticket())).to.equal(true);
@@ -334,7 +334,7 @@ describe('subscriptions: tickets', () => {
   });
 });
 
-describe('subscriptions: pushes for one that has left', () => {
+describe('subscriptions: pushes for a token that has left', () => {
   const GRANT = `g ${SERIAL} ${MINE} app:r`;
   const yields = (master: FakeMaster): string[][] =>
     master.sent.filter((_, i) => kindsSentTo(master)[i] === 'yield').map(({ args }) => args.slice(2));
@@ -383,7 +383,7 @@ describe('subscriptions: pushes for one that has left', () => {
     expect(yields(master).length).to.equal(1);
   });
 
-  it('and none when the lines are closed', () => {
+  it('and none when the push connections are closed', () => {
     const time = new FakeTime();
     const master = new FakeMaster('m1', time);
     const subscriptions = new Subscriptions([new Node(master, 0, time)], time, time);

@@ -45,8 +45,8 @@ function watcherAt(master: FakeMaster): string {
   return fields === WRONG_TYPE ? '' : ((fields.get('watch') ?? '').split('|')[0] ?? '');
 }
 
-describe('turnstile: the head of the line', () => {
-  it('N=3: claims again after a moment drawn at random where a quorum said yes too late, since others are at it as well', async () => {
+describe('turnstile: the head at the door', () => {
+  it('N=3: claims again after a moment drawn at random if a quorum said yes too late, since others are claiming as well', async () => {
     for (const [fraction, afterMs] of [
       [0, 1],
       [0.5, 5.5],
@@ -74,7 +74,7 @@ describe('turnstile: the head of the line', () => {
     }
   });
 
-  it('N=3: claims once for what it was told, and then waits until it is told anew or it is time to look', async () => {
+  it('N=3: claims once for pushes that are not true any more, and then waits for the next ones or for its time', async () => {
     const { claimedAtMs, lease, masters, time, wait } = await door((master) => (master.latencyMs = 1));
     await time.advance(100);
     claimedAtMs.length = 0;

@@ -355,7 +355,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     expect([a.status, b.status]).to.deep.equal(['held', 'held']);
   });
 
-  it('an extension takes a slot again where it is free, and exactly its own (T-D7)', async () => {
+  it('an extension takes a permit again if it is free, and exactly its own (T-D7)', async () => {
     const { redlock, masters, other } = fakeCluster(3);
     const lease = await redlock.semaphore('r', 2).acquire({ permits: 2 });
     masters[0]?.forget();

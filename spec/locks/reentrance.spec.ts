@@ -151,7 +151,7 @@ for (const nodes of [1, 3]) {
       expect((await redlock.inspect('r')).state).to.equal('free');
     });
 
-    it('an owner whose call is aborted or runs out while another waits on: that one is not disturbed', async () => {
+    it('an owner whose call is aborted or times out while another waits: the other one is not disturbed', async () => {
       const { mutex, redlock, time } = setUp();
       const other = await redlock.acquire('r');
       const owner = {};
@@ -180,7 +180,7 @@ for (const nodes of [1, 3]) {
     });
 
     for (const [what, ownerOf] of OWNERS) {
-      it(`${what} whose lease was lost is told LOCK_LOST once, by its next call, and may acquire anew`, async () => {
+      it(`the next call of ${what} whose lease was lost fails once with LOCK_LOST, and may acquire anew then`, async () => {
         for (const call of ['acquire', 'tryAcquire', 'using', 'reenter'] as const) {
           const { mutex, masters, time, owners } = setUp();
           const owner = ownerOf();
@@ -206,7 +206,7 @@ for (const nodes of [1, 3]) {
       });
     }
 
-    it('a lease that ran out while the event loop was stalled is not entered either, and told once', async () => {
+    it('a lease that expired while the event loop was stalled is not entered either, and reported once', async () => {
       const { mutex, time } = setUp();
       const entry = await mutex.acquire({ owner: 'x', ttlMs: 1_000 });
       time.stall(1_100);
@@ -216,7 +216,7 @@ for (const nodes of [1, 3]) {
       expect(entry.status).to.equal('lost');
     });
 
-    it('who leaves a lease that was lost has heard of it: its next call acquires anew', async () => {
+    it('releasing a lost lease takes note of the loss: the next call acquires anew', async () => {
       const { mutex, time } = setUp();
       const entry = await mutex.acquire({ owner: 'x', ttlMs: 1_000 });
       await time.advance(1_100);
@@ -224,7 +224,7 @@ for (const nodes of [1, 3]) {
       await (await mutex.acquire({ owner: 'x' })).release();
     });
 
-    it('what the routine returns and throws stands, at each depth', async () => {
+    it("the routine's result and error are passed on, at each depth", async () => {
       const { mutex, owners } = setUp();
       const failure = new Error('the routine failed');
       expect(

@@ -84,7 +84,7 @@ describe('batch: many requests in one call', () => {
     expect(claim?.args.slice(1)).to.deep.equal(['1', 'a', 't1', '500', '0', '0', '-1']);
   });
 
-  it('those that are alike share a head, as long as they stand together', () => {
+  it('requests of one kind share a group, as long as they follow each other', () => {
     const claims = Array.from({ length: 50 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
     const { args } = batchOf(...claims).command(false);
     expect(args.length).to.equal(2 + 50 + 1 + 6 + 50);
@@ -148,7 +148,7 @@ describe('batch: one encoding', () => {
     expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
   });
 
-  it('keeps nothing beyond the turn', async () => {
+  it('keeps nothing beyond the turn of the event loop', async () => {
     const turn = new LoopTurn();
     const first = turn.commandFor(batchOf(...claims));
     await new Promise(setImmediate);

@@ -124,7 +124,7 @@ describe('node: a client with a commandTimeout', () => {
     return { ...bench, sent };
   }
 
-  it('what it timed out is unknown, and goes on counting as unanswered', async () => {
+  it('a command that it timed out is unknown, and still counts as in flight', async () => {
     const { node, sent, claims } = await silent();
     expect(new Set(sent.map(({ end }) => end))).to.deep.equal(new Set(['failed']));
     expect(node.inFlight).to.equal(SILENT_WINDOW);

@@ -77,7 +77,7 @@ function environment(turn?: LoopTurn): Ground {
 const names = (master: FakeMaster): string[] => master.sent.map(({ name }) => name);
 
 describe('node: one master', () => {
-  it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn', async () => {
+  it('sends at once behind no more than one other; what comes behind more goes in one call at the end of the turn of the event loop', async () => {
     const { master, node, claims } = environment();
     const [first, second, third, fourth] = claims(4);
     expect(names(master)).to.deep.equal(['set', 'set']);
@@ -123,7 +123,7 @@ describe('node: one master', () => {
     expect([await callsOf(1, 31), await callsOf(1, 32), await callsOf(3, 32)]).to.deep.equal([1, 2, 1]);
   });
 
-  it(`has at most ${WINDOW} requests unanswered; the rest waits and goes out as answers come`, async () => {
+  it(`has at most ${WINDOW} requests in flight; the rest waits and is sent as answers come`, async () => {
     const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(WINDOW + 20);
@@ -136,7 +136,7 @@ describe('node: one master', () => {
     expect(master.run.length).to.equal(WINDOW + 20);
   });
 
-  it(`has at most ${SILENT_WINDOW} unanswered once somebody waited for it in vain`, async () => {
+  it(`has at most ${SILENT_WINDOW} in flight once an attempt waited for it in vain`, async () => {
     const { master, node, claims } = environment();
     master.manner = 'freeze';
     claims(1);
@@ -202,7 +202,7 @@ describe('node: one master', () => {
     expect([late.sent, node.waiting]).to.deep.equal([0, 0]);
   });
 
-  it('sends the undo of an unanswered claim past the window, behind the claim (rule 5)', async () => {
+  it('sends the undo of a claim in flight past the window, behind the claim (rule 5)', async () => {
     const { master, node, claims } = environment();
     master.manner = 'freeze';
     const sent = claims(SILENT_WINDOW);

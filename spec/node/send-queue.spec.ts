@@ -38,7 +38,7 @@ describe('waiting: requests that were not sent yet', () => {
     expect([namesOf(ready), all()]).to.deep.equal(['c', 'd']);
   });
 
-  it('are taken out by their sink, wherever they stand', () => {
+  it('are removed by their sink, at any position', () => {
     const { waiting, waiters, all } = environment('abcd');
     const [a, , c, d] = waiters as [Waiter, Waiter, Waiter, Waiter];
     expect([waiting.remove(c), waiting.remove(c), waiting.remove(a), waiting.remove(d)]).to.deep.equal([

@@ -7,7 +7,7 @@ import { hashTag } from '../../lib/redis/hash-slots.js';
 const KINDS = { fence: counterKey, queue: queueKey, turn: turnKey } as const;
 const NAMES = ['x', '{x}', 'a{x}b', '{}x', 'a{}b', 'x}', '{x', '{{x}}', 'invoice 42'];
 
-describe('keys: the names of what stands beside a lock', () => {
+describe('keys: the names of keys beside a lock', () => {
   for (const [kind, nameOf] of Object.entries(KINDS)) {
     it(`${kind}: under a name of ours; a key with a hash tag of its own keeps it`, () => {
       expect(nameOf('x')).to.equal(`quorate:${kind}:{x}`);
@@ -23,7 +23,7 @@ describe('keys: the names of what stands beside a lock', () => {
     expect(all.every((name) => name.startsWith(RESERVED))).to.equal(true);
   });
 
-  it('all of a resource lie in one slot, if any does', () => {
+  it('all keys of a resource are in one hash slot, if any is', () => {
     for (const key of NAMES) {
       const tags = new Set(Object.values(KINDS).map((nameOf) => hashTag(nameOf(key))));
       expect(tags.size, key).to.equal(1);
@@ -31,7 +31,7 @@ describe('keys: the names of what stands beside a lock', () => {
     }
   });
 
-  it('the channel of a token tells its client, and no secret', () => {
+  it('the channel of a token names its client, and no secret', () => {
     const token = new SystemRandom().token();
     expect(pushChannel(token)).to.equal(`quorate:push:${publicPart(token)}`);
     expect(pushChannel(token)).to.have.lengthOf('quorate:push:'.length + 8);

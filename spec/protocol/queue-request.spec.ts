@@ -36,7 +36,7 @@ const refused = (remainingMs: number | undefined, more: object = {}): object => 
 });
 
 describe('requests for a place in the queue', () => {
-  it('what gives votes back names queues and turns of all its keys, and then their counters', () => {
+  it('requests that give votes back name queues and turns of all their keys, and then their counters', () => {
     const keys = ['a', '{x}b'];
     for (const isFenced of [true, false]) {
       const scope = new SettledScope(keys, { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
@@ -47,7 +47,7 @@ describe('requests for a place in the queue', () => {
     }
   });
 
-  it('queueing: resource, queue, turn and marker; it may leave a vote, and always goes alone', () => {
+  it('queueing: resource, queue, turn and marker; it may leave a vote, and is always sent alone', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',
       args: [scriptDigest(QUEUE.source), '4', 'r', ...BESIDE, MARKER, ANN, String(TICKET), '30000', '5000'],
@@ -83,7 +83,7 @@ describe('requests for a place in the queue', () => {
     expect(request.read(null)).to.equal(undefined);
   });
 
-  it('release, undo, inspect and a claim in line name the queues; a claim does not', () => {
+  it('release, undo, inspect and a claim from the queue name the queues; a claim does not', () => {
     const keysIn = (args: readonly string[]): readonly string[] => args.slice(2, 2 + Number(args[1]));
     const scope = plainScope('r');
     for (const request of [release(scope, ANN, 0), undo(scope, ANN)])
@@ -133,11 +133,11 @@ describe('requests for a place in the queue', () => {
     });
   }
 
-  it('another guard period is told as to a claim', () => {
+  it('another guard period is reported as to a claim', () => {
     expect(place.read([-2, 9_000, 0])).to.include({ kind: 'unknown', isMisconfigured: true });
   });
 
-  it('a refused claim says whether a foreign client is in its way', () => {
+  it('a refused claim reports whether a foreign client holds it', () => {
     for (const claim of [
       plainClaim(plainScope('r'), ANN, 500),
       scriptedClaim(plainScope('r'), ANN, 500, 0),
@@ -150,7 +150,7 @@ describe('requests for a place in the queue', () => {
     expect(undo(plainScope('r'), ANN).read([0, 250, 0])).to.deep.equal(refused(250));
   });
 
-  it('masters in memory: who listens hears of its turn before the reply, and only who is subscribed', async () => {
+  it('masters in memory: a push arrives before the reply, and only at subscribers', async () => {
     const master = new FakeMaster('m1', new FakeTime());
     const events: string[] = [];
     const stop = master.channels.subscribe('quorate:push:ben_____', (text) => events.push(text.slice(0, 1)));

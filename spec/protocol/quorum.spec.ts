@@ -89,7 +89,7 @@ describe('quorum', () => {
 });
 
 describe('a quorum that quarantine costs', () => {
-  it('is back when so many masters vote again as it lacks', () => {
+  it('is back when enough masters vote again', () => {
     expect(quorumBackInMs([300, 100, 200], 0, 3)).to.equal(200);
     expect(quorumBackInMs([300, 100], 1, 3)).to.equal(100);
     expect(quorumBackInMs([300, 100], 0, 3)).to.equal(300); // the third is silent

@@ -41,7 +41,7 @@ describe('validity', () => {
     }
   });
 
-  it('the longest ttl keeps its place on the number line', () => {
+  it('the longest ttl gives a finite validity', () => {
     const ttlMs = Number.MAX_SAFE_INTEGER;
     expect(Number.isFinite(validUntilMs(1_000, ttlMs, 0.01))).to.equal(true);
     expect(validUntilMs(1_000, ttlMs, 0.01)).to.be.below(ttlMs);

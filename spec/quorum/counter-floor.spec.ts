@@ -45,7 +45,7 @@ describe('floor: where new counters begin', () => {
     });
   }
 
-  it('what a master tells later counts, what it told before does not', () => {
+  it("a master's later clock reading counts, its earlier one does not", () => {
     const floor = taught([0, 1_000]);
     floor.learn(0, clockOf(1_500, 100), 100);
     expect(floor.at(0)).to.equal(START_US + 1_500 + FLOOR_LEAD_US / 2);

@@ -124,7 +124,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     [0, 7], // it stands at the fence already
     [3, 10],
   ] as const) {
-    it(`N=3, one away, conflict: the counter stands ${beyond} beyond the fence: max + 1 is put to all that granted (T-A10)`, async () => {
+    it(`N=3, one away, conflict: the counter is ${beyond} above the fencing token: max + 1 is proposed to all that granted (T-A10)`, async () => {
       const { redlock, masters } = fakeCluster(3);
       seed(masters, [1, 5]);
       if (masters[2] !== undefined) masters[2].state = 'lost';
@@ -197,7 +197,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     expect(m1.listeners).to.equal(0);
   });
 
-  it('N=3: a count that is told after the grant: the release lifts the others to it, and the next grant takes one round trip', async () => {
+  it('N=3: a count that is learned after the grant: the release raises the others to it, and the next grant takes one round trip', async () => {
     const { redlock, masters } = fakeCluster(3);
     seed(masters, [5, 5, 50]);
     const [, , slow] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];

@@ -62,7 +62,7 @@ function rising(fences: readonly number[]): boolean {
 
 describe('fencing: a token that a quorum accepted', () => {
   for (const nodes of SIZES) {
-    it(`N=${nodes}: each grant has a higher one, across clients, and a quorum of counters stands at it`, async () => {
+    it(`N=${nodes}: each grant has a higher one, across clients, and a quorum of counters has that value`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes);
       const clients = [redlock, other('b').redlock, other('c').redlock];
       const fences: number[] = [];
@@ -753,7 +753,7 @@ describe('fencing: handles', () => {
   }
 });
 
-describe('fencing: what stands in the way', () => {
+describe("fencing: counters that hold something else, and a guard's marker", () => {
   const contents: [string, (master: FakeMaster) => void][] = [
     ['data of another type', (master) => master.setForeign(counterKey('r'))],
     ['a text', (master) => master.set(counterKey('r'), 'text')],
@@ -862,7 +862,7 @@ describe('fencing: the names of counters', () => {
     );
   });
 
-  it('it lies in the slot of its key, unless that has a } and no tag', () => {
+  it('it is in the hash slot of its key, unless that has a } and no tag', () => {
     fc.assert(
       fc.property(name, (key) => {
         if (hashTag(key) === key && key.includes('}')) return;

@@ -143,7 +143,7 @@ describe('renewals of many leases', () => {
       expect(holdAll(masters, leases)).to.equal(true);
     });
 
-    it(`N=${nodes}: a quorum is frozen, and a node timeout is longer than what is left in the end: told by the end of validity all the same`, async () => {
+    it(`N=${nodes}: a quorum is frozen, and a node timeout is longer than the validity that is left: loss is signalled by the end of validity nevertheless`, async () => {
       const { masters, redlock, time } = fakeCluster(nodes, { ttlMs: 10_000, nodeTimeoutMs: 3_000 });
       const leases = await Promise.all(
         ['a', 'b', 'c'].map((name) => redlock.acquire(name, { renew: true })), // renewed together, three times
@@ -156,7 +156,7 @@ describe('renewals of many leases', () => {
       for (const atMs of toldAtMs) expect(atMs).to.be.within(endMs - 2, endMs);
     });
 
-    it(`N=${nodes}: a quorum that is frozen costs them all, each told by the end of its validity`, async () => {
+    it(`N=${nodes}: a frozen quorum costs all leases, and each is signalled by the end of its validity`, async () => {
       const { leases, masters, time } = await keep(nodes);
       const endMs = Math.max(...leases.map(validUntilMsOf));
       const toldAtMs = leases.map(() => NaN);
@@ -291,7 +291,7 @@ describe('renewals of many leases', () => {
     expect(calls[0]?.length).to.be.below(20);
   });
 
-  it('N=3: a quorum that answers after the end of validity extends nothing, also where no timer told of the end', async () => {
+  it('N=3: a quorum that answers after the end of validity extends nothing, even if no timer has noticed the end', async () => {
     const { leases, masters, time } = await keep(3);
     for (const master of masters) master.manner = 'freeze';
     await untilAsked(time, masters);
@@ -422,7 +422,7 @@ describe('renewals: one call', () => {
     };
   }
 
-  it('is followed by what takes a lease back, once on each connection, while it is unanswered', async () => {
+  it('is followed by the undo or release of a lease, once on each connection, while it is in flight', async () => {
     const { grants, masters, nodes, send } = scene();
     const [first, second] = masters;
     for (const master of [first, second]) if (master !== undefined) master.manner = 'freeze';
@@ -438,7 +438,7 @@ describe('renewals: one call', () => {
     expect(nodes.map((node) => other?.owes(node))).to.deep.equal([true, true, false]);
   });
 
-  it('tells once that a quorum has extended all of them', async () => {
+  it('calls back once when a quorum has extended all of them', async () => {
     const { answered, ends, masters, send, time } = scene();
     const [slow] = masters;
     if (slow !== undefined) slow.manner = 'freeze';
@@ -452,7 +452,7 @@ describe('renewals: one call', () => {
     expect(answered()).to.equal(1);
   });
 
-  it('does not tell that where one of them has to go by itself', async () => {
+  it('does not call back if one of them has to be renewed alone', async () => {
     const { answered, ends, masters, send } = scene();
     for (const master of masters.slice(1)) master.set('a', 'somebody', 1_000);
     send();

@@ -27,9 +27,9 @@ const waiting = (master: FakeMaster): number => {
   return typeof members === 'symbol' ? 0 : members.length;
 };
 
-describe('those in line who are gone: more than one call may drop', () => {
+describe('waiters that are gone: more than one call may drop', () => {
   for (const nodes of [1, 2, 3, 5]) {
-    it(`N=${nodes}: a release is sent again until whoever lives is handed the lock; no timer takes part`, async () => {
+    it(`N=${nodes}: a release is sent again until the first living waiter is handed the lock; no timer takes part`, async () => {
       const bench = fakeCluster(nodes, { ttlMs: 600_000, waitMs: 60_000 }, { hasPushes: true });
       const lease = await bench.redlock.acquire('r');
       const wait = bench.other().redlock.acquire('r');
@@ -46,7 +46,7 @@ describe('those in line who are gone: more than one call may drop', () => {
       }
     });
 
-    it(`N=${nodes}: who releases does not wait for that`, async () => {
+    it(`N=${nodes}: the caller of release does not wait for that`, async () => {
       const bench = fakeCluster(nodes, { ttlMs: 600_000 });
       const lease = await bench.redlock.acquire('r');
       for (const master of bench.masters) {
@@ -92,7 +92,7 @@ describe('those in line who are gone: more than one call may drop', () => {
     expect([kindsSentTo(master), waiting(master)]).to.deep.equal([['release'], DEAD - MAX_DROPPED]);
   });
 
-  it('whoever waits looks again at once, until it is handed the lock: it needs nobody else', async () => {
+  it('a waiter looks again at once, until it is handed the lock: it depends on nobody else', async () => {
     const environment = lineEnvironment(3);
     for (const master of environment.masters) {
       hold(master, OTHER);
@@ -110,7 +110,7 @@ describe('those in line who are gone: more than one call may drop', () => {
     stay.end();
   });
 
-  it('what says so: a release below zero, an undo with a 2; and nothing else', () => {
+  it('the replies that say so: a release below zero, an undo with a 2; and nothing else', () => {
     for (const reply of [-1, -2, '-1', [1, -2, 2], [0, 500, 3], ['1', '-2', '2']])
       expect(isToRepeat(reply), JSON.stringify(reply)).to.equal(true);
     for (const reply of [0, 1, '3', [1, -2, 0], [0, -2, 1], [-1], null, 'OK', undefined])

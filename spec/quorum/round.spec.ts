@@ -22,7 +22,7 @@ function bench(): Bench {
   return { masters, nodes, round: new Round(nodes, request, time.now(), { onLateVote: () => undefined }) };
 }
 
-describe('round: what is unanswered', () => {
+describe('round: requests in flight', () => {
   for (const knowsScripts of [true, false]) {
     it(`N=3, scripts ${knowsScripts ? 'known' : 'sent whole after NOSCRIPT'}: nothing once all have answered`, async () => {
       const { masters, nodes, round } = bench();
@@ -42,7 +42,7 @@ describe('round: what is unanswered', () => {
   }
 });
 
-describe('round: who counts as silent', () => {
+describe('round: which masters count as silent', () => {
   /** One answers, one does not, one is still connecting; then the round ends, and all of them are connected. */
   async function ended(isTimeout: boolean): Promise<boolean[]> {
     const { masters, nodes, round } = bench();

@@ -67,7 +67,7 @@ for (const kind of CLIENT_KINDS) {
       });
     }
 
-    it("keyPrefix: the client's own stands before quorate's key", async () => {
+    it("keyPrefix: the client's own precedes quorate's key", async () => {
       const redlock = await open(1, { keyPrefix: 'theirs:' });
       const lease = await redlock.acquire('r');
       const hand = handOf(0);

@@ -79,7 +79,7 @@ for (const kind of CLIENT_KINDS) {
         await environment.expectNothingElsewhere();
       });
 
-      it('who waits in line is handed the lock, and so is a writer behind a reader', async () => {
+      it('a waiter in the queue is handed the lock, and so is a writer behind a reader', async () => {
         const [holder, waiter] = [
           over(await environment.connect(kind)),
           over(await environment.connectAstray(kind)),
@@ -124,7 +124,7 @@ for (const kind of CLIENT_KINDS) {
         await waits[1];
       });
 
-      it('guarded: the marker stands there, too', async () => {
+      it('guarded: the marker is there, too', async () => {
         const redlock = over(await environment.connectAstray(kind), { restartGuardMs: 91_000 });
         await redlock.bootstrap();
         await redlock.ready();

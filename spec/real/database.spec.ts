@@ -133,7 +133,7 @@ for (const kind of CLIENT_KINDS) {
           await environment.expectNothingElsewhere();
         });
 
-        it('an extension is sent again after the right was taken away: it fails, and the lease stands', async () => {
+        it('an extension is sent again after the right was taken away: it fails, and the lease stays held', async () => {
           const clients = await environment.connect(kind);
           const held = await take(clients);
           isThere(held);

@@ -50,7 +50,7 @@ describe('deadlines: N=3', function () {
     });
   }
 
-  it(`in line behind a dead holder: the lock comes as its ttl is over, with a node timeout of ${LONG_MS} ms`, async () => {
+  it(`in the queue behind a dead holder: the lock comes when its ttl is over, with a node timeout of ${LONG_MS} ms`, async () => {
     await new Redlock(clients).acquire('r', { ttlMs: 1_000 }); // and nobody releases it
     const waiting = redlock.acquire('r', { nodeTimeoutMs: LONG_MS, waitMs: 2 * LONG_MS });
     expect(await inTime(waiting.then(({ status }) => status))).to.equal('held');

@@ -97,7 +97,7 @@ for (const kind of CLIENT_KINDS) {
 describe('many instances in several processes', function () {
   this.timeout(30_000);
   for (const nodes of [1, 3]) {
-    it(`N=${nodes}: one holder at a time, and all get their turns, with a master frozen meanwhile where it may be`, async () => {
+    it(`N=${nodes}: one holder at a time, and all are served, with a master frozen meanwhile where possible`, async () => {
       const [masters, shared] = await Promise.all([startMasters(nodes), startMasters(1)]);
       const counter = byHand(shared.list[0]?.port ?? 0);
       const programs = Array.from(

@@ -86,7 +86,7 @@ for (const nodes of [1, 3, 5]) {
       expect(lease.remainingMs()).to.be.above(30_000);
     });
 
-    it(`${quorum} frozen: the extension fails, the old validity stands; thawed, what it leaves is released (T-E9, T-E10)`, async () => {
+    it(`${quorum} frozen: the extension fails, the old validity holds; thawed, what it leaves is released (T-E9, T-E10)`, async () => {
       const lease = await redlock.acquire('r', { nodeTimeoutMs: 300 });
       for (const hand of hands) await eventually(async () => (await hand.get('r')) === lease.token);
       for (const master of masters.list.slice(0, quorum)) await master.freeze();

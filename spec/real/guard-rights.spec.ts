@@ -77,7 +77,7 @@ for (const nodes of [1, 3]) {
         }
       });
 
-      it(`${denied} denied after bootstrap: no further lock, the one that is held stands, and the right given back is enough`, async () => {
+      it(`${denied} denied after bootstrap: no further lock, the held lease stays, and the right given back is enough`, async () => {
         const redlock = await open(GUARDED);
         await redlock.bootstrap();
         const lease = await redlock.acquire('r');
@@ -98,7 +98,7 @@ for (const nodes of [1, 3]) {
       ['guarded', GUARDED],
       ['no guard', UNGUARDED],
     ] as const) {
-      it(`get denied, ${title}: told as that, and not as a marker that holds something else; no key is left`, async () => {
+      it(`get denied, ${title}: reported as that, and not as a marker that holds something else; no key is left`, async () => {
         const redlock = await open(options);
         await allow('-get');
         const error = await rejection(redlock.acquire('r'));
@@ -163,7 +163,7 @@ for (const nodes of [1, 3]) {
 
     if (nodes < 3) return;
 
-    it('info denied by one of three: the others grant, and the cause is told where it costs the quorum', async () => {
+    it('info denied by one of three: the others grant, and the cause is reported where it costs the quorum', async () => {
       const redlock = await open(GUARDED);
       await redlock.bootstrap();
       await hands[0]?.call('ACL', 'SETUSER', USER.username, '-info');

@@ -60,7 +60,7 @@ for (const backend of BACKENDS) {
         expect(message).to.not.contain(handle.token.split(':')[1]);
       }
 
-      it('a slot beyond the permits: three permits have three holders, and no fourth', async () => {
+      it('a permit beyond the number: three permits have three holders, and no fourth', async () => {
         const exports = redlock.semaphore('s', 3);
         const handle = (await exports.acquire()).handle();
         await expectRefused({ ...handle, lock: { permits: 3, slots: '3' } });
@@ -68,7 +68,7 @@ for (const backend of BACKENDS) {
         expect(await exports.tryAcquire()).to.equal(null);
       });
 
-      it('a slot twice: it would count as two permits', async () => {
+      it('a permit twice: it would count as two permits', async () => {
         const exports = redlock.semaphore('s', 3);
         const handle = (await exports.acquire()).handle();
         await expectRefused({ ...handle, lock: { permits: 3, slots: '0,0' } });

@@ -16,7 +16,7 @@ class Ground extends RealBench {
 }
 
 for (const nodes of [1, 3, 5]) {
-  describe(`waiting in line on real masters: N=${nodes}`, function () {
+  describe(`waiting in queues on real masters: N=${nodes}`, function () {
     this.timeout(30_000);
     let environment: Ground;
     beforeEach(async () => {
@@ -97,7 +97,7 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it('the first in line stands still when it is told: the next one is served all the same', async () => {
+    it('the first waiter is paused when it gets its push: the next one is served all the same', async () => {
       const holder = await (await environment.lock()).acquire('r', WAIT);
       const still = environment.program('wait-in-line', '1', 'r');
       await environment.inLine(1);
@@ -110,7 +110,7 @@ for (const nodes of [1, 3, 5]) {
       await still.says('served'); // it kept its ticket
     });
 
-    it('the holder is killed: the first in line has it when the ttl is over', async () => {
+    it('the holder is killed: the first waiter has it when the ttl is over', async () => {
       const holder = environment.program('hold', 'r', '1000');
       await holder.says('held');
       const wait = (await environment.lock()).acquire('r', WAIT);
@@ -163,7 +163,7 @@ for (const nodes of [1, 3, 5]) {
         }
       });
 
-    it('connections for pushes are killed again and again: everybody is served', async () => {
+    it('push connections are killed again and again: everybody is served', async () => {
       const locks = await Promise.all(Array.from({ length: 5 }, () => environment.lock()));
       let isDone = false;
       const killing = (async () => {
@@ -192,7 +192,7 @@ for (const nodes of [1, 3, 5]) {
         await Promise.all(waits);
       });
 
-    it('a foreign client holds it, and knows of no queue: the first in line has it after its DEL', async () => {
+    it('a foreign client holds it, and knows of no queue: the first waiter has it after its DEL', async () => {
       for (const hand of environment.hands) await hand.set('r', 'a foreign client', 'PX', 60_000);
       const lock = await environment.lock();
       const wait = lock.acquire('r', WAIT);
@@ -236,7 +236,7 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it('inspect shows who waits', async () => {
+    it('inspect shows the waiters', async () => {
       const lock = await environment.lock();
       const holder = await lock.acquire('r', WAIT);
       const waits: Promise<Lease>[] = [];
@@ -256,7 +256,7 @@ for (const nodes of [1, 3, 5]) {
       expect((await lock.inspect('r')).waiting).to.equal(0);
     });
 
-    it('close ends who waits in line, and gives its place up', async () => {
+    it('close ends a wait in the queue, and gives its place up', async () => {
       const holder = await (await environment.lock()).acquire('r', WAIT);
       const lock = await environment.lock();
       const wait = lock.acquire('r', WAIT);

@@ -72,7 +72,7 @@ for (const nodes of [1, 3]) {
       expect(reason).to.include({ code: 'LOCK_LOST' });
     });
 
-    it('the event loop is stalled past the lease: right at every instant, and the signal fires in the first turn', async () => {
+    it('the event loop is stalled past the lease: right at every instant, and the signal fires in the first turn of the event loop', async () => {
       const lease = await redlock.acquire('r', { ttlMs: 300, renew: true });
       let isFired = false;
       lease.signal.addEventListener('abort', () => (isFired = true));
@@ -97,7 +97,7 @@ for (const nodes of [1, 3]) {
 
     if (nodes < 3) return; // what a process does with its timers does not depend on N
 
-    it('the process is paused past its lease: in the first turn status is lost and the signal fired', async () => {
+    it('the process is paused past its lease: in the first turn of the event loop status is lost and the signal fired', async () => {
       const program = start('hold', 'r', '400', 'renew');
       await program.says('held');
       program.process.kill('SIGSTOP');

@@ -82,7 +82,7 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     }
   }
 
-  it('step 1: old programs and those that take both, at work beside each other: no turn is lost', async function () {
+  it('step 1: old programs and those that take both, at work beside each other: no update is lost', async function () {
     needs(this, ...LANGUAGES);
     const old = await startOld();
     await Promise.all([
@@ -93,13 +93,13 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     expect(await open(0).get(COUNTER)).to.equal(String(4 * TURNS));
   });
 
-  it('step 2: no old program is left; those that take both and the new ones: no turn is lost', async () => {
+  it('step 2: no old program is left; those that take both and the new ones: no update is lost', async () => {
     await Promise.all([add(between()), add(between()), add(after2()), add(after2())]);
     expect(await open(0).get(COUNTER)).to.equal(String(4 * TURNS));
     expect(await open(0).exists(KEY)).to.equal(0);
   });
 
-  it('who holds both keeps out the old and the new; the old one keeps out who takes both', async function () {
+  it('a program that takes both keeps out the old and the new; the old one keeps out the one that takes both', async function () {
     needs(this, ...LANGUAGES);
     const [old] = await startOld();
     if (old === undefined) throw new Error('it was started');
@@ -121,7 +121,7 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     expect(isIn).to.equal(true);
   });
 
-  it('the loss of either lock tells the routine', async () => {
+  it('the loss of either lock is signalled to the routine', async () => {
     for (const loseOld of [true, false]) {
       const lock = new TimestampLock(open(0), { ttlMs: 1_000 });
       const redlock = new Redlock([open(1), open(2), open(3)], { ttlMs: 1_000 });

@@ -136,7 +136,7 @@ for (const nodes of [1, 3, 5]) {
       await Promise.all(flow);
     });
 
-    it('who waits is told: while they wait, the head alone asks, twice a second, however many stand behind', async () => {
+    it('waiters get pushes: while they wait, only the head asks, twice a second, however many are behind it', async () => {
       const holder = await (await environment.lock()).readWriteLock('r').write.acquire();
       const waits: Promise<unknown>[] = [];
       for (let i = 0; i < 8; i++) {
@@ -193,7 +193,7 @@ for (const nodes of [1, 3, 5]) {
       expect(served).to.deep.equal([0, 1, 2, 3, 4, 5]);
     });
 
-    it('waitMs and abort: LOCK_TAKEN and ABORTED, nothing is left, and the next in line goes on', async () => {
+    it('waitMs and abort: LOCK_TAKEN and ABORTED, nothing is left, and the next waiter goes on', async () => {
       const redlock = await environment.lock();
       const holder = await redlock.readWriteLock('r').read.acquire();
       const controller = new AbortController();
@@ -245,7 +245,7 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it('renewal; a holder whose fields are gone hears of it by its signal, and the others stay', async () => {
+    it('renewal; a holder whose fields are gone learns of it by its signal, and the others stay', async () => {
       const redlock = await environment.lock();
       const { read } = redlock.readWriteLock('r');
       const [one, other] = [
@@ -297,7 +297,7 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it('inspect tells who holds it and who waits, and no token', async () => {
+    it('inspect shows holders and waiters, and no token', async () => {
       const redlock = await environment.lock();
       const { read, write } = redlock.readWriteLock('r');
       expect(await read.inspect()).to.include({ state: 'free', waiting: 0, writer: undefined });

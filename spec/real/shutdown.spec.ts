@@ -96,7 +96,7 @@ for (const nodes of [1, 3]) {
       expect(await values()).to.deep.equal(hands.map(() => lease.token)); // its release touched nothing
     });
 
-    it('told twice: the second SIGTERM waits for nobody', async () => {
+    it('signalled twice: the second SIGTERM waits for nobody', async () => {
       const program = await serve('is deaf');
       program.process.kill('SIGTERM');
       await program.says('told');

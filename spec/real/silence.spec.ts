@@ -37,7 +37,7 @@ for (const kind of CLIENT_KINDS) {
       afterEach(() => close(bench));
       const few = (): readonly Master[] => bench.masters.list.slice(0, silent);
 
-      it('frozen: 1,500 acquisitions and releases go on, what is unanswered is bounded, and all is undone at the thaw', async () => {
+      it('frozen: 1,500 acquisitions and releases go on, the requests in flight are bounded, and all is undone at the thaw', async () => {
         const { redlock, clients, hands } = bench;
         await traffic(redlock, 50);
         for (const master of few()) await master.freeze();

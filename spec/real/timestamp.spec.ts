@@ -47,7 +47,7 @@ describe('timestamp locks beside programs of other languages', function () {
   for (const unit of UNITS) {
     for (const method of METHODS) {
       for (const language of LANGUAGES) {
-        it(`${language}, ${unit}, ${method}: who holds it keeps the other out, both ways`, async function () {
+        it(`${language}, ${unit}, ${method}: a holder keeps the other out, both ways`, async function () {
           needs(this, language);
           const other = await start(language, unit);
           const lock = ours({ unit, method });

@@ -3,7 +3,7 @@ import { checkOneSlot, hashTag } from '../../lib/redis/hash-slots.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { rejection, thrown } from '../support/rejection.js';
 
-describe('slots: one slot per call where a master is a Redis Cluster', () => {
+describe('hash slots: one slot per call where a master is a Redis Cluster', () => {
   const tags: [string, string][] = [
     ['invoice:42', 'invoice:42'],
     ['{account}:1', 'account'],
@@ -33,7 +33,7 @@ describe('slots: one slot per call where a master is a Redis Cluster', () => {
     expect(() => checkOneSlot(['{a}1', '{a}2'], [single, cluster])).to.not.throw();
   });
 
-  it('refuses keys of several slots, naming them and the cluster', () => {
+  it('refuses keys of several hash slots, naming them and the cluster', () => {
     const error = thrown(() => checkOneSlot(['{a}1', '{b}2'], [single, cluster]));
     expect(error.code).to.equal('INVALID_ARGUMENT');
     expect(error.message).to.contain('{a}1').and.contain('{b}2').and.contain('slot of c');

@@ -79,7 +79,7 @@ describe('resp: what a master says', () => {
     expect(told(all)).to.deep.equal(WELL_FORMED.flatMap(([, messages]) => messages));
   });
 
-  it('tells how many bytes are of messages that have ended', () => {
+  it('counts the bytes of messages that have ended', () => {
     const reader = new RespReader(() => undefined);
     const ended = ['*2\r\n:1', '\r\n$3\r\nab', 'c\r\n:1\r\n+O', 'K\r\n', ':1\r\n'].map((piece) => {
       reader.read(Buffer.from(piece));
@@ -102,7 +102,7 @@ describe('resp: what a master says', () => {
     expect(told('$512\r\n', bytes, '\r\n:1\r\n')).to.deep.equal(['text', 'number']);
   });
 
-  it('a garbled message tells nothing of what is in it', () => {
+  it('a garbled message reveals nothing of its content', () => {
     for (const [bytes] of GARBLED) {
       try {
         told(`*2\r\n$6\r\nsecret\r\n${bytes}`);

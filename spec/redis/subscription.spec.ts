@@ -82,14 +82,14 @@ describe('subscription', () => {
     expect(events).to.deep.equal(['open']);
   });
 
-  it('tells what comes in', async () => {
+  it('passes messages on', async () => {
     const { client, events } = environment();
     await client.ready();
     client.emit('message', 'c', 'w x r');
     expect(events).to.deep.equal(['open', 'push w x r']);
   });
 
-  it('tells why it was lost, as the client does, and forgets that when it is connected again', async () => {
+  it('reports why it was lost, as the client does, and forgets that when it is connected again', async () => {
     const { client, events } = environment();
     client.emit('error', new Error('connect ECONNREFUSED'));
     client.emit('close');
@@ -129,7 +129,7 @@ describe('subscription', () => {
     expect(client.calls).to.deep.equal([]);
   });
 
-  it('close: disconnects, and nothing is told any more', async () => {
+  it('close: disconnects, and passes nothing on any more', async () => {
     const { client, events, subscription } = environment();
     let confirm: (reply: unknown) => void = () => undefined;
     client.answers.push(new Promise((resolve) => (confirm = resolve)));

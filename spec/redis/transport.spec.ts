@@ -78,7 +78,7 @@ describe('transport: the state of a client (rule 10)', () => {
     }
   }
 
-  it('a loss between two looks is noted by who watches', () => {
+  it('a loss between two looks is noticed while somebody watches', () => {
     const { client, transport } = environment('connecting');
     expect(transport.state).to.equal('opening');
     const unwatch = transport.watch(() => undefined);
@@ -182,7 +182,7 @@ describe('transport: why there is no connection', () => {
     expect([transport.lossReason, client.eventNames()]).to.deep.equal([undefined, []]);
   });
 
-  it('a connection that ended without a word does not go by what the one before was told', () => {
+  it('a connection that ended without a reason does not get the reason of the one before', () => {
     const { client, transport } = environment('connecting');
     client.stream = { writable: true, bytesWritten: 22, bytesRead: 0 };
     void transport.state;
@@ -273,7 +273,7 @@ describe('transport: what is no client', () => {
 });
 
 describe('transport: fingerprints', () => {
-  it('tell tokens apart and do not show them', () => {
+  it('distinguish tokens and do not show them', () => {
     expect(fingerprint('client:secret'))
       .to.match(/^[0-9a-f]{10}$/)
       .and.not.equal(fingerprint('client:other'));

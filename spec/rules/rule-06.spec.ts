@@ -15,7 +15,7 @@ describe('rule 6: a failed or partial extension never shortens or deletes what w
     const quorum = quorumOf(nodes);
 
     for (const manner of ['freeze', 'lose-reply', 'lose-request'] as const) {
-      it(`N=${nodes}, ${quorum} silent (${manner}): NO_QUORUM, the old validity and the votes stand`, async () => {
+      it(`N=${nodes}, ${quorum} silent (${manner}): NO_QUORUM, the old validity and the votes stay`, async () => {
         const { redlock, masters, time } = fakeCluster(nodes);
         const lease = await redlock.acquire('r', TTL);
         await time.advance(100);
@@ -43,7 +43,7 @@ describe('rule 6: a failed or partial extension never shortens or deletes what w
       expect(lease.remainingMs()).to.equal(VALID_MS);
     });
 
-    it(`N=${nodes}, set up wrong: MISCONFIGURED, the old validity stands`, async () => {
+    it(`N=${nodes}, set up wrong: MISCONFIGURED, the old validity holds`, async () => {
       const { redlock, masters } = fakeCluster(nodes);
       const lease = await redlock.acquire('r', TTL);
       for (const master of masters.slice(0, quorum)) master.replies.push(serverError('READONLY a replica'));

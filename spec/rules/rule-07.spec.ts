@@ -140,7 +140,7 @@ describe('rule 7: an event loop that was stalled', () => {
     }
   }
 
-  it('N=3: whoever looks first makes the signal fire', async () => {
+  it('N=3: the first look makes the signal fire', async () => {
     const { redlock, time } = fakeCluster(3);
     const lease = await redlock.acquire('r', TTL);
     const { signal } = lease;

@@ -80,7 +80,7 @@ describe('rule 10: fast fail without queues', () => {
 
 describe('rule 10: what else is asked of a client that is not ready', () => {
   for (const state of ['lost', 'opening'] as TransportState[]) {
-    it(`N=3, all ${state}: an extension fails and the old validity stands`, async () => {
+    it(`N=3, all ${state}: an extension fails and the old validity holds`, async () => {
       const { redlock, masters, time } = fakeCluster(3);
       const lease = await redlock.acquire('r', { ttlMs: 1_000 });
       const remainingMs = lease.remainingMs();

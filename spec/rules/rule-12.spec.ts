@@ -179,7 +179,7 @@ describe('rule 12: bounded for what is held', () => {
   });
 });
 
-describe('rule 12: bounded for who waits', () => {
+describe('rule 12: bounded for waiters', () => {
   it('100 waits on one signal: one listener, no warning, and none when they are over', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     for (const master of masters) master.set('r', 'another', 600_000);

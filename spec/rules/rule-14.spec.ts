@@ -98,7 +98,7 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
     });
   }
 
-  it('never takes a key of another away, whoever comes in between', async () => {
+  it("never takes another's key away, whatever happens in between", async () => {
     const { redlock, masters, time } = fakeCluster(3);
     const leases = await Promise.all([
       redlock.acquire('a'),

@@ -54,7 +54,7 @@ describe('rule 15: nothing about safety depends on Date.now()', () => {
   }
 
   for (const nodes of [1, 2, 3, 4, 5]) {
-    it(`N=${nodes}: the same happens when it throws, stands still, or jumps`, async () => {
+    it(`N=${nodes}: the same happens when it throws, stops, or jumps`, async () => {
       const expected = await story(fakeCluster(nodes));
       const throwing = (): number => {
         throw new Error('nobody asks for the time of day');
@@ -77,7 +77,7 @@ describe('rule 15: nothing about safety depends on Date.now()', () => {
     expect(clock.now()).to.be.at.least(earliestMs);
   });
 
-  it('no file of lib names it but for timestamp locks, whose protocol is made of it; and only the ground names a timer, a clock or randomness', () => {
+  it('no file of lib names it but for timestamp locks, whose protocol is based on it; and only clock.ts, random.ts and the transport name a timer, a clock or randomness', () => {
     const environment: Record<string, RegExp> = {
       'clock.ts': /setTimeout|performance/,
       'random.ts': /Math\.random|randomFill/,

@@ -82,7 +82,7 @@ describe('RedlockError', () => {
     }
   });
 
-  it('each text ends with one stop, whoever wrote it', () => {
+  it('each text ends with one full stop, whatever its source', () => {
     const texts = ['closed', 'closed.', 'm1 unknown (WRONGPASS wrong.)', 'got "?"', 'really?', 'no!'];
     expect(texts.map((text) => new RedlockError('CLOSED', text).message)).to.deep.equal([
       ...['closed.', 'closed.', 'm1 unknown (WRONGPASS wrong.).', 'got "?".', 'really?', 'no!'],

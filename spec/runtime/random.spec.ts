@@ -26,7 +26,7 @@ describe('SystemRandom', () => {
     for (const token of tokens) expect(token).to.match(/^[\w-]{8}:[\w-]{24}$/);
   });
 
-  it('who draws a few in each turn never waits for new ones, and many at once leave no more than one refill', async () => {
+  it('a few draws in each turn of the event loop never wait for a refill, and many at once leave no more than one refill', async () => {
     const random = new SystemRandom();
     random.token();
     const refills = sinon.spy(Buffer, 'alloc');
@@ -54,7 +54,7 @@ describe('SystemRandom', () => {
     expect(first).to.equal(copy);
   });
 
-  it('every position of a secret takes many values: none of its bytes stands still', () => {
+  it('every position of a secret takes many values: none of its bytes is constant', () => {
     const random = new SystemRandom();
     const secrets = Array.from({ length: 1_000 }, () => random.token().split(':')[1] ?? '');
     for (let at = 0; at < 24; at++) expect(new Set(secrets.map((one) => one[at])).size).to.be.greaterThan(32);
@@ -82,7 +82,7 @@ describe('SystemRandom', () => {
 });
 
 describe('publicPart', () => {
-  it('is what stands before the first colon; the whole text where there is none', () => {
+  it('is the text before the first colon; the whole text if there is none', () => {
     expect(publicPart('client:secret')).to.equal('client');
     expect(publicPart('client:secret:more')).to.equal('client');
     expect(publicPart('another library')).to.equal('another library');

@@ -141,7 +141,7 @@ describe('no text shows a token', () => {
       expectNoToken(bench, await rejection(redlock.adopt({ ...handle, ttlMs: 0 })));
     });
 
-    it(`N=${nodes}: an inspection tells holders apart and shows no token`, async () => {
+    it(`N=${nodes}: an inspection distinguishes holders and shows no token`, async () => {
       const bench = fakeCluster(nodes);
       const { redlock } = bench;
       await redlock.acquire('r');

@@ -33,7 +33,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
     expect([coalescer.size, time.pending]).to.deep.equal([0, 0]);
   });
 
-  it('many fire in few turns, none after it is due, none earlier than its slack', async () => {
+  it('many fire in few turns of the event loop, none after it is due, none earlier than its slack', async () => {
     const { time, fired, add } = environment();
     const dueMs = Array.from({ length: 1_000 }, (_, i) => 500 + (i % 250));
     for (const inMs of dueMs) add(inMs, 40);
@@ -45,7 +45,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
     expect(new Set(fired.map(([, atMs]) => atMs)).size).to.be.below(250 / 32 + 8 + 2);
   });
 
-  it('too many for one turn are spread over the time before, and never to the first half of it', async () => {
+  it('too many for one turn of the event loop are spread over the time before, and never to the first half of it', async () => {
     const { time, fired, add } = environment();
     for (let i = 0; i < 10_000; i++) add(3_000, 64);
     await time.advance(4_000);
@@ -57,7 +57,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
     expect(Math.max(...turns.keys())).to.be.at.most(3_000);
   });
 
-  it('where there is the time, a turn fires some of those that fall together, and the next ones the others', async () => {
+  it('with a wide slack, a turn of the event loop fires some of those that fall together, and the next ones the others', async () => {
     const { time, fired, add, coalescer } = environment();
     for (let i = 0; i < 1_000; i++) add(9_000, 500);
     await time.advance(10_000);
@@ -69,7 +69,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
     expect(Math.max(...turns.keys())).to.be.at.most(9_064);
   });
 
-  it('what is taken out of those that wait for the next turn does not fire, and the last one takes the timer along', async () => {
+  it('timers that are removed while they wait for the next turn of the event loop do not fire, and the last one takes the timer along', async () => {
     const { time, fired, coalescer, startMs } = environment();
     const dues = Array.from({ length: 300 }, (_, i) => new Due(() => void fired.push([i, time.now()])));
     for (const due of dues) coalescer.add(due, startMs + 9_000, 500);
@@ -81,7 +81,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
     expect(fired.length).to.equal(sofar);
   });
 
-  describe('where there is the time, and it is told when what fired together is done', () => {
+  describe('with a wide slack, and a callback when the timers that fired together are done', () => {
     /** 1,000 at the same instant; `onDone` gets what is to be called. @returns when how many fired, in ms after the first */
     async function chunks(onDone: (time: FakeTime, done: () => void) => void): Promise<readonly string[]> {
       const time = new FakeTime();
@@ -107,7 +107,7 @@ describe('timer coalescer: timers that may be a little early, together', () => {
       expect(fired).to.deep.equal(['0: 256', '3: 256', '6: 256', '9: 232']);
     });
 
-    it('it is told once for each; told again, nothing follows sooner', async () => {
+    it('one callback counts for each; further ones change nothing', async () => {
       const fired = await chunks((time, done) => [3, 4, 5, 7, 50].map((ms) => time.wait(ms, done)));
       expect(fired).to.deep.equal(['0: 256', '3: 256', '6: 256', '9: 232']);
     });
@@ -117,13 +117,13 @@ describe('timer coalescer: timers that may be a little early, together', () => {
       expect(fired).to.deep.equal(['0: 256', '8: 256', '16: 256', '24: 232']);
     });
 
-    it('what is told in the same turn changes nothing: one turn would do all of them', async () => {
+    it('a callback in the same turn of the event loop changes nothing: one turn would do all of them', async () => {
       const fired = await chunks((_, done) => done());
       expect(fired).to.deep.equal(['0: 256', '8: 256', '16: 256', '24: 232']);
     });
   });
 
-  it('those that fall due in one turn are handed over together', async () => {
+  it('those that are due in one turn of the event loop are handed over together', async () => {
     const time = new FakeTime();
     const said: (readonly string[])[] = [];
     const coalescer = new TimerCoalescer<string>(time, time, (names) => void said.push(names));

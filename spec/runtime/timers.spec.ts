@@ -51,7 +51,7 @@ describe('SystemTimers', () => {
       expect(fired).to.equal(1);
     });
 
-    it(`${kind}: a delay of 0, or that lies in the past, fires in the next turn`, async () => {
+    it(`${kind}: a delay of 0, or that lies in the past, fires in the next turn of the event loop`, async () => {
       set(kind, 0);
       set(kind, -50);
       expect(fired).to.equal(0);
@@ -275,7 +275,7 @@ describe('SystemTimers', () => {
     }
   });
 
-  it('deadline: an answer that is read in the turn in which it is due cancels it, also where it has a timer of its own', async () => {
+  it('deadline: an answer that is read in the turn of the event loop in which it is due cancels it, also if it has a timer of its own', async () => {
     for (const othersMs of [50, 6_000]) {
       const timers = new SystemTimers();
       timers.deadline(othersMs, () => undefined);
@@ -287,7 +287,7 @@ describe('SystemTimers', () => {
     }
   });
 
-  it('deadline: after a stalled event loop, the callback comes behind the I/O of that turn', async () => {
+  it('deadline: after a stalled event loop, the callback comes after the pending I/O', async () => {
     set('deadline', 100);
     clock.tick(5_000); // all at once: the timer phase
     expect(fired).to.equal(0);

@@ -220,7 +220,7 @@ describe('simulation: a client and its link', () => {
     expect(ran).to.deep.equal(['k']);
   });
 
-  it('a suspended client: its monotonic clock stands still, timers wait, and its clock of lib knows', async () => {
+  it('a suspended client: its monotonic clock stops, timers wait, and its clock of lib knows', async () => {
     const { client, until } = stand(false);
     await until(100);
     const before = client.clock.now();
@@ -275,7 +275,7 @@ describe('simulation: plans and command lines', () => {
     }
   });
 
-  it('a checker tells what is broken, with the instant', () => {
+  it('a checker reports what is broken, with the instant', () => {
     const world = new World(true);
     const checker = new Checker(world, false);
     checker.fail('progress', 'nothing moves');

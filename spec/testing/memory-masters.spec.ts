@@ -130,7 +130,7 @@ describe('masters in memory: locks', () => {
       expect(await one.tryAcquire('r', { fencing: false })).to.equal(null);
     });
 
-    it(`N=${nodes}: fences rise from grant to grant, whoever gets it and whichever masters restart`, async () => {
+    it(`N=${nodes}: fencing tokens rise from grant to grant, for any client and whichever masters restart`, async () => {
       const { masters, one, other } = bench(nodes);
       let last = 0;
       for (let round = 0; round < 6; round++) {
@@ -237,7 +237,7 @@ describe('masters in memory: locks', () => {
 describe('masters in memory: what happens to a master', () => {
   afterEach(closeAll);
 
-  it('kill: what is unanswered fails at once, as ioredis puts it; the master has not run it', async () => {
+  it("kill: requests in flight fail at once, with ioredis's text; the master has not run them", async () => {
     const { masters, one, time } = bench(1);
     const [master] = masters.list;
     master.latencyMs = 5;
@@ -354,7 +354,7 @@ describe('masters in memory: what happens to a master', () => {
     expect(master.state).to.equal('killed');
   });
 
-  it('latency 5: a round trip takes 10 ms, and a quorum that of its slowest member', async () => {
+  it('latency 5: a round trip takes 10 ms, and a quorum as long as its slowest master', async () => {
     const { masters, one, time } = bench(3, { ...LONG, fencing: false });
     masters.list.forEach((master, i) => (master.latencyMs = [0, 5, 50][i] ?? 0));
     let isHeld = false;
@@ -515,7 +515,7 @@ describe('masters in memory: faked timers', () => {
     await masters.close();
   });
 
-  it('a fake clock that stands still while real time goes on: no lease runs out', async () => {
+  it('a fake clock that stops while real time goes on: no lease expires', async () => {
     sinon.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
     const masters = new MemoryMasters(3);
     const lease = await masters.redlock({ ttlMs: 50 }).acquire('r');

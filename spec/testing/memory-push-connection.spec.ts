@@ -18,7 +18,7 @@ function bench(nodes: number, options: RedlockOptions = LONG) {
   return { masters, time, minority, one: masters.redlock(options), other: masters.redlock(options) };
 }
 
-describe('masters in memory: waiting in line', () => {
+describe('masters in memory: waiting in queues', () => {
   afterEach(async () => {
     for (const { masters, time } of opened.splice(0)) {
       for (const master of masters.list) master.thaw();
@@ -47,7 +47,7 @@ describe('masters in memory: waiting in line', () => {
       expect((await one.inspect('r')).waiting).to.equal(0);
     });
 
-    it(`N=${nodes}, latency: from the release to the next lease it takes its way, the push's, and the claim's`, async () => {
+    it(`N=${nodes}, latency: from the release to the next lease it takes its latency, the push's, and the claim's`, async () => {
       const { masters, one, other, time } = bench(nodes);
       const before = await one.acquire('r');
       const wait = other.using('r', () => undefined);
@@ -66,7 +66,7 @@ describe('masters in memory: waiting in line', () => {
       expect(isServed).to.equal(true);
     });
 
-    it(`N=${nodes}: masters are killed and restarted while one waits: it is in line again, and served at once`, async () => {
+    it(`N=${nodes}: masters are killed and restarted during a wait: it queues again, and is served at once`, async () => {
       for (const data of ['kept', 'lost'] as const) {
         const { masters, minority, one, other, time } = bench(nodes);
         const lease = await one.acquire('r');
@@ -90,7 +90,7 @@ describe('masters in memory: waiting in line', () => {
       }
     });
 
-    it(`N=${nodes}: masters stand still while the line is made: it is of use when they go on`, async () => {
+    it(`N=${nodes}: masters are paused while the push connection is made: it works when they go on`, async () => {
       const { masters, one, other, time } = bench(nodes);
       const lease = await one.acquire('r');
       for (const master of masters.list) master.latencyMs = 1;
@@ -107,7 +107,7 @@ describe('masters in memory: waiting in line', () => {
       await wait;
     });
 
-    it(`N=${nodes}: as few as can be missed are dead, or stand still, from before the wait on: it is served`, async () => {
+    it(`N=${nodes}: a minority is dead, or paused, from before the wait: it is served`, async () => {
       for (const strike of ['kill', 'freeze'] as const) {
         const { one, minority, other, time } = bench(nodes);
         const lease = await one.acquire('r');
@@ -122,7 +122,7 @@ describe('masters in memory: waiting in line', () => {
     });
   }
 
-  it('N=3, timers faked by sinon: who waits is served without a tick', async () => {
+  it('N=3, timers faked by sinon: a waiter is served without a tick', async () => {
     const clock = sinon.useFakeTimers();
     try {
       await using masters = new MemoryMasters(3);

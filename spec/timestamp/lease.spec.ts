@@ -175,7 +175,7 @@ for (const method of METHODS) {
       }
     });
 
-    it('without an answer it fails, and the old validity stands; release finds either instant', async () => {
+    it('without an answer it fails, and the old validity holds; release finds either instant', async () => {
       for (const manner of ['lose-reply', 'lose-request'] as const) {
         const bench = new TimestampBench();
         const lease = await bench.lock({ ...MS, method }).acquire('r');
@@ -254,7 +254,7 @@ for (const method of METHODS) {
       expect(lease.remainingMs()).to.be.greaterThan(500);
     });
 
-    it('a silent server: the signal tells of the loss by the end of validity', async () => {
+    it('a silent server: the signal fires for the loss by the end of validity', async () => {
       const bench = new TimestampBench();
       const lease = await bench.lock({ ...MS, method }).acquire('r', { renew: true });
       const { signal } = lease;

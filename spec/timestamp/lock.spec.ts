@@ -145,7 +145,7 @@ describe('timestamp lock: acquire', () => {
       expect(bench.server.value('c')).to.equal(undefined); // what nobody waits for is not sent
     });
 
-    it(`${method}: the caller's signal in the very turn in which the client connects: nothing is sent`, async () => {
+    it(`${method}: the caller's signal in the very turn of the event loop in which the client connects: nothing is sent`, async () => {
       const bench = new TimestampBench();
       bench.server.become('opening');
       const controller = new AbortController();
@@ -212,7 +212,7 @@ describe('timestamp lock: acquire', () => {
       expect((await failed).code).to.equal('VALIDITY_EXPIRED');
     });
 
-    it(`${method}: the caller's signal ends a wait, and a claim that is unanswered`, async () => {
+    it(`${method}: the caller's signal ends a wait, and a claim in flight`, async () => {
       const bench = new TimestampBench();
       const lock = bench.lock({ method });
       await lock.acquire('r');
@@ -254,7 +254,7 @@ describe('timestamp lock: acquire', () => {
       expect([bench.server.size, bench.time.pending]).to.deep.equal([0, 0]);
     });
 
-    it(`${method}: inspect tells free, held, over, foreign and unknown`, async () => {
+    it(`${method}: inspect reports free, held, over, foreign and unknown`, async () => {
       const bench = new TimestampBench();
       const lock = bench.lock({ method });
       expect(await lock.inspect('r')).to.deep.equal({ resource: 'r', state: 'free' });

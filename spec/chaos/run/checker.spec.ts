@@ -62,7 +62,7 @@ describe('chaos run: the checker', () => {
     ]);
   });
 
-  it('untold loss: the validity ended and nobody told the holder, unless it was paused or killed', () => {
+  it('unreported loss: the validity ended and the holder was not notified, unless it was paused or killed', () => {
     const open = first.slice(0, 2);
     expect(found({ 'c1.1': life(open) }).kinds).to.deep.equal(['untold loss']);
     const lost = { e: 'lost', t: 1_150, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
@@ -128,7 +128,7 @@ describe('chaos run: the checker', () => {
     expect(found({ 'c1.1': one }, cut('cut-pushes')).kinds).to.deep.equal([]);
   });
 
-  it('error, exit, keys left, hand-over, unfounded: each is told', () => {
+  it('error, exit, keys left, hand-over, unfounded: each is reported', () => {
     const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
     const no = (code: string) => ({ e: 'no', t: 200, op: 9, code }) as const;
     expect(found({ 'c1.1': life([ask, no('NOT_HELD')]) }).kinds).to.deep.equal(['error']);

@@ -57,7 +57,7 @@ describe('chaos run: colours of the page', () => {
       expect(nearest(clients, marks)).to.be.greaterThan(0.1);
     });
 
-    it(`${theme}: faults, and the first eight clients, can be told apart`, () => {
+    it(`${theme}: faults, and the first eight clients, can be distinguished`, () => {
       for (const some of [marks, clients.slice(0, 8)]) {
         some.forEach((one, i) =>
           expect(nearest([one], some.slice(i + 1).concat('#000000'))).to.be.above(0.05),

@@ -51,7 +51,7 @@ describe("chaos run: a holder's reading of its lease", () => {
     return lines.map((line) => JSON.parse(line) as ClientEvent); // the cast: HistoryFile wrote it
   }
 
-  it('a process that stands still while it reads the end does not see it move', async () => {
+  it('a process that is paused while it reads the end does not see it move', async () => {
     const events = await noted(async (lease, look) => {
       for (const [before, after] of [
         [false, false],

@@ -40,7 +40,7 @@ describe('chaos run: the timeline', () => {
       }
     });
 
-    it(`${width} px wide: the scale of the dots stands left of them`, () => {
+    it(`${width} px wide: the scale of the dots is left of them`, () => {
       const { drawn } = open(whole, width).lines;
       const { left } = plotOf(width);
       const scale = drawn.texts.filter(({ text }) => ['1 ms', '10 ms', '100 ms', '1 s'].includes(text));

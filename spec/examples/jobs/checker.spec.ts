@@ -51,7 +51,7 @@ describe('examples/jobs: the judge', () => {
     expect(isClean(verdict)).to.equal(false);
   });
 
-  it('finds an effect whose lease said “held” and was not valid, one of no lease, and one with another fence', () => {
+  it('finds an effect whose lease said “held” and was not valid, one of no lease, and one with another fencing token', () => {
     const late = lease({ validUntilMs: 40 });
     for (const wrong of [
       effectOf(late),
@@ -99,7 +99,7 @@ describe('examples/jobs: the judge', () => {
 });
 
 describe('examples/jobs: fences that fall', () => {
-  it('finds none where they rise with every grant of a job, with gaps and in whatever order they are told', () => {
+  it('finds none where they rise with every grant of a job, with gaps and in any order of the records', () => {
     const leases = [5, 6, 90].map((fence, i) => lease({ fence, grantedAtMs: 200 * i }));
     expect(findFalls(leases.toReversed())).to.deep.equal([]);
   });

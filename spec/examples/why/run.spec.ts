@@ -36,7 +36,7 @@ describe('examples/why: the verdicts', () => {
     expect(tape.overlaps).to.deep.equal([{ from: 3, to: 5 }]);
   });
 
-  it('what did not come out as it is known is told, for each cell', () => {
+  it('a result other than the known one is reported, for each cell', () => {
     const played = asKnown();
     expect(surprises(played)).to.deep.equal([]);
     const [first] = played;

@@ -167,7 +167,7 @@ describe('batch: on a real server', () => {
   });
 
   for (const type of TYPES) {
-    it(`an entry whose key is a ${type} fails alone, wherever it stands`, async () => {
+    it(`an entry whose key is a ${type} fails alone, at any position`, async () => {
       await server.redis.select(1);
       await putData(server.redis, 'b', type);
       const claims = ['a', 'b', 'c'].map((key) => plainClaim(plainScope(key), `t${key}`, 60_000));
@@ -196,7 +196,7 @@ describe('batch: on a real server', () => {
     expect(await redis.dbsize()).to.equal(0);
   });
 
-  it('those in line who are gone: no more in all than one call may drop; each entry tells whether it is to be repeated', async () => {
+  it('waiters that are gone: no more in all than one call may drop; each entry says whether it is to be repeated', async () => {
     const { redis } = server;
     await redis.select(1);
     const count = MAX_DROPPED - 100;

@@ -107,7 +107,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await pushes()).to.deep.equal([]);
     });
 
-    it('{1, serial, us}: it is the first that waits; the next is told', async () => {
+    it('{1, serial, us}: it is the first that waits; the next is sent a push', async () => {
       await hold(DAN);
       for (const [i, token] of [ANN, BEN, CAT].entries()) await queue(token, TICKET + i);
       await server.redis.del(KEY);
@@ -116,7 +116,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await pushes()).to.deep.equal(['w ben']);
     });
 
-    it('{1, serial, us}: its ticket is before that of the first; the one that was first is told', async () => {
+    it('{1, serial, us}: its ticket is before that of the first; the former first is sent a push', async () => {
       await hold(DAN);
       await queue(BEN, TICKET + 1);
       await server.redis.del(KEY);
@@ -160,7 +160,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await pushes()).to.deep.equal(['w cat']);
     });
 
-    it('{0, 0, us, 0}: more of the dead stand before it than one call may drop; the next calls go on', async () => {
+    it('{0, 0, us, 0}: more of the dead are ahead of it than one call may drop; the next calls go on', async () => {
       await lineUpDead(2 * MAX_DROPPED + 1, 7);
       for (const left of [MAX_DROPPED + 1, 1]) {
         const [code, ms, us, rank] = numbers(await queue(BEN));
@@ -215,7 +215,7 @@ describe('fair waiting: scripts on a real server', () => {
   describe('queue: another client has the vote', () => {
     beforeEach(() => hold(DAN));
 
-    it('{0, ms, us, rank}: in the order of the tickets, whoever came first', async () => {
+    it('{0, ms, us, rank}: in the order of the tickets, not of arrival', async () => {
       const before = await server.micros();
       const [code, ms, us, rank] = numbers(await queue(BEN, TICKET + 2));
       expect([code, rank]).to.deep.equal([0, 0]);
@@ -303,7 +303,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await pushes()).to.deep.equal([`i ben ${serial}`]);
     });
 
-    it('an owner whom the turn does not name is not asked', async () => {
+    it('an owner that the turn does not name is not asked', async () => {
       await grant(BEN, TICKET);
       await hold(CAT);
       expect(numbers(await queue(ANN, TICKET - 1))[3]).to.equal(0);
@@ -330,7 +330,7 @@ describe('fair waiting: scripts on a real server', () => {
     ['two colons', DAN.replace(/.$/, ':')],
     ['a letter that is none', DAN.replace(/.$/, '+')],
   ] as const) {
-    it(`{4, ms, us}: a foreign client holds it (${title}); no place is taken, and one that it had stays`, async () => {
+    it(`{4, ms, us}: a foreign client holds it (${title}); no place is taken, and an earlier place stays`, async () => {
       await hold(owner);
       const [code, ms, us] = numbers(await queue(ANN));
       expect(code).to.equal(4);
@@ -344,7 +344,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await waiting()).to.deep.equal([ANN]);
     });
 
-    it(`claim {0, ms, 1}: a foreign client is in its way (${title}), whatever else is`, async () => {
+    it(`claim {0, ms, 1}: a foreign client holds a key (${title}), whoever holds others`, async () => {
       await server.redis.set('mine', DAN, 'PX', HOUR_MS);
       const claim = (...keys: string[]): Promise<unknown> => run(CLAIM, keys, ANN, 1_000, 0, 0, -1);
       expect(numbers(await claim('free', 'mine'))[2]).to.equal(0);
@@ -415,7 +415,7 @@ describe('fair waiting: scripts on a real server', () => {
     });
   });
 
-  describe('claim by one who has stood in line', () => {
+  describe('claim by a waiter from the queue', () => {
     const FENCED = [...WAITED, 'c'];
     const claim = (token: string): Promise<unknown> => run(CLAIM, WAITED, token, HOUR_MS, 0, 0, -1, 1);
     const claimFenced = (token: string): Promise<unknown> =>
@@ -426,13 +426,13 @@ describe('fair waiting: scripts on a real server', () => {
       for (const [i, token] of [ANN, BEN, CAT].entries()) await queue(token, TICKET + i);
     });
 
-    it('of a lock that was handed to it: it has left the line', async () => {
+    it('of a lock that was handed to it: it has left the queue', async () => {
       await release(DAN);
       expect(await claim(ANN)).to.deep.equal([1, 0, 0]);
       expect([await holder(), await waiting()]).to.deep.equal([ANN, [BEN, CAT]]);
     });
 
-    it('of a lock that is free: it leaves the line, and nobody else does', async () => {
+    it('of a lock that is free: it leaves the queue, and nobody else does', async () => {
       await server.redis.del(KEY);
       expect(await claim(BEN)).to.deep.equal([1, 0, 0]);
       expect([await holder(), await waiting()]).to.deep.equal([BEN, [ANN, CAT]]);
@@ -443,7 +443,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect([await holder(), await waiting()]).to.deep.equal([DAN, [ANN, CAT]]);
     });
 
-    it('fenced: it is counted, and the counter is told apart from queue and turn', async () => {
+    it('fenced: it is counted, and the counter is distinguished from queue and turn', async () => {
       await server.redis.set('c', 5, 'PX', 1_000);
       await server.redis.del(KEY);
       expect(await claimFenced(ANN)).to.deep.equal([1, 6, 0]);
@@ -474,7 +474,7 @@ describe('fair waiting: scripts on a real server', () => {
       const leave = (token: string): Promise<unknown> => run(script, WAITED, token);
       const DONE = script === UNDO ? [1, -2, 0] : 1;
 
-      it('hands over to the first that waits, and tells the next; serials rise', async () => {
+      it('hands over to the first that waits, and sends the next a push; serials rise', async () => {
         await hold(DAN);
         for (const [i, token] of [CAT, BEN, ANN].entries()) await queue(token, TICKET - i);
         const before = await server.micros();
@@ -502,7 +502,7 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await server.redis.dbsize()).to.equal(0);
       });
 
-      it('skips 20 dead waiters at once, also as the next to be told', async () => {
+      it('skips 20 dead waiters at once, also for the push to the next', async () => {
         await hold(DAN);
         for (let i = 0; i < 20; i++) await queue(tokenFrom('dead', `a${i}`), TICKET + i);
         await queue(BEN, TICKET + 20);
@@ -514,7 +514,7 @@ describe('fair waiting: scripts on a real server', () => {
       });
 
       for (const clients of [1, 10, 10_000]) {
-        it(`${clients} dead clients: drops ${MAX_DROPPED} of those in line, tells of more, and goes on when asked again`, async () => {
+        it(`${clients} dead clients: drops ${MAX_DROPPED} waiters, reports that there are more, and goes on when asked again`, async () => {
           await hold(DAN);
           await lineUpDead(2 * MAX_DROPPED + 1, clients);
           await queue(BEN, TICKET);
@@ -544,7 +544,7 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await server.redis.dbsize()).to.equal(0);
       });
 
-      it('the dead behind the one that is handed the lock: so many go, and the others later', async () => {
+      it('the dead behind the one that is handed the lock: a bounded number is dropped, and the others later', async () => {
         await hold(DAN);
         await lineUpDead(MAX_DROPPED + 10, 2);
         await queue(ANN, -1);
@@ -758,7 +758,7 @@ describe('fair waiting: scripts on a real server', () => {
     });
   });
 
-  it('commands that one release runs, with 10,000 of the dead in line: no more than with 1,000', async () => {
+  it('commands that one release runs, with 10,000 dead waiters: no more than with 1,000', async () => {
     const commands = async (count: number): Promise<number> => {
       await hold(DAN);
       await lineUpDead(count, count);
@@ -866,7 +866,7 @@ describe('fair waiting: scripts on a real server', () => {
         });
       }
 
-      it(`queue, ${right}: it gets a free lock though others wait, since nobody can be told`, async () => {
+      it(`queue, ${right}: it gets a free lock though others wait, since no push can reach them`, async () => {
         await hold(DAN);
         await queue(ANN);
         await server.redis.del(KEY);

@@ -110,7 +110,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     });
   }
 
-  describe('a counter that stands below the end of the last quarantine came back with old data', () => {
+  describe('a counter below the end of the last quarantine came back with old data', () => {
     let endUs: number;
     beforeEach(async () => {
       const since = Math.floor((await server.micros()) / 1_000) - HOUR_MS - 1_000;
@@ -122,7 +122,7 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     const accept = (fence: number): Promise<unknown> =>
       run(ACCEPT, ['a', 'c', MARKER], 'mine', fence, HOUR_MS, HOUR_MS);
 
-    it('claim: it goes on from there, and from where it stands if that is beyond', async () => {
+    it('claim: it goes on from there, or from the counter if that is higher', async () => {
       expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
       expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
     });

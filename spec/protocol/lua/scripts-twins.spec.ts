@@ -206,7 +206,7 @@ describe('scripts: the twins do the same as the server', () => {
     });
   }
 
-  it('a user that may not publish: what waits stays, and who asks has the vote', () =>
+  it('a user that may not publish: waiters stay, and a request to queue gets the vote', () =>
     expectAlike('-publish', [
       queue(ben, 1),
       queue(ann, 0),

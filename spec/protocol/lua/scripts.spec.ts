@@ -83,7 +83,7 @@ describe('scripts on a real server', () => {
       expect(await server.redis.exists('a')).to.equal(0);
     });
 
-    it('{0, -1, 1}: one of them has no expiry, wherever it stands', async () => {
+    it('{0, -1, 1}: one of them has no expiry, at any position', async () => {
       await server.redis.set('a', 'other', 'PX', 20_000);
       await server.redis.set('b', 'other');
       await server.redis.set('c', 'other', 'PX', 20_000);
@@ -100,7 +100,7 @@ describe('scripts on a real server', () => {
       await expectMs('c', HOUR_MS);
     });
 
-    it('{1, fence, 0}: several share one, the highest plus one, in whatever order they stand', async () => {
+    it('{1, fence, 0}: several share one, the highest plus one, in any order', async () => {
       for (const counts of [
         [7, 9, 8],
         [9, 8, 7],
@@ -115,7 +115,7 @@ describe('scripts on a real server', () => {
       }
     });
 
-    it('{1, fence, us}: a missing counter begins with the clock, and the reply tells it', async () => {
+    it('{1, fence, us}: a missing counter begins with the clock, and the reply reports it', async () => {
       const before = await server.micros();
       const [code, fence = 0, us = 0] = numbers(await claimFenced(['a', 'c']));
       expect([code, fence]).to.deep.equal([1, us + 1]);
@@ -182,7 +182,7 @@ describe('scripts on a real server', () => {
       await expectMs('c2', HOUR_MS);
     });
 
-    it('{3, count, 0}: a counter stands there already, or beyond; nothing is changed (T-A3)', async () => {
+    it('{3, count, 0}: a counter has reached it already; nothing is changed (T-A3)', async () => {
       for (const [own, other, wanted] of [
         [BIG, 1, BIG],
         [BIG + 1, 1, BIG + 1],
@@ -397,7 +397,7 @@ describe('scripts on a real server', () => {
       expect(await server.redis.type('x')).to.equal(type);
     });
 
-    it(`a ${type} for a lock and another's lock: claim {2, 0, 0}, wherever they stand`, async () => {
+    it(`a ${type} for a lock and another's lock: claim {2, 0, 0}, at any position`, async () => {
       await putData(server.redis, 'x', type);
       await server.redis.set('o', 'other', 'PX', 60_000);
       expect(await claim(['o', 'x'])).to.deep.equal([2, 0, 0]);

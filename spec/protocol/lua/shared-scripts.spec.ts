@@ -130,7 +130,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r' });
     });
 
-    it('a reader that has run out is not in the way, and is dropped', async () => {
+    it('a reader that has expired excludes nobody, and is dropped', async () => {
       await read(ANN);
       await read(BEN);
       await expire(ANN);
@@ -185,7 +185,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await server.redis.get(COUNTER)).to.equal(String(count));
     });
 
-    it('extend: never shortens, renews where it is gone if nobody is in the way, and needs no leave of the watch', async () => {
+    it('extend: never shortens, renews it if it is gone and nobody excludes it, and needs no leave of the watch', async () => {
       expect(await extend('r', ANN)).to.deep.equal([0, -2, 0]);
       expect(await extend('r', ANN, 1, 60_000)).to.deep.equal([1, 0, 0]);
       expect(await extend('r', ANN, 1, 1_000)).to.deep.equal([1, 0, 0]);
@@ -197,7 +197,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       refused(await extend('w', BEN, 1), 60_000);
     });
 
-    it('extend: a writer that is extended as a reader is one, and readers that wait are told; there is no way back', async () => {
+    it('extend: a writer that is extended as a reader is one, and waiting readers are sent a push; there is no way back', async () => {
       await write(ANN);
       refused(await read(BEN, FIRST));
       expect(await listener.heard()).to.deep.equal([]);
@@ -227,7 +227,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   describe('the watch', () => {
-    it('stands for WATCH_MS, keeps everybody out but the one it names, and goes as that one comes in', async () => {
+    it('lasts for WATCH_MS, keeps everybody out but the one it names, and ends as that one is let in', async () => {
       await read(ANN);
       refused(await write(BEN, FIRST));
       expect((await stored())['watch']).to.equal('FIRST 1 w');
@@ -273,7 +273,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect((await stored())['watch']).to.equal('SECOND 1 w');
     });
 
-    it('is told only when its claim could succeed: a writer after the last reader, a reader after the writer', async () => {
+    it('is sent a push only when its claim could succeed: a writer after the last reader, a reader after the writer', async () => {
       await read(ANN);
       await read(BEN);
       await write(CAT, FIRST);
@@ -310,7 +310,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   describe('semaphore', () => {
-    it('{1, 0, 0, slot…}: the lowest free slots, all or none', async () => {
+    it('{1, 0, 0, slot…}: the lowest free permits, all or none', async () => {
       expect(await take(ANN, 1, 3)).to.deep.equal([1, 0, 0, 0]);
       expect(await take(BEN, 1, 3)).to.deep.equal([1, 0, 0, 1]);
       refused(await take(CAT, 2, 3));
@@ -342,7 +342,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(CAT, 1, 2)).to.deep.equal([1, 0, 0, 0]);
     });
 
-    it('settle: exactly these slots from here on, and the watcher is told of those that are free now', async () => {
+    it('align: exactly these permits from here on, and the watcher is sent a push for those that are free now', async () => {
       await take(ANN, 2, 3);
       expect(await take(BEN, 1, 3)).to.deep.equal([1, 0, 0, 2]);
       refused(await take(CAT, 1, 3, FIRST));
@@ -356,14 +356,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect((await stored())['BEN']).to.equal('0 of 3');
     });
 
-    it("settle: what is another's is not given, and what was held instead is given up", async () => {
+    it("align: another's permit is not given, and the permits that were held instead are given up", async () => {
       await take(ANN);
       await take(BEN);
       refused(await settle(BEN, '0'));
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
     });
 
-    it('extend: exactly these slots, never shorter; a free slot is taken again, another is not', async () => {
+    it("extend: exactly these permits, never shorter; a free permit is taken again, another's is not", async () => {
       expect(await extendPermits(ANN, '1')).to.deep.equal([0, -2, 0]);
       expect(await extendPermits(ANN, '1', 1, 2, 60_000)).to.deep.equal([1, 0, 0]);
       expect(await extendPermits(ANN, '1', 1, 2, 1_000)).to.deep.equal([1, 0, 0]);
@@ -376,7 +376,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
     });
 
-    it('the watcher is told when there are as many free as it wants, and not before', async () => {
+    it('the watcher is sent a push when there are as many free as it wants, and not before', async () => {
       await take(ANN, 1, 3);
       await take(BEN, 1, 3);
       await take(CAT, 1, 3);
@@ -389,7 +389,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(DAN, 2, 3, FIRST)).to.deep.equal([1, 0, 0, 0, 1]);
     });
 
-    it('the watcher is told as soon as one is free, however many others hold one', async () => {
+    it('the watcher is sent a push as soon as one is free, however many others hold one', async () => {
       for (const holder of [ANN, BEN, CAT]) await take(holder, 1, 3);
       refused(await take(DAN, 1, 3, FIRST));
       await leave(ANN);
@@ -397,7 +397,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(DAN, 1, 3, FIRST)).to.deep.equal([1, 0, 0, 0]);
     });
 
-    it('the watcher is told nothing while holders go by another number of permits than its claim', async () => {
+    it('the watcher is sent no push while holders use another number of permits than its claim', async () => {
       await take(ANN, 1, 3);
       await take(BEN, 1, 3);
       expect((await take(DAN, 1, 2, FIRST))[0]).to.equal(5);
@@ -408,7 +408,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(DAN, 1, 2, FIRST)).to.deep.equal([1, 0, 0, 0]);
     });
 
-    it('extend: the watcher is told of the permits that it gives up, whether it gets the others or not', async () => {
+    it('extend: the watcher is sent a push for the permits that it gives up, whether it gets the others or not', async () => {
       for (const [slots, isTaken] of [
         ['0', false],
         ['1', true],
