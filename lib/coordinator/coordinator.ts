@@ -102,7 +102,7 @@ export class Coordinator {
       withdrawal.sendThen(() => {
         timer.cancel();
         resolve();
-        withdrawal.end(); // a release that still waits to be sent to a silent master becomes a repair, until the ttl is over
+        withdrawal.end(); // if still unsent to a silent master, it becomes a repair
       });
     });
   }

@@ -257,7 +257,7 @@ export class Node {
     this.#following = [];
     this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
     while (entries.length > 0) entries = this.#transmitSome(entries);
-    if (this.#window.isSilent) this.markSilent(); // fails overdue requests: the window may have noticed the silence only now
+    if (this.#window.isSilent) this.markSilent(); // the window may have noticed the silence only now
     if (this.#queue.size > 0) this.#watchWaiting();
     else this.#stopWatching();
   }

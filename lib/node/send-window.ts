@@ -51,7 +51,7 @@ export class SendWindow {
 
   /** @param count  how many requests the answered call had */
   answered(count: number): void {
-    this.inFlight -= count + this.#abandoned; // answers come in order: the abandoned requests before this one have been answered, too
+    this.inFlight -= count + this.#abandoned; // answers come in order: those were answered, too
     this.#abandoned = 0;
     this.isSilent = false;
     this.#crowdedSinceMs = undefined;

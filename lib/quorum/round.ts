@@ -277,7 +277,7 @@ export class Round implements Sink, Counts {
   }
 
   drop(): void {
-    if (!this.#isOver) this.end(new Error('no reply before the lease ended'), false); // an Error costs more than the rest of a release
+    if (!this.#isOver) this.end(new Error('no reply before the lease ended'), false); // an Error costs more than a release
   }
 
   get isAnswered(): boolean {

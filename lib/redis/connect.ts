@@ -38,7 +38,7 @@ export function openClients(masters: readonly Master[]): Redis[] {
   try {
     for (const [url, options] of settings) {
       const client = url === undefined ? new Redis(options) : new Redis(url, options);
-      client.on('error', ignore); // the tally of a failed attempt names the cause; an 'error' event without a listener would be printed
+      client.on('error', ignore); // unheard, ioredis would print it; tallies name the cause
       screen(client, 'commands');
       clients.push(client);
       checkDatabase(client, url === undefined ? options.db : withoutPassword(url), clients.length - 1);

@@ -310,7 +310,7 @@ class DeadlineQueue {
     else previous.next = next;
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
-    deadline.previous = undefined; // a removed deadline in the old generation would keep live ones from being collected early
+    deadline.previous = undefined; // once old, a dead one would keep live ones from early collection
     deadline.next = undefined;
   }
 

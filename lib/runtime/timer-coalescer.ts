@@ -153,7 +153,7 @@ export class TimerCoalescer<Subject> {
     const turn = ++bucket.turns;
     const count = bucket.isPaced ? Math.min(bucket.count, CHUNK) : bucket.count;
     const goOn = (): void => {
-      if (bucket.turns !== turn || bucket.timer === undefined) return; // the next chunk has fired or is firing, or nothing is left
+      if (bucket.turns !== turn || bucket.timer === undefined) return; // the next chunk is on its way already, or nothing is left
       bucket.timer.cancel();
       this.#fire(bucket);
     };

@@ -125,7 +125,7 @@ export class LineTrial {
   async #inLine(count: number): Promise<void> {
     const { operation } = this.#case;
     const isEarly = operation === 'subscribe' || operation === 'queue';
-    if (isEarly && !isMinority(this.#case)) return await this.#untilSprung(); // a waiter that sees a majority fail leaves the queue
+    if (isEarly && !isMinority(this.#case)) return await this.#untilSprung(); // a waiter leaves when a majority fails
     const there = isEarly ? this.#healthy : this.#stage.hands.map((_, i) => i);
     for (const index of there) {
       const isLate = operation === 'yield' && this.#faulty.includes(index);
