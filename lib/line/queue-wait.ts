@@ -1,6 +1,7 @@
 /**
  * The wait in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
- * over. A release hands the vote over to the first waiter and sends it a push; nobody polls.
+ * over. A release hands the vote over to the first waiter and sends it a push. A waiter asks again only now and then, in
+ * case a push was lost.
  *
  * A wait collects reservations, not a lock. They have no send time from which a validity could be measured, so they never
  * count by themselves. A claim to all masters follows, as in any other attempt, and only the claim decides.
