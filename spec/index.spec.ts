@@ -247,7 +247,7 @@ describe('redlock.options: what is in force', () => {
     expect(redlock.options).to.deep.equal(defaults);
   });
 
-  it('a Redis Cluster among the masters: nobody waits in line, whatever was asked for', () => {
+  it('a Redis Cluster among the masters: nobody queues, whatever was asked for', () => {
     const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     try {
       expect(new Redlock([cluster], { fair: true }).options.fair).to.equal(false);

@@ -21,7 +21,7 @@ for (const nodes of SIZES) {
 
   describe(`turnstile: at the door, N=${nodes}`, () => {
     for (const [who, held, wanted] of DOORS) {
-      it(`${who} is told as the last holder leaves, and comes in without time passing`, async () => {
+      it(`${who} gets a push when the last holder leaves, and is let in without time passing`, async () => {
         const bench = new SharedBench(nodes);
         const { g, h, a } = await bench.ask({ g: held, h: held, a: wanted });
         expect(bench.watched).to.deep.equal(all('a'));
@@ -106,7 +106,7 @@ for (const nodes of SIZES) {
     });
   });
 
-  describe(`turnstile: who leaves, N=${nodes}`, () => {
+  describe(`turnstile: leaving, N=${nodes}`, () => {
     for (const [why, code] of [
       ['abort', 'ABORTED'],
       ['close', 'CLOSED'],

@@ -60,7 +60,7 @@ describe('turnstile: at the gate', () => {
       await bench.expectNothingLeft();
     });
 
-    it(`N=${nodes}: the head alone claims, and who stands behind it asks nothing of the lock`, async () => {
+    it(`N=${nodes}: only the head claims, and waiters behind it ask nothing of the lock`, async () => {
       const bench = new SharedBench(nodes);
       const { h, a, b } = await bench.ask({ h: 'write', a: 'write', b: 'read' });
       const [first] = bench.masters;
@@ -102,7 +102,7 @@ describe('turnstile: at the gate', () => {
   }
 
   for (const nodes of [3, 5]) {
-    it(`N=${nodes}: who has a quorum of the gate is the head, whatever the others say`, async () => {
+    it(`N=${nodes}: the waiter with a quorum of the gate is the head, whatever the other masters say`, async () => {
       const bench = new SharedBench(nodes);
       const other = tokenFrom('other', '1');
       const { h } = await bench.ask({ h: 'write' });

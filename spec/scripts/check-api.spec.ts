@@ -41,7 +41,7 @@ describe('check-api: examples in comments', () => {
       expect(codes.filter((code) => code.includes(call)).length, call).to.be.greaterThan(0);
   });
 
-  it('a fault is told at its line; what an entry exports needs no import', () => {
+  it('a fault is reported at its line; what an entry exports needs no import', () => {
     const code = [
       'const own = new Redlock([redisA]);',
       "await own.acquire('a', { ttl: 5 });",
