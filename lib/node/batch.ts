@@ -77,7 +77,7 @@ export class Batch {
     groups[countAt] = String(count);
     const guardMs = this.#guardMs ?? NO_MARKER;
     if (this.#marker !== undefined) keys.push(this.#marker);
-    const script = mustBeWhole ? BATCH.source : DIGEST;
+    const script = mustBeWhole ? BATCH.source : scriptDigest(BATCH.source);
     return {
       name: mustBeWhole ? 'eval' : 'evalsha',
       args: [script, String(keys.length), ...keys, String(guardMs), ...groups],
@@ -104,8 +104,6 @@ export function wholeBatch(requests: readonly Request[]): Command {
   for (const request of requests) batch.add(request);
   return batch.command(true);
 }
-
-const DIGEST = scriptDigest(BATCH.source);
 
 /** Loads the script into a master: without entries it does nothing. */
 export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };

@@ -34,8 +34,6 @@ export const PLAIN_CLAIM: Operation = {
   }),
 };
 
-const CLAIM_DIGEST = scriptDigest(CLAIM.source);
-
 export const SCRIPTED_CLAIM: Operation = {
   ...CLAIMING,
   script: CLAIM,
@@ -46,7 +44,7 @@ export const SCRIPTED_CLAIM: Operation = {
     const [key = ''] = keys;
     // the usual case, written out: every lease begins here
     if (withCounters && keys.length === 1 && marker !== undefined) {
-      const args = [CLAIM_DIGEST, '3', key, counterKey(key), marker, token];
+      const args = [scriptDigest(CLAIM.source), '3', key, counterKey(key), marker, token];
       args.push(String(ttlMs), String(counterTtlMs(ttlMs)), String(amount), String(guardMs));
       return { name: 'evalsha', args };
     }
@@ -103,8 +101,6 @@ export const UNDOING: Operation = {
   },
 };
 
-const RELEASE_DIGEST = scriptDigest(RELEASE.source);
-
 export const RELEASING: Operation = {
   ...WITHDRAWING,
   isUndo: false,
@@ -116,7 +112,10 @@ export const RELEASING: Operation = {
     const [key = ''] = scope.keys;
     // the usual case, written out: every lease ends here
     if (!withCounters && scope.keys.length === 1)
-      return { name: 'evalsha', args: [RELEASE_DIGEST, '3', key, queueKey(key), turnKey(key), token] };
+      return {
+        name: 'evalsha',
+        args: [scriptDigest(RELEASE.source), '3', key, queueKey(key), turnKey(key), token],
+      };
     return command(RELEASE, namedKeys(request), token, seen(request));
   },
 };

@@ -11,7 +11,10 @@ export interface Script {
 const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
 const sources = new Map<string, string>();
 
-/** The name under which a master keeps a script: the SHA-1 of its source, in hex. */
+/**
+ * The name under which a master keeps a script: the SHA-1 of its source, in hex. It is worked out on first use: the first
+ * SHA-1 of a process takes milliseconds, which an import should not.
+ */
 export function scriptDigest(source: string): string {
   let digest = digests.get(source);
   if (digest === undefined) {

@@ -86,7 +86,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'no validity check',
-    from: 145,
+    from: 335,
     why: 'a quorum that comes after the ttl is taken for a lock',
     breaks: ['exclusion'],
     options: { favoured: ['client paused', 'client suspended'], fair: false },
@@ -215,7 +215,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'late extension accepted',
-    from: 135,
+    from: 540,
     why: 'another holder may have come and gone in between',
     breaks: ['continuity', 'exclusion'],
     options: { favoured: ['client paused', 'slow link'] },
@@ -234,7 +234,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'renewed together: an answer about all of them counts for each',
-    from: 40,
+    from: 75,
     why: 'who was refused believes in a lease that others hold by now',
     breaks: ['exclusion'],
     options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
@@ -663,7 +663,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'semaphore: a set of permits is agreed on while another is put to the masters',
-    from: 105,
+    from: 190,
     why: 'a master that had given the first is about to give it up',
     breaks: ['permits'],
     options: { sharedLocks: true, favoured: ['slow link', 'connection cut'] },
@@ -753,6 +753,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a writer becomes a reader only when the masters have said so',
+    from: 80,
     why: 'some of them let readers in already, and no quorum need have answered',
     breaks: ['exclusion'],
     options: { sharedLocks: true, favoured: ['slow link', 'partition', 'client paused'] },
