@@ -16,7 +16,6 @@ import { type Candidate, PATIENCE } from './admission.js';
 import { Agreement } from '../quorum/agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
-import { isPlain, scriptedClaimOf } from './claiming.js';
 import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
 import type { Departure, Line } from '../line/line.js';
 import { MutexLine } from '../line/mutex-line.js';
@@ -24,11 +23,12 @@ import { SharedLine } from '../line/shared-line.js';
 import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
-import { plainClaim, type Request } from '../protocol/request.js';
+import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
 import { type LateVotes, Round } from '../quorum/round.js';
-import { withSlots } from '../protocol/scope.js';
+import { owe } from '../quorum/repairs.js';
+import { isPlain, withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-wait.js';
@@ -297,7 +297,8 @@ export class Acquisition implements LateVotes {
 
   #scripted(token: string, sentAtMs: number): Request {
     const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
-    return scriptedClaimOf(this.#environment, this.#terms, token, sentAtMs, watch);
+    const { scope, ttlMs } = this.#terms;
+    return scriptedClaim(scope, token, ttlMs, this.#environment.floor.of(scope, sentAtMs), watch);
   }
 
   /** Created on first use: most acquisitions are granted at once. */
@@ -325,9 +326,7 @@ export class Acquisition implements LateVotes {
 
   /** Leaves an undo to the background, until the vote has expired. */
   #owe(node: Node, token: string): void {
-    const { clock, driftFactor, repairs } = this.#environment;
-    const untilMs = expiredByMs(clock.earliest(), this.#longestLifeMs, driftFactor);
-    repairs.add(node, { scope: this.#terms.scope, token, untilMs });
+    owe(this.#environment, node, { scope: this.#terms.scope, token, lifeMs: this.#longestLifeMs });
   }
 
   #throwIfCancelled(): void {

@@ -4,7 +4,7 @@ import type { Node, Withdrawn } from '../node/node.js';
 import { failureOf } from '../quorum/failure.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimInLine, type Request } from '../protocol/request.js';
-import { expiredByMs } from '../protocol/validity.js';
+import { owe } from '../quorum/repairs.js';
 import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS, type QueueWaitEnd } from './queue-wait.js';
@@ -52,8 +52,7 @@ export class MutexLine implements Line {
 
   claim(sentAtMs: number): Request {
     const { scope, ttlMs } = this.#terms;
-    const floor = scope.isFenced ? this.#environment.floor.at(sentAtMs) : 0;
-    return claimInLine(scope, this.#theVisit.token, ttlMs, floor);
+    return claimInLine(scope, this.#theVisit.token, ttlMs, this.#environment.floor.of(scope, sentAtMs));
   }
 
   watch(): undefined {
@@ -106,9 +105,7 @@ export class MutexLine implements Line {
 
   /** Leaves an undo to the background. A master that is away may keep a place for longer than a vote. */
   #owe(node: Node, token: string): void {
-    const { clock, driftFactor, repairs } = this.#environment;
     const { scope, ttlMs } = this.#terms;
-    const untilMs = expiredByMs(clock.earliest(), Math.max(ttlMs, LONGEST_LIFE_MS), driftFactor);
-    repairs.add(node, { scope, token, untilMs });
+    owe(this.#environment, node, { scope, token, lifeMs: Math.max(ttlMs, LONGEST_LIFE_MS) });
   }
 }

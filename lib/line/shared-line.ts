@@ -54,8 +54,7 @@ export class SharedLine implements Line {
   claim(sentAtMs: number): Request {
     const { scope, ttlMs } = this.#terms;
     const { floor, random } = this.#environment;
-    const atMs = scope.isFenced ? floor.at(sentAtMs) : 0;
-    return scriptedClaim(scope, random.token(), ttlMs, atMs, this.watch());
+    return scriptedClaim(scope, random.token(), ttlMs, floor.of(scope, sentAtMs), this.watch());
   }
 
   /**

@@ -43,7 +43,7 @@ const LEFT_MS = 2 * RESERVE_MS;
 /** How many tokens that have left are remembered. */
 const MAX_LEFT = 10_000;
 
-const NOT_YET = new Error('its connection for pushes is not open yet');
+const NOT_YET = new Error('its push connection is not open yet');
 
 /** The push connection from one master. */
 class PushConnection {

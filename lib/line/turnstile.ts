@@ -17,7 +17,7 @@ import { WATCH_MS } from '../protocol/lua/shared.js';
 import type { Node } from '../node/node.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { undo } from '../protocol/request.js';
-import type { Repairs } from '../quorum/repairs.js';
+import { owe, type Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import {
@@ -28,7 +28,6 @@ import {
   type QueueWaitTerms,
   SOON_MS,
 } from './queue-wait.js';
-import { expiredByMs } from '../protocol/validity.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What a turnstile needs of an instance. */
@@ -160,8 +159,6 @@ export class Turnstile {
   }
 
   #owe(node: Node): void {
-    const { clock, driftFactor, repairs } = this.#environment;
-    const untilMs = expiredByMs(clock.earliest(), LONGEST_LIFE_MS, driftFactor);
-    repairs.add(node, { scope: this.#gate, token: this.watcher, untilMs });
+    owe(this.#environment, node, { scope: this.#gate, token: this.watcher, lifeMs: LONGEST_LIFE_MS });
   }
 }

@@ -77,6 +77,11 @@ export class SettledScope implements Scope {
   }
 }
 
+/** Only the key is needed, and only yes or no as the answer: `SET key token NX PX ttl` suffices. */
+export function isPlain({ guardMs, isFenced, keys, kind }: Scope): boolean {
+  return keys.length === 1 && !isFenced && guardMs === NO_MARKER && kind.name === 'mutex';
+}
+
 /** The setting of a scope. */
 export function settingOf(scope: Scope): Setting {
   return scope instanceof SettledScope ? scope.setting : scope;

@@ -8,6 +8,7 @@
  */
 import { FLOOR_LEAD_US } from '../protocol/lua/mutex.js';
 import type { Outcome } from '../protocol/quorum.js';
+import type { Scope } from '../protocol/scope.js';
 
 /** The middle of the range that masters accept: messages may be slower or faster by the same amount. */
 const MARGIN_US = FLOOR_LEAD_US / 2;
@@ -28,6 +29,11 @@ export class CounterFloor {
   /** The floor, in µs, for a claim that is sent at this instant; 0 while no clock is known. */
   at(sentAtMs: number): number {
     return this.#bestUs === undefined ? 0 : Math.round(sentAtMs * 1_000 + this.#bestUs + MARGIN_US);
+  }
+
+  /** The floor for a claim of that scope: 0 without fencing, since it has no counters. */
+  of({ isFenced }: Pick<Scope, 'isFenced'>, sentAtMs: number): number {
+    return isFenced ? this.at(sentAtMs) : 0;
   }
 
   /**

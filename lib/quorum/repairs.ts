@@ -11,6 +11,7 @@ import type { Node, Sink } from '../node/node.js';
 import { repeatIfUnfinished } from './repetition.js';
 import { type Request, undo } from '../protocol/request.js';
 import type { Scope } from '../protocol/scope.js';
+import { expiredByMs } from '../protocol/validity.js';
 
 export const MAX_ENTRIES_PER_NODE = 10_000;
 const ON_THE_WIRE = 16;
@@ -184,4 +185,20 @@ export class Repairs {
       this.#schedule();
     });
   }
+}
+
+/** What `owe` needs of an instance. */
+interface OwingEnvironment {
+  readonly clock: Clock;
+  readonly repairs: Repairs;
+  readonly driftFactor: number;
+}
+
+/** Leaves an undo to the background, until what it takes back has expired. */
+export function owe(
+  { clock, driftFactor, repairs }: OwingEnvironment,
+  node: Node,
+  { scope, token, lifeMs }: { readonly scope: Scope; readonly token: string; readonly lifeMs: number },
+): void {
+  repairs.add(node, { scope, token, untilMs: expiredByMs(clock.earliest(), lifeMs, driftFactor) });
 }

@@ -71,7 +71,7 @@ export class RedisSubscription implements Subscription {
     });
     client.on('ready', () => this.#subscribe());
     client.on('close', () =>
-      this.#onLost(this.#lossReason ?? new Error('the connection for pushes was lost'), false),
+      this.#onLost(this.#lossReason ?? new Error('the push connection was lost'), false),
     );
     client.on('message', (_channel, text) => {
       if (!this.#isClosed) this.#listener.onPush(text);

@@ -238,7 +238,7 @@ class MemoryLink implements Transport {
   readonly #pending = new Set<Pending>();
   readonly #listeners = new Set<() => void>();
   readonly #timers: Timers;
-  /** Its connections for pushes. */
+  /** Its push connections. */
   readonly #lines = new Set<MemoryPushConnection>();
   #isClosed = false;
 
@@ -293,7 +293,7 @@ class MemoryLink implements Transport {
     this.#noteLoss();
     this.#toServer.clear();
     this.#break();
-    for (const line of [...this.#lines]) line.lose('the connection for pushes was lost');
+    for (const line of [...this.#lines]) line.lose('the push connection was lost');
   }
 
   /** What was sent still arrives. */

@@ -1,5 +1,5 @@
 /**
- * The connection for pushes between an instance and a master in memory. It is made as soon as there is a process, breaks
+ * The push connection between an instance and a master in memory. It is made as soon as there is a process, breaks
  * with it, and is made anew when there is another one.
  */
 import type { Timers } from '../runtime/clock.js';
@@ -41,7 +41,7 @@ export class MemoryPushConnection implements Subscription {
   }
 
   renew(): void {
-    this.lose('the connection for pushes was lost');
+    this.lose('the push connection was lost');
     this.connect();
   }
 

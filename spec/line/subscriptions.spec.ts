@@ -248,7 +248,7 @@ describe('subscriptions: the end', () => {
     expect([master.lines.length, time.pending]).to.deep.equal([1, 0]);
     expect(listener.events).to.deep.equal([
       'm1 open',
-      'm1 closed: its connection for pushes is not open yet',
+      'm1 closed: its push connection is not open yet',
     ]);
   });
 });

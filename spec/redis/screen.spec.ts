@@ -261,7 +261,7 @@ describe('screen: what is opened by quorate', () => {
   });
 
   for (const { name, open, protocol } of KINDS) {
-    it(`the connections for pushes beside a client of ${name}: lost, and open again`, async () => {
+    it(`the push connections beside a client of ${name}: lost, and open again`, async () => {
       const client = open(server.port).on('error', () => undefined);
       await client.connect();
       const events: string[] = [];

@@ -1,4 +1,4 @@
-/** The connection for pushes, over a client that does what a spec says. */
+/** The push connection, over a client that does what a spec says. */
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import { RedisSubscription, SUBSCRIBER_SETTINGS } from '../../lib/redis/subscription.js';
@@ -55,7 +55,7 @@ function environment(): { client: FakeSubscriber; events: string[]; subscription
   return { client, events, subscription };
 }
 
-const LOST = 'lost: the connection for pushes was lost';
+const LOST = 'lost: the push connection was lost';
 
 describe('subscription', () => {
   it('connects by itself, and subscribes each time that it is connected, without keeping the process alive', async () => {

@@ -1,4 +1,4 @@
-/** A line for pushes over a master in memory. What a spec makes it do, it does at once. */
+/** A push connection over a master in memory. What a spec makes it do, it does at once. */
 import type { PushListener, Subscription } from '../../lib/redis/subscription.js';
 import type { Channels } from '../../lib/testing/master/channels.js';
 
@@ -41,7 +41,7 @@ export class FakePushConnection implements Subscription {
     if (!this.isClosed) this.#listener.onPush(text);
   }
 
-  lose(message = 'the connection for pushes was lost', isRefused = false): void {
+  lose(message = 'the push connection was lost', isRefused = false): void {
     if (this.isClosed) return;
     this.#unsubscribe();
     this.#listener.onLost(new Error(message), isRefused);

@@ -56,7 +56,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     const before = usage();
     for (let done = 0; done < Number(count); done += 500) await batch(redlock, how, 500);
     // the last deadlines and undos may still be on their way; the spec's timeout is the bound
-    // a connection for pushes that was idle is given up by a timer, and its socket is there until it has closed
+    // an idle push connection is given up by a timer, and its socket is there until it has closed
     const isBack = ({ heap, sockets, timers }: Usage): boolean =>
       timers <= before.timers && sockets <= before.sockets && heap < before.heap + WAITS_MAY_LEAVE;
     let after = usage();

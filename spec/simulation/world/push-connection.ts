@@ -67,7 +67,7 @@ export class PushConnection implements Subscription {
     if (seeded.chance(0.5)) unsubscribe();
     else world.after(seeded.between(10, 600), unsubscribe, false);
     client.hear(() => {
-      if (!this.#isClosed) this.#listener.onLost(new Error('the connection for pushes was lost'), false);
+      if (!this.#isClosed) this.#listener.onLost(new Error('the push connection was lost'), false);
     });
     this.#connectSoon();
   }
