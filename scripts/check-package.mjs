@@ -1,6 +1,6 @@
 /**
  * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5,
- * imported, required, type-checked by every way of resolving modules, and run under Jest, all against real masters.
+ * imported, required, bundled, type-checked by every way of resolving modules, and run under Jest, all against real masters.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -29,6 +29,7 @@ import {
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JEST = 'jest@30.5.2';
+const ESBUILD = 'esbuild@0.27.2';
 const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
 const OLDER_TYPESCRIPT = '5.9.3'; // what most users have, and the last that knows node10
 const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
@@ -150,16 +151,38 @@ function checkJest(folder, urls) {
   });
 }
 
+/** Bundled with ioredis, which wants a `require` in an ES module too; where a bundle runs, there is nothing beside it. */
+function checkBundles(folder, away, urls) {
+  const esbuild = join(folder, 'node_modules/.bin/esbuild');
+  const banner =
+    'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+  for (const [name, ...flags] of [['import.mjs', '--format=esm', `--banner:js=${banner}`], ['require.cjs']]) {
+    const file = join(away, name);
+    const args = [
+      `bundled/${name}`,
+      '--bundle',
+      '--platform=node',
+      '--keep-names',
+      `--outfile=${file}`,
+      ...flags,
+    ];
+    run(undefined, esbuild, args, { cwd: folder });
+    run(`bundled by esbuild, ${name}`, process.execPath, [file, ...urls], { timeout: 60_000 });
+  }
+}
+
 /** Newest first: what is looked at once is looked at there. */
 function checkBeside(ioredis, temporary, tarball, urls) {
   const folder = join(temporary, ioredis);
   const isNewest = ioredis === installed('ioredis');
-  const more = isNewest ? [JEST, `typescript@${OLDER_TYPESCRIPT}`] : [];
+  const more = isNewest ? [JEST, ESBUILD, `typescript@${OLDER_TYPESCRIPT}`] : [];
   const packages = [tarball, `ioredis@${ioredis}`, `@types/node@${installed('@types/node')}`, ...more];
   install(folder, `install beside ioredis ${ioredis}`, packages);
   if (isNewest) checkLoads(folder);
   checkUse(folder, ioredis, urls);
-  if (isNewest) checkJest(folder, urls);
+  if (!isNewest) return;
+  checkJest(folder, urls);
+  checkBundles(folder, join(temporary, 'bundles'), urls);
 }
 
 const temporary = mkdtempSync(join(tmpdir(), 'quorate-package-'));

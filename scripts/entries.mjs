@@ -13,14 +13,14 @@ export function outputName(entry) {
   return entry === '.' ? 'index' : entry.slice('./'.length);
 }
 
-/** The conditions of each entry, types first: each format has its own. */
+/** The conditions of each entry, types first: each format has its own. Bundlers take `module`, which Node does not know. */
 function exportsMap() {
   const entries = Object.keys(ENTRIES).map((entry) => {
     const file = `./dist/${outputName(entry)}`;
     return [
       entry,
       {
-        import: { types: `${file}.d.ts`, default: `${file}.js` },
+        import: { types: `${file}.d.ts`, module: `${file}.bundlers.js`, default: `${file}.js` },
         require: { types: `${file}.d.cts`, default: `${file}.cjs` },
       },
     ];
