@@ -127,7 +127,7 @@ const FULL: Plan = {
   settleMs: 15_000,
   renewalMs: 20_000,
   leases: 10_000,
-  imports: 9,
+  imports: 25,
   capMs: 10_000,
   faultCapMs: 5_000,
   refusalCapMs: 20_000,
