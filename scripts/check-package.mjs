@@ -29,7 +29,6 @@ import {
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JEST = 'jest@30.5.2';
-const ESBUILD = 'esbuild@0.27.2';
 const OLDEST_IOREDIS = '5.4.0'; // the lower end of the peer range
 const OLDER_TYPESCRIPT = '5.9.3'; // what most users have, and the last that knows node10
 const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
@@ -153,7 +152,6 @@ function checkJest(folder, urls) {
 
 /** Bundled with ioredis, which wants a `require` in an ES module too; where a bundle runs, there is nothing beside it. */
 function checkBundles(folder, away, urls) {
-  const esbuild = join(folder, 'node_modules/.bin/esbuild');
   const banner =
     'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
   for (const [name, ...flags] of [['import.mjs', '--format=esm', `--banner:js=${banner}`], ['require.cjs']]) {
@@ -166,7 +164,7 @@ function checkBundles(folder, away, urls) {
       `--outfile=${file}`,
       ...flags,
     ];
-    run(undefined, esbuild, args, { cwd: folder });
+    run(undefined, bin('esbuild'), args, { cwd: folder });
     run(`bundled by esbuild, ${name}`, process.execPath, [file, ...urls], { timeout: 60_000 });
   }
 }
@@ -175,7 +173,7 @@ function checkBundles(folder, away, urls) {
 function checkBeside(ioredis, temporary, tarball, urls) {
   const folder = join(temporary, ioredis);
   const isNewest = ioredis === installed('ioredis');
-  const more = isNewest ? [JEST, ESBUILD, `typescript@${OLDER_TYPESCRIPT}`] : [];
+  const more = isNewest ? [JEST, `typescript@${OLDER_TYPESCRIPT}`] : [];
   const packages = [tarball, `ioredis@${ioredis}`, `@types/node@${installed('@types/node')}`, ...more];
   install(folder, `install beside ioredis ${ioredis}`, packages);
   if (isNewest) checkLoads(folder);
