@@ -24,6 +24,26 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 /**
+ * Between these lies the true median in at least 19 of 20 cases, whatever the distribution: order statistics around it, by the
+ * binomial distribution. The whole range where there are too few values.
+ *
+ * G. J. Hahn, W. Q. Meeker: Statistical Intervals, 1991, section 5.2
+ */
+export function interval(values: readonly number[]): { readonly low: number; readonly high: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const { length } = sorted;
+  let below = 2 ** -length; // the probability that no more than `rank` values lie below the median
+  let term = below;
+  let rank = 0;
+  for (; below <= 0.025; below += term) {
+    rank++;
+    term *= (length - rank + 1) / rank;
+  }
+  const first = Math.max(0, rank - 1);
+  return { low: sorted[first] ?? NaN, high: sorted[length - 1 - first] ?? NaN };
+}
+
+/**
  * Jain's index of fairness: 1 when all have the same, 1/n when one has everything.
  *
  * R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness, DEC TR-301, 1984

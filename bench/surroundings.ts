@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { cpus, loadavg, totalmem, type } from 'node:os';
+import { find } from '../scripts/parts.cjs';
 
 const require = createRequire(import.meta.url);
 
@@ -14,7 +15,7 @@ export function describeSurroundings(): Record<string, string> {
     OS: type(),
     Node: process.version,
     ioredis,
-    server: ask('redis-server', ['--version']).replace(/^.*?v=(\S+).*$/, '$1'),
+    server: ask(find('redis-server') ?? 'redis-server', ['--version']).replace(/^.*?v=(\S+).*$/, '$1'),
     commit: ask('git', ['rev-parse', '--short', 'HEAD']),
     date: new Date().toISOString().slice(0, 10),
     'load before': (loadavg()[0] ?? 0).toFixed(1),

@@ -31,8 +31,8 @@ const PARTS = {
     get: 'apt-get install docker-compose brings it',
   },
   'redis-server': {
-    find: () => pathsOf('redis-server')[0] ?? pathsOf('valkey-server')[0],
-    get: 'put redis-server or valkey-server on the PATH',
+    find: findServer,
+    get: 'put redis-server or valkey-server on the PATH, or name one in QUORATE_REDIS_SERVER',
   },
   setpriv: {
     find: () => working('setpriv', ['--pdeathsig', 'KILL', 'true']),
@@ -61,6 +61,17 @@ function working(program, args, env = {}) {
   if (place === undefined) return undefined;
   const options = { stdio: 'ignore', timeout: TRY_MS, env: { ...process.env, ...env } };
   return spawnSync(place, args, options).status === 0 ? place : undefined;
+}
+
+/** The one that is asked for, else that of the PATH. */
+function findServer() {
+  const named = process.env['QUORATE_REDIS_SERVER'];
+  if (named === undefined || named === '') return pathsOf('redis-server')[0] ?? pathsOf('valkey-server')[0];
+  if (!path.isAbsolute(named) || spawnSync(named, ['--version'], { stdio: 'ignore' }).status !== 0)
+    throw new Error(
+      `QUORATE_REDIS_SERVER must be the absolute path of a server that can be run; got ${named}`,
+    );
+  return named;
 }
 
 /** One for another kind of processor is no use, and the loader only warns of it. */

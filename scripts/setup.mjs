@@ -89,7 +89,11 @@ function installIn(folder) {
 // --- a server
 
 function hasServer(wanted) {
-  return wanted === 'none' || onPath('redis-server') || onPath('valkey-server');
+  try {
+    return wanted === 'none' || find('redis-server') !== undefined;
+  } catch (error) {
+    throw new SetupError(error.message); // one was named that cannot be run
+  }
 }
 
 function onPath(program) {

@@ -2,9 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  accessSync,
   closeSync,
-  constants,
   cpSync,
   existsSync,
   mkdirSync,
@@ -14,8 +12,9 @@ import {
   rmSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import type { Master, RestartOptions } from './master.js';
+import { find } from '../parts.cjs';
 import { atExit } from './at-exit.js';
 import { answersPing, ask, freePort, HOST, until } from './wait.js';
 
@@ -28,20 +27,7 @@ interface Settings {
 }
 
 export function findServer(): string | undefined {
-  return findOnPath('redis-server') ?? findOnPath('valkey-server');
-}
-
-function findOnPath(program: string): string | undefined {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const path = join(folder, program);
-    try {
-      accessSync(path, constants.X_OK);
-      return path;
-    } catch {
-      // not in this folder
-    }
-  }
-  return undefined;
+  return find('redis-server');
 }
 
 /** What makes the kernel end a server with us, even when we are killed -9; nothing where `setpriv` cannot do it. */
@@ -57,7 +43,10 @@ export async function startProcesses(
   settings: Settings,
 ): Promise<{ list: Master[]; stop: () => Promise<void> }> {
   const server = findServer();
-  if (server === undefined) throw new Error('neither redis-server nor valkey-server is on the PATH');
+  if (server === undefined)
+    throw new Error(
+      'neither redis-server nor valkey-server is on the PATH, and QUORATE_REDIS_SERVER names none',
+    );
   const root = mkdtempSync(join(tmpdir(), 'quorate-'));
   const masters = Array.from(
     { length: count },

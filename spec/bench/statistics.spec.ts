@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createHistogram } from 'node:perf_hooks';
 import {
   type Figures,
+  interval,
   jain,
   latencyOf,
   median,
@@ -64,6 +65,15 @@ describe('bench: percentiles and fairness', () => {
     expect(percentile(values, 0.01)).to.equal(10);
     expect(percentile([7], 0.5)).to.equal(7);
     expect(percentile([], 0.5)).to.be.NaN;
+  });
+
+  it('the interval of a median is from the 8th to the 18th of 25 values, the 2nd to the 8th of 9, all of 5', () => {
+    const values = (count: number): number[] =>
+      Array.from({ length: count }, (_, i) => ((i * 7) % count) + 1);
+    expect(interval(values(25))).to.deep.equal({ low: 8, high: 18 });
+    expect(interval(values(9))).to.deep.equal({ low: 2, high: 8 });
+    expect(interval(values(5))).to.deep.equal({ low: 1, high: 5 });
+    expect(interval([3])).to.deep.equal({ low: 3, high: 3 });
   });
 
   it("Jain's index: 1 when all have the same, 1/n when one has all, and in between", () => {

@@ -46,6 +46,35 @@ describe('parts that specs need', function () {
     return { code: status, lines: stdout.trimEnd().split('\n') };
   }
 
+  describe('the server that QUORATE_REDIS_SERVER names', () => {
+    const named = process.env['QUORATE_REDIS_SERVER'];
+    afterEach(() => {
+      if (named === undefined) delete process.env['QUORATE_REDIS_SERVER'];
+      else process.env['QUORATE_REDIS_SERVER'] = named;
+    });
+
+    it('is taken before that of the PATH', () => {
+      const [ours, other] = [join(folder, 'of-the-path'), join(folder, 'other')];
+      for (const place of [ours, other]) {
+        mkdirSync(place);
+        writeFileSync(join(place, 'redis-server'), '#!/bin/sh\nexit 0\n');
+        chmodSync(join(place, 'redis-server'), 0o755);
+      }
+      process.env['PATH'] = `${ours}:${path}`;
+      process.env['QUORATE_REDIS_SERVER'] = '';
+      expect(find('redis-server')).to.equal(join(ours, 'redis-server'));
+      process.env['QUORATE_REDIS_SERVER'] = join(other, 'redis-server');
+      expect(find('redis-server')).to.equal(join(other, 'redis-server'));
+    });
+
+    for (const name of ['/nowhere/redis-server', 'redis-server', '/']) {
+      it(`${name} is refused, and named`, () => {
+        process.env['QUORATE_REDIS_SERVER'] = name;
+        expect(() => find('redis-server')).to.throw(`can be run; got ${name}`);
+      });
+    }
+  });
+
   for (const args of [[], ['--parallel']]) {
     it(`${args.join('') || 'one process'}: a sentence for each part, and last what CI reads`, () => {
       const { code, lines } = run({}, ...args);

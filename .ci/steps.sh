@@ -1,0 +1,68 @@
+# The steps of a CI run, for `.ci/run` and `.ci/full`: each is timed; one that fails does not keep the next from running.
+# shellcheck shell=bash
+exec </dev/null
+
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+failed=()
+names=() # of all steps, in their order
+
+# log_of NAME: where a step's output is kept; beside it `.seconds`, and `.rc` for one that runs beside others
+log_of() { echo "$log/${1// /-}"; }
+
+# step NAME SECONDS COMMAND…: runs it under a time limit, keeps its output, says how long it took
+step() {
+  local name=$1 limit=$2 start=$SECONDS rc=0 out
+  out=$(log_of "$name")
+  shift 2
+  printf '\n=== %s\n' "$name"
+  timeout --kill-after=10 "$limit" "$@" 2>&1 | tee "$out" || rc=$?
+  close "$name" $rc $((SECONDS - start)) "after $((SECONDS - start)) s"
+}
+
+# begin NAME SECONDS COMMAND…: a step that goes on beside the next ones, until `finish NAME`
+begin() {
+  local name=$1 limit=$2 out
+  out=$(log_of "$name")
+  shift 2
+  (
+    rc=0
+    timeout --kill-after=10 "$limit" nice -n 10 "$@" >"$out" 2>&1 || rc=$?
+    echo "$rc" >"$out.rc"
+  ) &
+}
+
+finish() {
+  local name=$1 start=$SECONDS out
+  out=$(log_of "$name")
+  wait
+  printf '\n=== %s, begun before\n' "$name"
+  cat "$out"
+  close "$name" "$(cat "$out.rc")" $((SECONDS - start)) "waited for $((SECONDS - start)) s"
+}
+
+# close NAME RC SECONDS TEXT
+close() {
+  names+=("$1")
+  echo "$3" >"$(log_of "$1").seconds"
+  if [ "$2" = 0 ]; then
+    printf '=== %s: done, %s\n' "$1" "$4"
+  else
+    printf '=== %s: FAILED (exit code %d), %s\n' "$1" "$2" "$4"
+    failed+=("$1")
+  fi
+}
+
+# who reads the end of this log only shall learn what failed: a mocha run tells it under `N failing`, anything else at its end
+tell_failures() {
+  local name out
+  [ ${#failed[@]} -gt 0 ] || return 0
+  for name in "${failed[@]}"; do
+    out=$(log_of "$name")
+    printf '\n=== %s, once more:\n' "$name"
+    (awk '/^ +[0-9]+ failing/ { found = 1 } found' "$out" | grep . || tail -n 40 "$out") | head -n 120 || true
+  done
+  printf '\nsteps that failed:'
+  printf ' %s,' "${failed[@]}"
+  printf '\n'
+}

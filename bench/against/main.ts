@@ -1,0 +1,95 @@
+/**
+ * `npm run bench:against -- COMMIT [ROUNDS]`: has the library become slower since a commit? Fresh processes of both, in turns on
+ * the same masters: what a process gets by chance (its heap, its compiled code) then falls on both sides. Prints ratios
+ * within the round, with the interval that holds their true median in 19 of 20 cases.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startMasters } from '../../scripts/masters.js';
+import { interval, median } from '../statistics.js';
+import { describeSurroundings } from '../surroundings.js';
+import { LOADS, type Measured, MODES, type Sample } from './setting.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PROCESS = fileURLToPath(new URL('process.ts', import.meta.url));
+const NODES = [1, 5];
+const ROUNDS = 25;
+const PROCESS_MS = 60_000;
+const FIGURES = [
+  { name: 'pairs a second', of: ({ rate }: Sample) => rate },
+  { name: 'CPU of the client', of: ({ cpuUs }: Sample) => cpuUs },
+];
+
+const run = promisify(execFile);
+const [commit, rounds = `${ROUNDS}`] = process.argv.slice(2);
+if (commit === undefined || !/^[1-9]\d*$/.test(rounds)) {
+  console.error('npm run bench:against -- COMMIT [ROUNDS]');
+  process.exit(2);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'quorate-against-'));
+const tree = join(folder, 'tree');
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+git('worktree', 'add', '--quiet', '--detach', tree, commit);
+try {
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+  await using masters = await startMasters(Math.max(...NODES));
+  await compare(masters.urls);
+} finally {
+  git('worktree', 'remove', '--force', tree);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function compare(urls: readonly string[]): Promise<void> {
+  const pairs = new Map<string, [before: Measured, now: Measured][]>();
+  for (let round = 0; round < Number(rounds); round++) {
+    for (const nodes of NODES) {
+      for (const mode of MODES) {
+        const measured = await inTurn(round, mode, urls.slice(0, nodes));
+        const key = `N=${nodes}, ${mode}`;
+        pairs.set(key, [...(pairs.get(key) ?? []), measured]);
+      }
+    }
+    console.error(`round ${round + 1} of ${rounds}`);
+  }
+  tell(pairs);
+}
+
+/** @returns before, now; measured in the one order and in the other by turns */
+async function inTurn(round: number, mode: string, urls: readonly string[]): Promise<[Measured, Measured]> {
+  const measure = (lib: string): Promise<Measured> => measureIn(lib, mode, urls);
+  const [before, now] = [join(tree, 'lib'), join(ROOT, 'lib')];
+  if (round % 2 === 0) return [await measure(before), await measure(now)];
+  const later = await measure(now);
+  return [await measure(before), later];
+}
+
+async function measureIn(lib: string, mode: string, urls: readonly string[]): Promise<Measured> {
+  const args = ['--import', 'tsx', PROCESS, lib, mode, ...urls];
+  const { stdout } = await run(process.execPath, args, { cwd: ROOT, timeout: PROCESS_MS });
+  return JSON.parse(stdout) as Measured;
+}
+
+function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measured][]>): void {
+  for (const [key, measured] of pairs) {
+    for (const load of LOADS) {
+      for (const { name, of } of FIGURES) {
+        const ratios = measured.map(([before, now]) => of(now[load]) / of(before[load]));
+        const { low, high } = interval(ratios);
+        const before = median(measured.map(([one]) => of(one[load])));
+        const ratio = `${median(ratios).toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
+        console.log(
+          `${`${key}, ${load}: ${name}`.padEnd(46)} ${ratio.padEnd(18)} of ${Number(before.toPrecision(3)).toLocaleString('en')}`,
+        );
+      }
+    }
+  }
+  const { CPU, Node, server, commit: ours } = describeSurroundings();
+  console.log(
+    `${ours} over ${commit}; medians of ${rounds} rounds with their 95 % intervals; CPU ${CPU}, Node ${Node}, server ${server}`,
+  );
+}
