@@ -40,7 +40,7 @@ describe('the wait of an acquisition', () => {
           expect(isSettled, `${mix.join()} waitMs ${waitMs}`).to.equal(true);
         }
       }
-    }).timeout(10_000);
+    });
   }
 
   it('N=5, masters fall silent at any moment of the wait: the same', async () => {

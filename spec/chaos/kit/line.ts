@@ -10,6 +10,8 @@ import { eventually, type Guest, TTL_MS, within } from './stage.js';
 
 const WAIT_MS = 60_000;
 const SERVED_MS = 30_000;
+/** Instances know the masters' time to within some ms; on a busy machine, to within tens of them. */
+const APART_US = 50_000;
 
 export interface Waiter {
   readonly guest: Guest;
@@ -50,6 +52,7 @@ export class Line {
     this.#ends.push(end);
     end.catch(() => undefined); // awaited in allServed, or by a caller that expects a failure
     await this.inLine(++this.#waiting);
+    await this.#ticketsPassed();
     return { guest, end };
   }
 
@@ -58,8 +61,22 @@ export class Line {
     const program = new Program(name, this.bench.urls, ...args);
     this.#programs.push(program);
     if (name === 'hold') await program.says('held');
-    else await this.inLine(++this.#waiting);
+    else {
+      await this.inLine(++this.#waiting);
+      await this.#ticketsPassed();
+    }
     return program;
+  }
+
+  /** Resolves when the masters' clocks are past the last ticket, so that who joins next is behind it. */
+  async #ticketsPassed(): Promise<void> {
+    for (const hand of this.bench.hands) {
+      await eventually('the clock to pass the last ticket', async () => {
+        const [, ticket = '0'] = await hand.zrevrange(queueKey(this.resource), '0', '0', 'WITHSCORES');
+        const [seconds, us] = await hand.time();
+        return Number(seconds) * 1_000_000 + Number(us) > Number(ticket) + APART_US;
+      });
+    }
   }
 
   async #wait(guest: Guest, name: string, waitMs: number, work: () => Promise<void>): Promise<void> {
