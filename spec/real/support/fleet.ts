@@ -4,7 +4,6 @@
  * Clients reach a server through a relay, so that what answers behind their host:port can be changed. The hand that
  * brings about the state goes past the relay, as a user of its own, before and after.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import type { Redis } from 'ioredis';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { freePort, HOST } from '../../../scripts/masters/wait.js';
 import { byHand } from '../../support/real.js';
+import { type Certificate, certify } from './certificates.js';
 
 /** Forwards bytes to a port that can be changed; who is connected is cut off then. */
 class Relay {
@@ -65,13 +65,6 @@ class Relay {
       one.setNoDelay(true).pipe(other);
     }
   }
-}
-
-/** A certificate for 127.0.0.1 by an authority of its own. */
-export interface Certificate {
-  readonly caFile: string;
-  readonly certFile: string;
-  readonly keyFile: string;
 }
 
 /** One server of the fleet. */
@@ -156,15 +149,4 @@ function serverArguments(tlsPort: number, { caFile, certFile, keyFile }: Certifi
 function portOf({ list: [master] }: Masters): number {
   if (master === undefined) throw new Error('one was started');
   return master.port;
-}
-
-/** Made at run time: a certificate in the repository would run out one day. */
-function certify(folder: string, name: string): Certificate {
-  const file = (kind: string): string => join(folder, `${name}-${kind}.pem`);
-  const [keyFile, certFile] = [file('key'), file('cert')];
-  const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=IP:${HOST}`, '-days', '2'];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile];
-  const made = spawnSync('openssl', ['req', '-x509', ...key, '-out', certFile, ...subject]);
-  if (made.status !== 0) throw new Error(`openssl made no certificate: ${made.error ?? String(made.stderr)}`);
-  return { caFile: certFile, certFile, keyFile };
 }
