@@ -32,7 +32,7 @@ export function findServer(): string | undefined {
 
 /** What makes the kernel end a server with us, even when we are killed -9; nothing where `setpriv` cannot do it. */
 let tiedToUs: readonly string[] | undefined;
-function tie(): readonly string[] {
+export function tie(): readonly string[] {
   const prefix = ['setpriv', '--pdeathsig', 'KILL'];
   tiedToUs ??= spawnSync('setpriv', [...prefix.slice(1), 'true']).status === 0 ? prefix : [];
   return tiedToUs;
