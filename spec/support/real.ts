@@ -45,22 +45,40 @@ export function byHand(port: number, options: Record<string, unknown> = {}): Red
   return new Redis(port, HOST, options).on('error', ignore);
 }
 
-/** One server that is a whole Redis Cluster: it serves all slots. */
-export async function startCluster(): Promise<Masters> {
-  const masters = await startMasters(1, {
+/** How many slots a Redis Cluster has. */
+export const SLOTS = 16_384;
+
+/** A Redis Cluster of so many shards, each one server without a replica and with an equal part of the slots. */
+export async function startCluster(shards = 1): Promise<Masters> {
+  const masters = await startMasters(shards, {
     backend: 'process',
     args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', HOST],
   });
-  const [master] = masters.list;
-  if (master === undefined) throw new Error('one was started');
-  const client = byHand(master.port);
+  const hands = masters.list.map(({ port }) => byHand(port));
   try {
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-    while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await turn(20);
+    await Promise.all(hands.map((hand, i) => addSlots(hand, i, shards)));
+    for (const { port } of masters.list) await hands[0]?.call('CLUSTER', 'MEET', HOST, port);
+    await eventually(async () =>
+      (await Promise.all(hands.map((hand) => isWhole(hand, shards)))).every(Boolean),
+    );
   } finally {
-    client.disconnect();
+    for (const hand of hands) hand.disconnect();
   }
   return masters;
+}
+
+/** One by one: ADDSLOTSRANGE is 7.0's. */
+async function addSlots(hand: Redis, i: number, shards: number): Promise<void> {
+  const [first, end] = [Math.ceil((i * SLOTS) / shards), Math.ceil(((i + 1) * SLOTS) / shards)];
+  await hand.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+  await hand.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: end - first }, (_, at) => first + at));
+}
+
+async function isWhole(hand: Redis, shards: number): Promise<boolean> {
+  const info = String(await hand.call('CLUSTER', 'INFO'));
+  const isKnown =
+    info.includes(`cluster_known_nodes:${shards}\r`) && info.includes(`cluster_size:${shards}\r`);
+  return isKnown && info.includes('cluster_state:ok');
 }
 
 /** Asks again, a turn of the event loop later each time, until it is so; mocha's timeout is the bound. */
