@@ -38,6 +38,10 @@ const PARTS = {
     find: () => working('setpriv', ['--pdeathsig', 'KILL', 'true']),
     get: 'apt-get install util-linux brings it',
   },
+  prlimit: {
+    find: () => working('prlimit', ['--version']),
+    get: 'apt-get install util-linux brings it',
+  },
   '/proc': { find: () => ['/proc/self/stat'].find(existsSync), get: 'only Linux has it' },
   'bench/node_modules': {
     find: () => [BENCH_RECORD].find(existsSync),

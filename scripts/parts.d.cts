@@ -8,6 +8,7 @@ export type Part =
   | 'docker compose'
   | 'redis-server'
   | 'setpriv'
+  | 'prlimit'
   | '/proc'
   | 'bench/node_modules';
 
