@@ -201,7 +201,8 @@ for (const nodes of [1, 3, 5]) {
         .readWriteLock('r')
         .write.acquire({ signal: controller.signal });
       await environment.waiting(0);
-      const late = (await environment.lock()).readWriteLock('r').write.acquire({ waitMs: 300 });
+      const brief = { waitMs: 1_500, nodeTimeoutMs: 5_000 }; // it is in line long before the end, also on a busy machine
+      const late = (await environment.lock()).readWriteLock('r').write.acquire(brief);
       await environment.waiting(1);
       const reader = (await environment.lock()).readWriteLock('r').read.acquire();
       await environment.waiting(2);
@@ -322,7 +323,8 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('restart guard: quarantined masters give nothing, and a bootstrap lets them vote', async () => {
-      const redlock = await environment.lock({ ttlMs: 1_000, restartGuardMs: 60_000, waitMs: 0 });
+      const terms = { ttlMs: 30_000, nodeTimeoutMs: 5_000, restartGuardMs: 60_000, waitMs: 0 };
+      const redlock = await environment.lock(terms);
       for (const call of [
         redlock.readWriteLock('r').read.acquire(),
         redlock.readWriteLock('r').write.acquire(),

@@ -59,6 +59,7 @@ export interface Listener {
 export function oneListener(server: Server): Listener {
   let client: Redis | undefined;
   let messages: string[] = [];
+  let isSubscribed = false;
   const open = (): Redis => {
     client ??= server.redis
       .duplicate()
@@ -72,8 +73,9 @@ export function oneListener(server: Server): Listener {
       return messages.splice(0);
     },
     async listenTo(...channels) {
-      await open().unsubscribe();
-      if (channels.length > 0) await open().subscribe(...channels);
+      if (isSubscribed) await open().unsubscribe(); // without a channel, some servers answer NOSUB
+      isSubscribed = channels.length > 0;
+      if (isSubscribed) await open().subscribe(...channels);
       messages = [];
     },
   };
