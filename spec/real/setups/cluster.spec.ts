@@ -109,6 +109,14 @@ describe('set-ups: a Redis Cluster of three shards', function () {
       });
     }
 
+    it(`${kind.name}: ${CLAIMS} claims at once, right after construction, at the defaults: all are granted`, async () => {
+      const redlock = open(kind, { nodeTimeoutMs: undefined });
+      const names = Array.from({ length: CLAIMS }, (_, i) => `r${i}`);
+      const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
+      await Promise.all(leases.map((lease) => lease.release()));
+      await nothingHeld();
+    });
+
     it(`${kind.name}: a slot moves while ${CLAIMS} claims are under way: one holder at a time, all are granted, nothing is left`, async () => {
       const [one, other] = [open(kind), open(kind)];
       const inside = new Set<string>();

@@ -125,6 +125,7 @@ describe('set-ups: settings of the servers', function () {
     expect(error.code).to.equal('MISCONFIGURED');
     expect(causesOf(error, /^OOM /)).to.have.lengthOf(2);
     for (const hand of hands) await eventually(async () => (await hand.exists('s')) === 0);
+    await lease.extend();
     await lease.release();
     for (const hand of hands) await eventually(async () => (await hand.get('r')) !== lease.token);
     for (const hand of hands.slice(1)) await hand.config('SET', 'maxmemory', '0');
