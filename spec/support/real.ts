@@ -46,7 +46,7 @@ export function byHand(port: number, options: Record<string, unknown> = {}): Red
 }
 
 /** How many slots a Redis Cluster has. */
-export const SLOTS = 16_384;
+const SLOTS = 16_384;
 
 /** A Redis Cluster of so many shards, each one server without a replica and with an equal part of the slots. */
 export async function startCluster(shards = 1): Promise<Masters> {
