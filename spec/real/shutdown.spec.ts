@@ -82,6 +82,7 @@ for (const nodes of [1, 3]) {
 
     it('a routine that goes on after drainMs: its lock is not deleted, runs out, and only then is free', async () => {
       const program = await serve('is deaf', '100');
+      await eventually(async () => (await values()).every((value) => value !== null));
       const before = await values();
       program.process.kill('SIGTERM');
       await program.says('closed');
@@ -93,7 +94,9 @@ for (const nodes of [1, 3]) {
       program.process.kill('SIGUSR2');
       expect(await program.says('ends')).to.equal('ends lost');
       expect(await program.ends()).to.equal(0);
-      expect(await values()).to.deep.equal(hands.map(() => lease.token)); // its release touched nothing
+      const votes = (await values()).filter((value) => value !== null); // a minority may have refused: it had the old vote
+      expect(votes.length).to.be.above(nodes / 2); // its release touched nothing
+      expect(new Set(votes)).to.deep.equal(new Set([lease.token]));
     });
 
     it('signalled twice: the second SIGTERM waits for nobody', async () => {
