@@ -246,10 +246,7 @@ describe('subscriptions: the end', () => {
     subscriptions.leave(MINE);
     await settle();
     expect([master.lines.length, time.pending]).to.deep.equal([1, 0]);
-    expect(listener.events).to.deep.equal([
-      'm1 open',
-      'm1 closed: its push connection is not open yet',
-    ]);
+    expect(listener.events).to.deep.equal(['m1 open', 'm1 closed: its push connection is not open yet']);
   });
 });
 
