@@ -8,6 +8,8 @@ import { simulate, type SimulationOptions, type SimulationReport } from './simul
 import { timeline } from './timeline.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import { proveBeyond, proveSameness, proveTimestamps, proveVariants } from './command/proof.js';
+import { proveSmall, showSchedule } from './command/small.js';
+import { huntInSmallWorlds } from './command/small-variants.js';
 import { Tally } from './command/tally.js';
 
 const PROGRESS_EVERY_MS = 10_000;
@@ -37,6 +39,10 @@ async function main(): Promise<number> {
       return one(options);
     case 'variants':
       return tell(await proveVariants(options.variant, say));
+    case 'small':
+      return small(options);
+    case 'small variants':
+      return tell((await huntInSmallWorlds(options.variant, say)).failures);
     case 'ci':
       return ci(options);
     case 'minutes':
@@ -136,6 +142,13 @@ async function ci({ seeds, fresh: count, run }: SimulateOptions): Promise<number
     ...(await proveVariants('', say)),
   ];
   return Math.max(runs, tell(failures));
+}
+
+async function small({ small: options }: SimulateOptions): Promise<number> {
+  const { schedule, world } = options;
+  if (schedule === undefined) return tell(await proveSmall(options, say));
+  if (world === undefined) throw new Error('--schedule needs --world');
+  return tell(await showSchedule(world, schedule, say));
 }
 
 function tell(failures: readonly string[]): number {

@@ -16,6 +16,7 @@ import { Seeded } from './world/seeded.js';
 import { DRIFT_FACTOR, drawSetting, type Setting, type SimulationOptions } from './setting.js';
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
+import { Ending, LOOK_EVERY_MS, lookOnward } from './ending.js';
 import { type Deeds, describe, Worker } from './workers/worker.js';
 import { type HistoryLine, World } from './world/world.js';
 
@@ -46,11 +47,6 @@ export interface SimulationReport {
 
 /** A run that is not over by then hangs. */
 const LONGEST_MS = 400_000;
-/** How often the checker looks for violations that take a while to show. */
-const LOOK_EVERY_MS = 250;
-/** No place in a queue outlives its wait by more than this. */
-const PLACE_LIFE_MS = 2_600;
-
 /** The ttl of the lock that each client holds as it closes. */
 const LAST_TTL_MS = 300;
 
@@ -96,25 +92,13 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   return report(seed, stage, setting, deeds);
 }
 
-/** Checks periodically for violations that take a while to show, until the run is over. */
-function lookOnward(stage: Stage, sharedChecker: SharedChecker, isOver: () => boolean): void {
-  const { checker, links, world } = stage;
-  const again = (): void => {
-    if (isOver()) return;
-    checker.lookForLate();
-    checker.lookForOrphans(links, (link) => stage.calmSinceMs(link));
-    sharedChecker.lookForOthers(links, (link) => stage.calmSinceMs(link));
-    world.after(LOOK_EVERY_MS, again);
-  };
-  again();
-}
-
 /** Directs the phases of a run. */
 class Director {
   readonly #stage: Stage;
   readonly #setting: Setting;
   readonly #seeded: Seeded;
   readonly #shared: { readonly deeds: Deeds; readonly sharedChecker: SharedChecker };
+  readonly #ending: Ending;
 
   constructor(
     stage: Stage,
@@ -126,6 +110,7 @@ class Director {
     this.#setting = setting;
     this.#seeded = seeded;
     this.#shared = shared;
+    this.#ending = new Ending(stage, setting.maxTtlMs);
   }
 
   async run(): Promise<void> {
@@ -218,56 +203,20 @@ class Director {
     settled();
     if (guardMs > 0) await this.#pass(guardMs + 100); // a quorum votes; now the others do as well
     for (const resource of terms.resources) {
-      for (let i = 0; i < 2; i++) await this.#acquireInPeace(player, resource); // scripts get loaded, and counters agree
+      for (let i = 0; i < 2; i++) await this.#ending.acquire(player, resource); // scripts get loaded, and counters agree
       const before = links.reduce((sum, { sent }) => sum + sent, 0);
-      await this.#acquireInPeace(player, resource);
+      await this.#ending.acquire(player, resource);
       const sent = links.reduce((sum, link) => sum + link.sent, 0) - before;
       if (sent > 3 * nodes) checker.fail('commands', `${client.name} sent ${sent} commands for one grant`);
     }
   }
 
-  async #acquireInPeace({ client, redlock }: Player, resource: string): Promise<void> {
-    const { checker } = this.#stage;
-    const before = checker.highest([resource]);
-    const settled = checker.expect(client, `acquire ${resource} at the end`, 2_000);
-    try {
-      const options = { ttlMs: this.#setting.maxTtlMs, waitMs: 1_500, renew: true };
-      const lease = await checker.call(client, [resource], () => redlock.acquire(resource, options));
-      settled();
-      if (lease === undefined) return;
-      checker.granted(client, lease, before);
-      await this.#pass(5);
-      checker.ended(lease, true);
-      await lease.release();
-    } catch (error) {
-      settled();
-      checker.fail(
-        'progress',
-        `${client.name} does not get ${resource}, with nothing wrong: ${describe(error)}`,
-      );
-    }
-    await this.#pass(300);
-  }
-
   async #close(): Promise<void> {
-    const { checker } = this.#stage;
     for (const player of this.#living()) {
-      const { client, links } = player;
       await this.#closeInPeace(player);
-      if (client.pending > 0)
-        checker.fail('leftovers', `${client.name} has ${client.pending} timers after close`);
-      const listeners = links.reduce((sum, link) => sum + link.listeners, 0);
-      if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
+      this.#ending.checkClosed(player);
     }
-    await this.#pass(Math.max(this.#setting.maxTtlMs, PLACE_LIFE_MS) + 1_000);
-    for (const { client } of this.#living()) {
-      if (client.armed > 0)
-        checker.fail('leftovers', `${client.name} has ${client.armed} timers of its event loop at the end`);
-    }
-    for (const { server } of this.#stage.places) {
-      const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key));
-      if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
-    }
+    await this.#ending.checkLeftovers(this.#living());
   }
 
   /**

@@ -3,8 +3,14 @@
  * calls and results, PLAN's lines faults, CHECK's lines violations.
  */
 import { withShortTokens } from './world/seeded.js';
-import type { SimulationReport } from './simulation.js';
+import type { Violation } from './checker/checker.js';
 import type { HistoryLine } from './world/world.js';
+
+/** What a run tells of itself. */
+export interface History {
+  readonly lines: readonly HistoryLine[];
+  readonly violations: readonly Violation[];
+}
 
 export interface TimelineOptions {
   /** Only lines about this, and faults; everything by default. */
@@ -13,7 +19,7 @@ export interface TimelineOptions {
   readonly aroundMs?: number;
 }
 
-export function timeline({ lines, violations }: SimulationReport, options: TimelineOptions = {}): string {
+export function timeline({ lines, violations }: History, options: TimelineOptions = {}): string {
   const [first] = violations;
   const { about, aroundMs = Infinity } = options;
   const isNear = (line: HistoryLine): boolean =>

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Beyond } from '../world/faults.js';
 import type { SimulationOptions } from '../simulation.js';
+import type { SmallOptions } from './small.js';
 
 export const USAGE = `npm run simulate [-- OPTIONS]      the production code under virtual time, with faults
   (no option)          300 fixed seeds and 50 fresh ones
@@ -13,11 +14,15 @@ export const USAGE = `npm run simulate [-- OPTIONS]      the production code und
   --faults 3,7         … with these faults of its plan only
   --nodes N --clients N --guarded yes|no         what is drawn otherwise
   --beyond clock-steps|amnesia                   faults that break exclusion; tokens must rise all the same
+  --small              small worlds: all schedules that deviate from the usual order once; --k N up to N times,
+                       --faults N at most N of them by faults (2), --world NAME one world, --full what CI runs at night
+  --small --world NAME --schedule 12:late,17:cut  one schedule, with its history
+  --small --variants [NAME]                      the known mistakes that small worlds find, by growing k
   --variants [NAME]    each known mistake, built in on purpose, must be noticed
   --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, every known mistake`;
 
 export interface SimulateOptions {
-  readonly mode: 'seeds' | 'one' | 'minutes' | 'variants' | 'ci' | 'help';
+  readonly mode: 'seeds' | 'one' | 'minutes' | 'variants' | 'small' | 'small variants' | 'ci' | 'help';
   readonly seeds: number;
   readonly fresh: number;
   readonly seed: number;
@@ -27,9 +32,10 @@ export interface SimulateOptions {
   readonly about: string | undefined;
   readonly aroundMs: number;
   readonly run: SimulationOptions;
+  readonly small: SmallOptions;
 }
 
-const COUNTS = ['seeds', 'fresh', 'minutes', 'seed', 'nodes', 'clients', 'around'] as const;
+const COUNTS = ['seeds', 'fresh', 'minutes', 'seed', 'nodes', 'clients', 'around', 'k'] as const;
 
 /** @throws Error that names the option and the value */
 export function parseOptions(args: readonly string[]): SimulateOptions {
@@ -44,6 +50,10 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       about: { type: 'string' },
       timeline: { type: 'boolean' },
       variants: { type: 'boolean' },
+      small: { type: 'boolean' },
+      full: { type: 'boolean' },
+      world: { type: 'string' },
+      schedule: { type: 'string' },
       ci: { type: 'boolean' },
       help: { type: 'boolean' },
     },
@@ -73,12 +83,20 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
         : { beyond: oneOf<Beyond>('beyond', values.beyond, ['clock-steps', 'amnesia']) }),
       ...(values.faults === undefined ? {} : { faults: toList(values.faults) }),
     },
+    small: {
+      isFull: values.full === true,
+      k: given['k'] === undefined ? undefined : count('k', 1),
+      faults: values.faults === undefined ? undefined : count('faults', 1),
+      world: values.world,
+      schedule: values.schedule,
+    },
   };
 }
 
 function modeOf(given: Readonly<Record<string, string | boolean | undefined>>): SimulateOptions['mode'] {
   if (given['help'] === true) return 'help';
   if (given['ci'] === true) return 'ci';
+  if (given['small'] === true) return given['variants'] === true ? 'small variants' : 'small';
   if (given['variants'] === true) return 'variants';
   if (given['minutes'] !== undefined) return 'minutes';
   return given['seed'] === undefined ? 'seeds' : 'one';

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Violation } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
+import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
 import type { Patch } from './variants.js';
 
@@ -44,12 +45,14 @@ export interface Quarry {
 const PROGRAM = `
 import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
-const { firstSeed, seeds, limitMs, options, of, breaks } = JSON.parse(process.argv[2]);
+import { nothing, search } from './spec/simulation/small/search.js';
+const { search: task, firstSeed, seeds, limitMs, options, of, breaks } = JSON.parse(process.argv[2]);
 const run = of === 'timestamps' ? simulateTimestamps : simulate;
-const found = { seedsRun: 0, events: 0, broken: 0 };
+const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
 const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
 process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
 const begun = performance.now();
+if (task !== undefined) tell(await search(task, found));
 for (let seed = firstSeed; seed < firstSeed + seeds && performance.now() - begun < limitMs; seed++) {
   const { events, broken, violations } = await run(seed, options);
   found.seedsRun++;
@@ -106,6 +109,26 @@ export function apply(source: string, { file, find, replace }: Patch): string {
 
 /** Runs it. If it does not answer in twice its time, it hangs, which is reported as a crash. */
 export function hunt(bundle: string, task: Hunt): Promise<Quarry> {
+  const none = { seed: undefined, violation: undefined, seedsRun: 0, events: 0, broken: 0 };
+  return ask(bundle, task, none, 2 * task.limitMs + 10_000);
+}
+
+/** Goes through a small world. If that takes longer than this, it hangs, which is reported as a crash. */
+export function huntSmall(
+  bundle: string,
+  task: Search,
+  limitMs: number,
+): Promise<Finding & { readonly crash: string | undefined }> {
+  return ask(bundle, { search: task }, nothing(), limitMs);
+}
+
+/** Runs a task in a process of its own. @param none  the answer, if it gives none */
+function ask<T extends object>(
+  bundle: string,
+  task: object,
+  none: T,
+  limitMs: number,
+): Promise<T & { readonly crash: string | undefined }> {
   const child = spawn(process.execPath, [bundle, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -113,14 +136,13 @@ export function hunt(bundle: string, task: Hunt): Promise<Quarry> {
   let wailed = '';
   child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (wailed += chunk.toString()));
-  const timer = setTimeout(() => child.kill('SIGKILL'), 2 * task.limitMs + 10_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
   return new Promise((resolve) => {
     child.on('close', () => {
       clearTimeout(timer);
-      const nothing = { seed: undefined, violation: undefined, seedsRun: 0, events: 0, broken: 0 };
       const line = said.split('\n').find((one) => one.startsWith('{'));
-      if (line === undefined) resolve({ ...nothing, crash: wailed === '' ? 'it hangs' : wailed });
-      else resolve({ ...nothing, crash: undefined, ...(JSON.parse(line) as Partial<Quarry>) }); // our own words
+      if (line === undefined) resolve({ ...none, crash: wailed === '' ? 'it hangs' : wailed });
+      else resolve({ ...none, crash: undefined, ...(JSON.parse(line) as Partial<T>) }); // our own words
     });
   });
 }

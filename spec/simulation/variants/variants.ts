@@ -14,6 +14,13 @@ export interface Patch {
   readonly replace: string;
 }
 
+/** How a small world finds a mistake. */
+export interface SmallFind {
+  readonly world: string;
+  /** The first schedule there, of those with the fewest deviations, that breaks a promise. */
+  readonly schedule: string;
+}
+
 export interface Variant {
   readonly name: string;
   /** What is wrong with it. */
@@ -23,6 +30,8 @@ export interface Variant {
   readonly patches: readonly Patch[];
   /** Which simulation notices it; by default, that of the quorum lock. */
   readonly of?: 'timestamps';
+  /** How a small world finds it, if one does. */
+  readonly small?: SmallFind;
   /** The first seed to try, if the mistake shows rarely; 1 by default. */
   readonly from?: number;
   /** Options that make it show soon; the correct code is run with the same ones. */
@@ -46,6 +55,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'no undo of unknown outcomes',
+    small: { world: 'undo-2', schedule: '4:cut' },
     why: 'a vote whose reply was lost blocks its master until the ttl is over',
     breaks: ['orphan'],
     options: { favoured: ['partition', 'slow link'] },
@@ -59,6 +69,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'undo only where yes was answered',
+    small: { world: 'undo-2', schedule: '4:cut' },
     why: 'the same, for silence and for quarantine',
     breaks: ['orphan'],
     options: { favoured: ['partition', 'slow link'] },

@@ -11,7 +11,7 @@ import {
   type Timer,
   type Timers,
 } from '../../../lib/runtime/clock.js';
-import type { Event, World } from './world.js';
+import type { Event, Lane, World } from './world.js';
 
 /** The order in which a process that goes on handles what came in meanwhile, as in an event loop. */
 const Turn = { timers: 0, sockets: 1, check: 2 } as const;
@@ -44,6 +44,7 @@ export class SimulatedClient implements Timers {
   isPaused = false;
   /** How far its wall clock is ahead; our code does not read that clock. */
   wallStepMs = 0;
+  onCrash: () => void = () => undefined;
   /** Timers that somebody waits for. */
   pending = 0;
   /** Timers of its event loop: those above, and the ones that the production timers keep set. */
@@ -51,6 +52,7 @@ export class SimulatedClient implements Timers {
   readonly #world: World;
   readonly #rate: number;
   readonly #timers: Timers;
+  readonly #lane: Lane;
   #pausedMs = 0;
   #pausedSinceMs: number | undefined;
   #suspendedMs = 0;
@@ -62,6 +64,7 @@ export class SimulatedClient implements Timers {
     this.name = name;
     this.#world = world;
     this.#rate = rate;
+    this.#lane = { kind: 'timer', client: name, server: '' };
     this.clock = new SystemClock(
       () => this.bootMs(),
       () => this.monotonicMs(),
@@ -142,6 +145,7 @@ export class SimulatedClient implements Timers {
   crash(): void {
     this.isAlive = false;
     this.#held = [];
+    this.onCrash();
   }
 
   #counted(callback: () => void, set: (counted: () => void) => Timer): Timer {
@@ -179,7 +183,8 @@ export class SimulatedClient implements Timers {
     const dueMs = this.monotonicMs() + taken;
     const schedule = (): void => {
       const leftMs = dueMs - this.monotonicMs();
-      timer.event = this.#world.after(leftMs / this.#rate, () => this.#deliver(fire, Turn.timers));
+      const due = (): void => this.#deliver(fire, Turn.timers);
+      timer.event = this.#world.after(leftMs / this.#rate, due, true, this.#lane);
     };
     const fire = (): void => {
       if (!timer.isSet) return;

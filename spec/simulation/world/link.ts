@@ -12,7 +12,7 @@ import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
 import { PushConnection } from './push-connection.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
-import type { World } from './world.js';
+import type { Lane, World } from './world.js';
 
 interface Pending {
   readonly command: Command;
@@ -22,12 +22,13 @@ interface Pending {
 
 /** One TCP connection. */
 interface Connection {
-  readonly number: number;
   isOpen: boolean;
   /** Messages sent on it before it broke still arrive. */
   carriesOn: boolean;
   lastToServerMs: number;
   lastToClientMs: number;
+  readonly toServer: Lane;
+  readonly toClient: Lane;
   /** Messages that a blocked direction holds back. */
   readonly heldToServer: (() => void)[];
   readonly heldToClient: (() => void)[];
@@ -66,7 +67,6 @@ export class SimulatedLink implements Transport {
   readonly #listeners = new Set<() => void>();
   readonly #lines = new Set<PushConnection>();
   #connection: Connection | undefined;
-  #connections = 0;
   #pending: Pending[] = [];
   #blocked: Direction | undefined;
   #slowness = 1;
@@ -93,7 +93,7 @@ export class SimulatedLink implements Transport {
   }
 
   set slowness(slowness: number) {
-    this.#disturb();
+    this.disturb();
     this.#slowness = slowness;
   }
 
@@ -153,7 +153,7 @@ export class SimulatedLink implements Transport {
   cut(carriesOn: boolean): void {
     const connection = this.#connection;
     if (connection === undefined) return;
-    this.#disturb();
+    this.disturb();
     connection.isOpen = false;
     connection.carriesOn = carriesOn;
     this.#brokeCarryingOn = carriesOn;
@@ -164,19 +164,24 @@ export class SimulatedLink implements Transport {
 
   /** Push connections break. */
   cutPushes(): void {
-    if (this.#lines.size > 0) this.#disturb();
+    if (this.#lines.size > 0) this.disturb();
     for (const line of this.#lines) line.cut();
+  }
+
+  /** Something goes wrong on it. */
+  disturb(): void {
+    this.disturbedAtMs = this.#environment.world.nowMs;
   }
 
   /** Nothing passes in that direction until `heal`. */
   block(direction: Direction): void {
-    this.#disturb();
+    this.disturb();
     this.#blocked = direction;
   }
 
   /** @param drops  the connection did not survive the block: messages held back are lost */
   heal(drops: boolean): void {
-    this.#disturb();
+    this.disturb();
     this.#blocked = undefined;
     for (const line of this.#lines) line.healed(drops);
     const connection = this.#connection;
@@ -184,10 +189,6 @@ export class SimulatedLink implements Transport {
     if (drops) return this.cut(false);
     for (const go of connection.heldToServer.splice(0)) go();
     for (const go of connection.heldToClient.splice(0)) go();
-  }
-
-  #disturb(): void {
-    this.disturbedAtMs = this.#environment.world.nowMs;
   }
 
   #lose(): void {
@@ -206,15 +207,17 @@ export class SimulatedLink implements Transport {
 
   #connect(): void {
     const { server, world, client } = this.#environment;
-    this.#disturb();
+    this.disturb();
     if (!server.isUp || server.isStopped || this.#blocked !== undefined) return this.#connectSoon();
     const { nowMs } = world;
+    const ends = { client: client.name, server: server.name };
     this.#connection = {
-      number: ++this.#connections,
       isOpen: true,
       carriesOn: false,
       lastToServerMs: nowMs,
       lastToClientMs: nowMs,
+      toServer: { kind: 'request', ...ends },
+      toClient: { kind: 'reply', ...ends },
       heldToServer: [],
       heldToClient: [],
     };
@@ -248,7 +251,7 @@ export class SimulatedLink implements Transport {
       if (this.#blocks('to server') && connection.isOpen) connection.heldToServer.push(arrive);
       else arrive();
     };
-    world.at(atMs, pass, false);
+    world.at(atMs, pass, false, connection.toServer);
   }
 
   #arrive({ command, resolve, reject }: Pending, connection: Connection): void {
@@ -273,10 +276,11 @@ export class SimulatedLink implements Transport {
     const atMs = Math.max(world.nowMs + this.#delayMs(), connection.lastToClientMs);
     connection.lastToClientMs = atMs;
     const arrive = (): void => this.#environment.client.hear(() => this.#settle(connection, command, settle));
-    world.at(atMs, () => {
+    const pass = (): void => {
       if (this.#blocks('to client') && connection.isOpen) connection.heldToClient.push(arrive);
       else arrive();
-    });
+    };
+    world.at(atMs, pass, true, connection.toClient);
   }
 
   /** Replies are matched by their order; a reply on a connection that broke is lost. */

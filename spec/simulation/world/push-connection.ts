@@ -7,7 +7,7 @@ import type { PushListener, Subscription } from '../../../lib/redis/subscription
 import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import type { World } from './world.js';
+import type { Lane, World } from './world.js';
 
 /** The network under the push connection, shared with the connection for commands. */
 export interface Road {
@@ -31,6 +31,7 @@ export class PushConnection implements Subscription {
   readonly #listener: PushListener;
   readonly #onClosed: (line: PushConnection) => void;
   #connection = 0;
+  #lane: Lane | undefined;
   #isConnected = false;
   #isClosed = false;
   #lastMs = 0;
@@ -85,6 +86,7 @@ export class PushConnection implements Subscription {
 
   #connect(): void {
     const { client, isBlocked, server } = this.#road;
+    this.#lane = { kind: 'push', client: client.name, server: server.name };
     if (this.#isClosed || !client.isAlive) return;
     if (!server.isUp || server.isStopped || isBlocked()) return this.#connectSoon();
     this.#isConnected = true;
@@ -112,10 +114,11 @@ export class PushConnection implements Subscription {
         if (connection === this.#connection && !this.#isClosed) run();
       });
     this.#lastMs = Math.max(world.nowMs + delayMs(), this.#lastMs);
-    world.at(this.#lastMs, () => {
+    const pass = (): void => {
       if (connection !== this.#connection) return;
       if (isBlocked()) this.#held.push(arrive);
       else arrive();
-    });
+    };
+    world.at(this.#lastMs, pass, true, this.#lane);
   }
 }

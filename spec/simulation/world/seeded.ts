@@ -14,7 +14,7 @@ export class Seeded {
   constructor(label: string) {
     this.#label = label;
     this.#c = hash(label);
-    for (let i = 0; i < 12; i++) this.next();
+    for (let i = 0; i < 12; i++) this.#draw();
   }
 
   /** A separate generator, so that what one part draws does not affect the others. */
@@ -24,12 +24,7 @@ export class Seeded {
 
   /** In [0, 1). */
   next(): number {
-    const sum = (this.#a + this.#b + this.#counter++) | 0;
-    this.#a = this.#b ^ (this.#b >>> 9);
-    this.#b = (this.#c + (this.#c << 3)) | 0;
-    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
-    this.#c |= 0;
-    return (sum >>> 0) / 2 ** 32;
+    return this.#draw();
   }
 
   chance(probability: number): boolean {
@@ -50,6 +45,15 @@ export class Seeded {
     const one = list[Math.floor(this.next() * list.length)];
     if (one === undefined) throw new Error('nothing to pick from');
     return one;
+  }
+
+  #draw(): number {
+    const sum = (this.#a + this.#b + this.#counter++) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
+    this.#c |= 0;
+    return (sum >>> 0) / 2 ** 32;
   }
 }
 

@@ -104,8 +104,20 @@ export class Stage {
           false,
         );
       }
-      this.world.at(fault.atMs, () => this.#begin(fault));
+      this.world.at(fault.atMs, () => this.begin(fault));
     }
+  }
+
+  /** The fault strikes now, if it can, and ends after its time. */
+  begin(fault: Fault): void {
+    if (this.#isHealed) return;
+    const end = this.#strike(fault);
+    if (end === undefined) return;
+    this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
+    this.world.note('PLAN', `fault ${fault.id}: ${this.#describe(fault)}`);
+    this.#disturb(fault);
+    this.#underWay.set(fault, end);
+    this.world.after(fault.durationMs, () => this.#end(fault, end));
   }
 
   /** Heals all faults; nothing goes wrong from now on. */
@@ -145,17 +157,6 @@ export class Stage {
     const environment = { transports: links, clock, timers: client, random, disconnect: () => undefined };
     const open = (): Redlock => new Redlock(environment, options);
     return { client, links, redlock: open(), open, isClosing: false, disturbedAtMs: 0 };
-  }
-
-  #begin(fault: Fault): void {
-    if (this.#isHealed) return;
-    const end = this.#strike(fault);
-    if (end === undefined) return;
-    this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
-    this.world.note('PLAN', `fault ${fault.id}: ${this.#describe(fault)}`);
-    this.#disturb(fault);
-    this.#underWay.set(fault, end);
-    this.world.after(fault.durationMs, () => this.#end(fault, end));
   }
 
   #end(fault: Fault, end: () => void): void {

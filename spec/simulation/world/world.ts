@@ -4,14 +4,24 @@
  */
 import { hash } from './seeded.js';
 
+/** Where steps follow one another: a connection in one direction, or the timers of a client. */
+export interface Lane {
+  readonly kind: 'request' | 'reply' | 'push' | 'timer';
+  readonly client: string;
+  /** Empty for timers. */
+  readonly server: string;
+}
+
 /** A future event. */
 export interface Event {
-  readonly atMs: number;
+  atMs: number;
   /** Of two events at the same instant, the one that was scheduled first comes first. */
-  readonly order: number;
+  order: number;
   readonly run: () => void;
   /** Code of clients runs in it: its promises are settled before the next event. */
   readonly wakes: boolean;
+  /** Undefined for what belongs to the simulation itself. */
+  readonly lane: Lane | undefined;
   isCancelled: boolean;
 }
 
@@ -33,21 +43,41 @@ export class World {
   readonly lines: HistoryLine[] | undefined;
   /** Called after each event that woke a client. */
   onSettled: () => void = () => undefined;
+  /** Asked before each event of a lane. If it returns true, the event waits for `resume`. */
+  keepsBack: ((event: Event, lane: Lane) => boolean) | undefined;
   readonly #heap: Event[] = [];
   #order = 0;
+  #ahead = 0;
 
   constructor(keepsLines = false) {
     this.lines = keepsLines ? [] : undefined;
   }
 
-  at(atMs: number, run: () => void, wakes = true): Event {
-    const event = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, run, wakes, isCancelled: false };
+  at(atMs: number, run: () => void, wakes = true, lane?: Lane): Event {
+    const order = this.#order++;
+    const event = { atMs: Math.max(atMs, this.nowMs), order, run, wakes, lane, isCancelled: false };
     push(this.#heap, event);
     return event;
   }
 
-  after(delayMs: number, run: () => void, wakes = true): Event {
-    return this.at(this.nowMs + delayMs, run, wakes);
+  after(delayMs: number, run: () => void, wakes = true, lane?: Lane): Event {
+    return this.at(this.nowMs + delayMs, run, wakes, lane);
+  }
+
+  /** It comes next, before any other event. */
+  first(run: () => void): void {
+    const order = --this.#ahead;
+    push(this.#heap, { atMs: this.nowMs, order, run, wakes: true, lane: undefined, isCancelled: false });
+  }
+
+  /** These events, which were kept back, come next, in this order and before any other. */
+  resume(events: readonly Event[]): void {
+    this.#ahead -= events.length;
+    for (const [i, event] of events.entries()) {
+      event.atMs = this.nowMs;
+      event.order = this.#ahead + i;
+      push(this.#heap, event);
+    }
   }
 
   note(who: string, what: string): void {
@@ -64,6 +94,7 @@ export class World {
           if (isOver()) return resolve();
           for (let event = this.#next(); event !== undefined; event = this.#next()) {
             this.nowMs = event.atMs;
+            if (event.lane !== undefined && this.keepsBack?.(event, event.lane) === true) continue;
             this.events++;
             event.run();
             if (event.wakes) return void setImmediate(turn);

@@ -1,0 +1,163 @@
+/** What the client of a small world does, told to the checkers as it happens. */
+import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.js';
+import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Lease } from '../../../lib/lease/public.js';
+import type { Redlock } from '../../../lib/redlock.js';
+import type { SharedChecker } from '../checker/shared-checker.js';
+import { describe } from '../workers/worker.js';
+import type { Player, Stage } from '../world/stage.js';
+import { TTL_MS } from './deviations.js';
+
+/** Between a deadline and the code that notices it. */
+const SLACK_MS = 10;
+/** Errors that no deviation excuses. */
+const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND'];
+
+/** A lock that several may hold: how it is acquired, and how many permits that takes, if it is about permits. */
+export interface SharedLock {
+  readonly resource: string;
+  readonly permits: number;
+  readonly acquire: (redlock: Redlock, options: AcquireOptions) => Promise<Lease>;
+}
+
+export class Hands {
+  readonly player: Player;
+  readonly #stage: Stage;
+  readonly #sharedChecker: SharedChecker;
+  readonly #isUsual: boolean;
+  /** The node timeouts that calls asked for; their leases use them, too. */
+  readonly #asked = new WeakMap<Lease, number>();
+
+  /** @param isUsual  nothing deviates from the usual order */
+  constructor(stage: Stage, player: Player, sharedChecker: SharedChecker, isUsual: boolean) {
+    this.#stage = stage;
+    this.#isUsual = isUsual;
+    this.player = player;
+    this.#sharedChecker = sharedChecker;
+  }
+
+  get redlock(): Redlock {
+    return this.player.redlock;
+  }
+
+  /** By its own clock. */
+  pass(ms: number): Promise<void> {
+    return this.player.client.sleep(ms);
+  }
+
+  /** A program, to its end: what it throws is a violation. */
+  async run(program: (hands: Hands) => Promise<unknown>): Promise<void> {
+    try {
+      await program(this);
+    } catch (error) {
+      this.#stage.checker.fail('exception', describe(error));
+    }
+  }
+
+  /** @returns undefined if it was not granted */
+  acquire(resource: string | readonly string[], options: AcquireOptions): Promise<Lease | undefined> {
+    const resources = [resource].flat();
+    const acquire = (): Promise<Lease> => this.redlock.acquire(resources, options);
+    return this.granted(resources, options, acquire, (lease, before) => this.holds(lease, before));
+  }
+
+  /** An exclusive lock was granted. */
+  holds(lease: Lease, before: number): void {
+    this.#stage.checker.granted(this.player.client, lease, before);
+  }
+
+  /** It must still be held; only a deviation excuses that it is not. */
+  mustHold(lease: Lease, why: string): void {
+    if (lease.status === 'held' || !this.#isUsual) return;
+    this.#stage.checker.fail('progress', `${why}: its lease is ${lease.status}`);
+  }
+
+  /** A routine begins under it. */
+  worksUnder(lease: Lease): void {
+    this.#stage.checker.worksUnder(lease);
+  }
+
+  /** Its instance was closed; it gets a new one. */
+  wasClosed(): void {
+    this.#stage.checker.closed(this.player.client);
+    this.#stage.renew(this.player);
+  }
+
+  acquireShared(lock: SharedLock, options: AcquireOptions): Promise<Lease | undefined> {
+    const acquire = (): Promise<Lease> => lock.acquire(this.redlock, options);
+    return this.granted([lock.resource], options, acquire, (lease, before) => {
+      this.#stage.checker.fenced(lease, before);
+      this.#sharedChecker.granted(this.player.client, lease, lock.permits);
+    });
+  }
+
+  /** A call that acquires. @param onGranted  before anything else of this client runs */
+  async granted(
+    resources: readonly string[],
+    { ttlMs = TTL_MS, waitMs = 0, nodeTimeoutMs = 0 }: AcquireOptions,
+    acquire: () => Promise<Lease>,
+    onGranted: (lease: Lease, before: number) => void,
+  ): Promise<Lease | undefined> {
+    const { checker } = this.#stage;
+    const { client } = this.player;
+    const before = checker.highest(resources);
+    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, nodeTimeoutMs) + SLACK_MS;
+    const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
+    this.note(`acquires ${resources.join('+')}, wait ${waitMs}`);
+    try {
+      const lease = await checker.call(client, resources, acquire);
+      if (lease === undefined) return undefined;
+      onGranted(lease, before);
+      this.#asked.set(lease, nodeTimeoutMs);
+      this.note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
+      return lease;
+    } catch (error) {
+      this.excuse(error);
+      return undefined;
+    } finally {
+      settled();
+    }
+  }
+
+  async extend(lease: Lease | undefined, ttlMs: number): Promise<void> {
+    if (lease?.status !== 'held') return;
+    await this.settles(lease, 'extend', () => lease.extend(ttlMs));
+    this.note(`extended ${lease.token} by ${ttlMs}, if it was in time`);
+  }
+
+  async release(lease: Lease | undefined): Promise<void> {
+    if (lease === undefined) return;
+    this.ended(lease, lease.status === 'held');
+    this.note(`releases ${lease.token}`);
+    await this.settles(lease, 'release', () => lease.release());
+  }
+
+  /** It is not used any more. */
+  ended(lease: Lease, isReleased: boolean): void {
+    this.#stage.checker.ended(lease, isReleased);
+    this.#sharedChecker.ended(lease);
+  }
+
+  /** Something about a lease that may take two node timeouts. */
+  async settles(lease: Lease, what: string, run: () => Promise<unknown>): Promise<void> {
+    const allowedMs = 2 * nodeTimeoutFor(lease.ttlMs, this.#asked.get(lease) ?? 0) + SLACK_MS;
+    const settled = this.#stage.checker.expect(this.player.client, `${what} ${lease.token}`, allowedMs);
+    try {
+      await run();
+    } catch (error) {
+      this.excuse(error);
+    } finally {
+      settled();
+    }
+  }
+
+  note(what: string): void {
+    this.#stage.world.note(this.player.client.name, what);
+  }
+
+  /** @throws what no deviation excuses */
+  excuse(error: unknown): void {
+    if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+    this.note(error.code);
+  }
+}

@@ -1,0 +1,211 @@
+/** The small worlds: two clients, up to three masters, one resource, and a few calls that meet there. */
+import type { RedlockOptions } from '../../../lib/input/options.js';
+import { counterKey } from '../../../lib/protocol/keys.js';
+import type { Acquire } from '../ending.js';
+import type { Stage } from '../world/stage.js';
+import { type Delay, type FaultName, TTL_MS } from './deviations.js';
+import {
+  again,
+  ALONE,
+  closing,
+  downgrading,
+  extending,
+  FOR_LONG,
+  holdOn,
+  impatient,
+  IN_LINE,
+  LONG_HOLD_MS,
+  LONG_TTL_MS,
+  many,
+  type Program,
+  reentering,
+  RESOURCE,
+  SHARED,
+  sharedTurn,
+  turns,
+} from './programs.js';
+
+export interface SmallWorld {
+  readonly name: string;
+  readonly masters: number;
+  readonly about: string;
+  /** What each client does. */
+  readonly programs: readonly Program[];
+  readonly faults: readonly FaultName[];
+  readonly delays: readonly Delay[];
+  readonly options?: RedlockOptions;
+  /** How each client acquires it with nothing wrong, before the steps count and at the end; else as an exclusive lock. */
+  readonly acquire?: Acquire;
+  /** What happens before the steps count. */
+  readonly prepare?: (stage: Stage) => void;
+  /** How many permits the semaphore has. */
+  readonly permits?: number;
+  /** The masters' clocks run as fast as the model allows, and the clients' as slowly. */
+  readonly hasFastMasters?: boolean;
+  /** The longest ttl, if not the usual one. */
+  readonly longestTtlMs?: number;
+  /** Commands in flight are sent again on the next connection. */
+  readonly resends?: boolean;
+}
+
+const USUAL: readonly FaultName[] = ['cut', 'torn', 'kill', 'stop', 'pause', 'crash'];
+const DELAYS: readonly Delay[] = ['next', 'late', 'long'];
+
+/** Each master has given other numbers so far. */
+function diverge({ places }: Stage): void {
+  const key = counterKey(RESOURCE);
+  for (const [i, { server }] of places.entries()) {
+    const count = server.get(key);
+    if (typeof count === 'string') server.set(key, String(Number(count) + 10 * i), 'keep');
+  }
+}
+
+function save({ places }: Stage): void {
+  for (const { server } of places) server.save();
+}
+
+interface Scenario extends Omit<SmallWorld, 'masters' | 'delays'> {
+  readonly masters: readonly number[];
+  readonly delays?: readonly Delay[];
+}
+
+/** What the other wants while the first holds many. */
+const MANY = Array.from({ length: 8 }, (_, i) => `${RESOURCE}${i}`);
+
+const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'acquire',
+    masters: [1, 2, 3],
+    about: 'both want the lock at once, twice, and ask again until they have it',
+    programs: [turns(ALONE, 2, LONG_HOLD_MS), turns(ALONE, 1, LONG_HOLD_MS)],
+    faults: [...USUAL, 'stray'],
+  },
+  {
+    name: 'undo',
+    masters: [2, 3],
+    about: 'the same with a ttl so long that a vote that is left behind is noticed',
+    programs: [turns(FOR_LONG, 1), turns(FOR_LONG, 1)],
+    faults: [...USUAL, 'flush'],
+    longestTtlMs: LONG_TTL_MS,
+    delays: ['next', 'late'],
+  },
+  {
+    name: 'extend',
+    masters: [2, 3],
+    about: 'a lease is extended, once by less, and the other waits for it',
+    programs: [extending, turns(ALONE, 1)],
+    faults: [...USUAL, 'stall'],
+  },
+  {
+    name: 'expiry',
+    masters: [1, 2],
+    about: 'a lease runs out, and the other waits for it',
+    programs: [holdOn(ALONE), turns(ALONE, 1, LONG_HOLD_MS)],
+    faults: ['cut', 'pause', 'suspend', 'clock'],
+  },
+  {
+    name: 'drift',
+    masters: [1, 2],
+    about: 'the same for long, with masters whose clocks are fast',
+    programs: [holdOn(FOR_LONG), turns({ ...FOR_LONG, waitMs: 1.1 * LONG_TTL_MS }, 1)],
+    faults: ['cut', 'pause'],
+    longestTtlMs: LONG_TTL_MS,
+    options: { retry: { minDelayMs: 1_000, maxDelayMs: LONG_TTL_MS } },
+    hasFastMasters: true,
+  },
+  {
+    name: 'line',
+    masters: [2, 3],
+    about: 'one holds and asks again, the other waits in line, and the lock is handed over',
+    programs: [again, turns(IN_LINE, 1)],
+    faults: [...USUAL, 'unplug'],
+  },
+  {
+    name: 'fence',
+    masters: [2, 3],
+    about: 'the masters have counted differently, and grants follow each other',
+    programs: [turns(ALONE, 1), turns(ALONE, 1)],
+    faults: USUAL,
+    prepare: diverge,
+  },
+  {
+    name: 'guard',
+    masters: [1, 2, 3],
+    about: 'a lock is held while masters come back without their data, or with old data, under the guard',
+    programs: [holdOn(ALONE), turns(ALONE, 1)],
+    faults: ['cut', 'lose', 'old', 'wipe', 'pause'],
+    options: { restartGuardMs: Math.ceil(TTL_MS * 1.01) + 2 },
+    prepare: save,
+  },
+  {
+    name: 'semaphore',
+    masters: [2, 3],
+    about: 'one wants a permit of two, twice, and so does the other, once',
+    programs: [sharedTurn(SHARED.onePermit, SHARED.onePermit), sharedTurn(SHARED.onePermit)],
+    faults: [...USUAL, 'unplug'],
+    permits: SHARED.permits,
+    acquire: ({ redlock }, options) => SHARED.allPermits.acquire(redlock, options),
+  },
+  {
+    name: 'readers',
+    masters: [2, 3],
+    about: 'a writer that goes on as a reader, and a reader',
+    programs: [downgrading(SHARED.writing), sharedTurn(SHARED.reading)],
+    faults: [...USUAL, 'unplug'],
+    acquire: ({ redlock }, options) => SHARED.writing.acquire(redlock, options),
+  },
+  {
+    name: 'close',
+    masters: [2, 3],
+    about: 'an instance is closed while a routine runs that stops when it is told to, and the other waits',
+    programs: [closing({ listens: true, drainMs: 2_000 }), turns(ALONE, 1)],
+    faults: USUAL,
+  },
+  {
+    name: 'drain',
+    masters: [2],
+    about: 'the same with a routine that does not listen, for longer than the time to drain',
+    programs: [closing({ listens: false, drainMs: 50 }), turns(ALONE, 1)],
+    faults: USUAL,
+  },
+  {
+    name: 'deadlines',
+    masters: [2],
+    about: 'calls with a long node timeout, and then with a short one',
+    programs: [impatient, impatient],
+    faults: ['stop', 'kill'],
+  },
+  {
+    name: 'batch',
+    masters: [2],
+    about: 'calls for eight locks in one turn share calls to the masters, and the other has the last of them',
+    programs: [many(MANY.slice(-1), ALONE, 10), many(MANY, ALONE, 10)],
+    faults: USUAL,
+  },
+  {
+    name: 'renewals',
+    masters: [3],
+    about: 'eight leases are renewed together, and the other wants one of them',
+    programs: [many(MANY, { ...ALONE, renew: true }, TTL_MS / 2), many(MANY.slice(0, 1), ALONE, 10)],
+    faults: ['cut', 'stop', 'pause'],
+  },
+  {
+    name: 're-entry',
+    masters: [2],
+    about: 'a mutex is entered again after half of its ttl, and the other waits for it',
+    programs: [reentering, turns(ALONE, 1)],
+    faults: ['cut', 'pause', 'suspend'],
+  },
+];
+
+export const SMALL_WORLDS: readonly SmallWorld[] = SCENARIOS.flatMap(({ masters, name, ...rest }) =>
+  masters.map((count) => ({ delays: DELAYS, ...rest, name: `${name}-${count}`, masters: count })),
+);
+
+/** @throws Error that names what is wrong */
+export function smallWorld(name: string): SmallWorld {
+  const found = SMALL_WORLDS.find((one) => one.name === name);
+  const known = SMALL_WORLDS.map((one) => one.name).join(', ');
+  if (found === undefined) throw new Error(`--world must be one of ${known}; got ${name}`);
+  return found;
+}
