@@ -9,7 +9,9 @@ import { timeline } from './timeline.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import { proveBeyond, proveSameness, proveTimestamps, proveVariants } from './command/proof.js';
 import { proveSmall, showSchedule } from './command/small.js';
-import { huntInSmallWorlds } from './command/small-variants.js';
+import { huntInSmallWorlds, proveSmallVariants } from './command/small-variants.js';
+import { VARIANTS } from './variants/variants.js';
+import { writeSmallTable } from './command/small-table.js';
 import { Tally } from './command/tally.js';
 
 const PROGRESS_EVERY_MS = 10_000;
@@ -42,7 +44,11 @@ async function main(): Promise<number> {
     case 'small':
       return small(options);
     case 'small variants':
-      return tell((await huntInSmallWorlds(options.variant, say)).failures);
+      return tell(
+        options.writes
+          ? await writeSmallTable(say)
+          : (await huntInSmallWorlds(options.variant, say)).failures,
+      );
     case 'ci':
       return ci(options);
     case 'minutes':
@@ -133,13 +139,17 @@ function flags({ nodes, clients, guarded, beyond }: SimulationOptions): string {
     .join('');
 }
 
-async function ci({ seeds, fresh: count, run }: SimulateOptions): Promise<number> {
+/** What CI does; its nightly run also looks by seeds for what small worlds find, and goes further in those. */
+async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOptions): Promise<number> {
   const runs = await many([...Array.from({ length: seeds }, (_, i) => i + 1), ...fresh(count)], run);
+  const bySeedsOnly = VARIANTS.filter((variant) => variant.small === undefined);
   const failures = [
     ...(await proveSameness(7, say)),
     ...(await proveBeyond(say)),
     ...(await proveTimestamps(say)),
-    ...(await proveVariants('', say)),
+    ...(await proveSmall(smallOptions, say)),
+    ...(await proveSmallVariants('', say)),
+    ...(await proveVariants('', say, smallOptions.isFull ? VARIANTS : bySeedsOnly)),
   ];
   return Math.max(runs, tell(failures));
 }

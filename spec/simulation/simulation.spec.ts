@@ -54,6 +54,10 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
+  it('seed 706, which the documentation shows with a mistake built in: no promise broken', async () => {
+    expect((await simulate(706)).violations).to.deep.equal([]);
+  });
+
   it('other seeds have other histories', async () => {
     const digests = await Promise.all([11, 12, 13, 14].map(async (seed) => (await simulate(seed)).digest));
     expect(new Set(digests).size).to.equal(4);

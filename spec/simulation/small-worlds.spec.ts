@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { parseOptions } from './command/options.js';
-import { proveSmallVariants } from './command/small-variants.js';
+import { missingInTable } from './command/small-table.js';
+import { inSmallWorlds, proveSmallVariants } from './command/small-variants.js';
 import { parseSchedule, type Schedule, scheduleText } from './small/deviations.js';
 import { explore } from './small/explorer.js';
 import { runSmall } from './small/run.js';
@@ -68,6 +69,11 @@ describe('small worlds: all schedules within a bound', function () {
 
 describe('small worlds: known mistakes', function () {
   this.timeout(60_000); // each is bundled
+
+  it('at least twenty, and the documentation says of each how it is found', () => {
+    expect(inSmallWorlds('').length).to.be.at.least(20);
+    expect(missingInTable()).to.deep.equal([]);
+  });
 
   it('undo only where yes was answered: broken by the schedule that it states, and the right code is not', async () => {
     expect(await proveSmallVariants('undo only where', () => undefined)).to.deep.equal([]);

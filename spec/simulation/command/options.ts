@@ -17,9 +17,11 @@ export const USAGE = `npm run simulate [-- OPTIONS]      the production code und
   --small              small worlds: all schedules that deviate from the usual order once; --k N up to N times,
                        --faults N at most N of them by faults (2), --world NAME one world, --full what CI runs at night
   --small --world NAME --schedule 12:late,17:cut  one schedule, with its history
-  --small --variants [NAME]                      the known mistakes that small worlds find, by growing k
+  --small --variants [NAME]                      the known mistakes that small worlds find, by growing k;
+                       --write puts them all into docs/SIMULATION.md, with how long seeds take
   --variants [NAME]    each known mistake, built in on purpose, must be noticed
-  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, every known mistake`;
+  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds, every known
+                       mistake; --full goes further in small worlds, and looks for every mistake by seeds, too`;
 
 export interface SimulateOptions {
   readonly mode: 'seeds' | 'one' | 'minutes' | 'variants' | 'small' | 'small variants' | 'ci' | 'help';
@@ -28,6 +30,8 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly variant: string;
+  /** Writes what it found into the documentation. */
+  readonly writes: boolean;
   readonly showsTimeline: boolean;
   readonly about: string | undefined;
   readonly aroundMs: number;
@@ -52,6 +56,7 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       variants: { type: 'boolean' },
       small: { type: 'boolean' },
       full: { type: 'boolean' },
+      write: { type: 'boolean' },
       world: { type: 'string' },
       schedule: { type: 'string' },
       ci: { type: 'boolean' },
@@ -69,6 +74,7 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
     seed: count('seed', 1),
     minutes: count('minutes', 1),
     variant: positionals.join(' '),
+    writes: values.write === true,
     showsTimeline: values.timeline === true,
     about: values.about,
     aroundMs: count('around', Infinity),

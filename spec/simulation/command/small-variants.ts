@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { parseSchedule } from '../small/deviations.js';
 import { compile, huntSmall } from '../variants/hunt.js';
 import { type SmallFind, type Variant, VARIANTS } from '../variants/variants.js';
-import { FULL_BOUNDS, LONGEST_MS } from './bounds.js';
+import { LONGEST_MS, MOST_FAULTS } from './bounds.js';
 
 type Say = (line: string) => void;
 
@@ -49,7 +49,7 @@ async function huntOne(
   const k = parseSchedule(small.schedule).length;
   const begun = performance.now();
   const bundle = await compile(name, patches);
-  const found = await huntSmall(bundle, { world, k, faults: FULL_BOUNDS.faults, breaks }, LONGEST_MS);
+  const found = await huntSmall(bundle, { world, k, faults: MOST_FAULTS, breaks }, LONGEST_MS);
   const { schedule = 'nothing', schedules, violation } = found;
   const seconds = (performance.now() - begun) / 1_000;
   if (schedule !== small.schedule)

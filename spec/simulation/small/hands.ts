@@ -6,10 +6,13 @@ import type { Redlock } from '../../../lib/redlock.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
 import { describe } from '../workers/worker.js';
 import type { Player, Stage } from '../world/stage.js';
-import { TTL_MS } from './deviations.js';
+import { type DeviationKind, type Schedule, TTL_MS } from './deviations.js';
 
 /** Between a deadline and the code that notices it. */
 const SLACK_MS = 10;
+/** Whoever stands in line gets the lock within this time, while only these happen: longer than all holds together. */
+const PROMPT_MS = TTL_MS + 100;
+const GENTLE: readonly DeviationKind[] = ['next', 'unplug'];
 /** Errors that no deviation excuses. */
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND'];
 
@@ -24,14 +27,13 @@ export class Hands {
   readonly player: Player;
   readonly #stage: Stage;
   readonly #sharedChecker: SharedChecker;
-  readonly #isUsual: boolean;
+  readonly #schedule: Schedule;
   /** The node timeouts that calls asked for; their leases use them, too. */
   readonly #asked = new WeakMap<Lease, number>();
 
-  /** @param isUsual  nothing deviates from the usual order */
-  constructor(stage: Stage, player: Player, sharedChecker: SharedChecker, isUsual: boolean) {
+  constructor(stage: Stage, player: Player, sharedChecker: SharedChecker, schedule: Schedule) {
     this.#stage = stage;
-    this.#isUsual = isUsual;
+    this.#schedule = schedule;
     this.player = player;
     this.#sharedChecker = sharedChecker;
   }
@@ -55,10 +57,20 @@ export class Hands {
   }
 
   /** @returns undefined if it was not granted */
-  acquire(resource: string | readonly string[], options: AcquireOptions): Promise<Lease | undefined> {
+  async acquire(resource: string | readonly string[], options: AcquireOptions): Promise<Lease | undefined> {
     const resources = [resource].flat();
+    const { nowMs } = this.#stage.world;
     const acquire = (): Promise<Lease> => this.redlock.acquire(resources, options);
-    return this.granted(resources, options, acquire, (lease, before) => this.holds(lease, before));
+    const granted = (lease: Lease, before: number): void => this.holds(lease, before);
+    const lease = await this.granted(resources, options, acquire, granted);
+    if (options.fair !== false) this.#mustBePrompt(this.#stage.world.nowMs - nowMs);
+    return lease;
+  }
+
+  #mustBePrompt(tookMs: number): void {
+    if (tookMs <= PROMPT_MS || !this.#schedule.every(({ kind }) => GENTLE.includes(kind))) return;
+    const { name } = this.player.client;
+    this.#stage.checker.fail('progress', `${name} stands in line for ${tookMs.toFixed(0)} ms`);
   }
 
   /** An exclusive lock was granted. */
@@ -68,7 +80,7 @@ export class Hands {
 
   /** It must still be held; only a deviation excuses that it is not. */
   mustHold(lease: Lease, why: string): void {
-    if (lease.status === 'held' || !this.#isUsual) return;
+    if (lease.status === 'held' || this.#schedule.length > 0) return;
     this.#stage.checker.fail('progress', `${why}: its lease is ${lease.status}`);
   }
 

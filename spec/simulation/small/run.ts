@@ -123,7 +123,7 @@ class Course {
   async #programs(): Promise<void> {
     const parts = this.#stage.players.map((player, i) => {
       const { client } = player;
-      const hands = new Hands(this.#stage, player, this.#sharedChecker, this.#scheduler.isUsual);
+      const hands = new Hands(this.#stage, player, this.#sharedChecker, this.#scheduler.schedule);
       return new Promise<void>((resolve) => {
         client.onCrash = resolve;
         client.hear(() => void hands.run(this.#small.programs[i] ?? noProgram).then(resolve));

@@ -25,6 +25,7 @@ export class Scheduler {
   readonly steps: Menu[] = [];
   readonly #stage: Stage;
   readonly #offer: Offer;
+  readonly schedule: Schedule;
   readonly #planned: ReadonlyMap<number, DeviationKind>;
   /** What waits on each lane of which a step was put off. */
   readonly #waiting = new Map<Lane, Event[]>();
@@ -39,13 +40,9 @@ export class Scheduler {
   constructor(stage: Stage, offer: Offer, schedule: Schedule) {
     this.#stage = stage;
     this.#offer = offer;
+    this.schedule = schedule;
     this.#planned = new Map(schedule.map(({ step, kind }) => [step, kind]));
     stage.world.keepsBack = (event, lane) => this.#keepsBack(event, lane);
-  }
-
-  /** Nothing deviates from the usual order. */
-  get isUsual(): boolean {
-    return this.#planned.size === 0;
   }
 
   /** From now on, steps count. */

@@ -42,6 +42,7 @@ export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   {
     name: 'token reuse over attempts',
+    small: { world: 'acquire-1', schedule: '0:torn' },
     why: 'a late undo of one attempt deletes the vote of the next',
     breaks: ['exclusion', 'token order', 'token uniqueness'],
     options: { favoured: ['connection cut', 'client paused'] },
@@ -83,6 +84,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'validity measured from the reply',
+    small: { world: 'expiry-1', schedule: '2:next' },
     from: 50,
     why: 'the masters count from the arrival of the claim',
     breaks: ['exclusion'],
@@ -97,6 +99,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'no validity check',
+    small: { world: 'acquire-1', schedule: '2:pause' },
     from: 335,
     why: 'a quorum that comes after the ttl is taken for a lock',
     breaks: ['exclusion'],
@@ -116,6 +119,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'no drift',
+    small: { world: 'drift-1', schedule: 'usual' },
     from: 115,
     why: 'a master whose clock is fast lets go before the holder does',
     breaks: ['exclusion'],
@@ -130,6 +134,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'the highest counter taken without acceptance',
+    small: { world: 'fence-3', schedule: '0:torn' },
     why: 'two attempts take the same number from different masters',
     breaks: ['token uniqueness', 'token order'],
     options: { favoured: ['server emptied', 'server replaced', 'connection cut'] },
@@ -143,6 +148,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'counters lost with a node',
+    small: { world: 'guard-1', schedule: '0:lose' },
     why: 'a counter that is made new from nothing gives numbers out again',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
@@ -156,6 +162,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'counters of an old snapshot trusted',
+    small: { world: 'guard-1', schedule: '1:old' },
     why: 'a restart with old data brings counters back that stand lower than what was accepted',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server crash'] },
@@ -169,6 +176,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'no restart guard',
+    small: { world: 'guard-1', schedule: '1:wipe' },
     why: 'a master that forgot its vote gives it to another',
     breaks: ['exclusion'],
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
@@ -182,6 +190,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'guard shorter than ttl',
+    small: { world: 'guard-1', schedule: '1:wipe' },
     why: 'the quarantine is over while a forgotten lease is still valid',
     breaks: ['exclusion'],
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
@@ -192,6 +201,11 @@ export const VARIANTS: readonly Variant[] = [
         replace: 'restartGuardMs: guardMs === 0 ? 0 : Math.ceil(guardMs / 4), retry',
       },
       {
+        file: 'spec/simulation/small/worlds.ts',
+        find: 'restartGuardMs: Math.ceil(TTL_MS * 1.01) + 2',
+        replace: 'restartGuardMs: Math.ceil(TTL_MS / 4)',
+      },
+      {
         file: 'lib/input/options.ts',
         find: 'if (restartGuardMs > 0 && ttlMs + drift > restartGuardMs) {',
         replace: 'if (restartGuardMs < 0) {',
@@ -200,6 +214,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'guard by the marker alone',
+    small: { world: 'guard-1', schedule: '1:old' },
     why: 'a restart with old data brings the old marker back',
     breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server crash'] },
@@ -213,6 +228,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'quarantined votes counted',
+    small: { world: 'guard-1', schedule: '1:wipe' },
     why: 'the quarantine is announced, and nobody heeds it',
     breaks: ['exclusion', 'exception', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
@@ -226,6 +242,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'late extension accepted',
+    small: { world: 'extend-2', schedule: '42:stall' },
     from: 540,
     why: 'another holder may have come and gone in between',
     breaks: ['continuity', 'exclusion'],
@@ -259,6 +276,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'extension that shortens, at the masters',
+    small: { world: 'extend-2', schedule: 'usual' },
     why: 'the masters let go before the holder does',
     breaks: ['exclusion'],
     options: { guarded: false },
@@ -272,6 +290,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'extension that shortens, at the holder',
+    small: { world: 'extend-2', schedule: 'usual' },
     why: 'what was promised is taken back',
     breaks: ['continuity'],
     patches: [
@@ -284,6 +303,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'wall clock',
+    small: { world: 'expiry-1', schedule: '2:clock' },
     why: 'a step of the clock makes a lease of any length',
     breaks: ['exclusion', 'continuity', 'settling'],
     options: { favoured: ['client wall clock stepped'] },
@@ -297,6 +317,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'suspensions not counted',
+    small: { world: 'expiry-1', schedule: '2:suspend' },
     why: 'the monotonic clock stands still while the masters go on',
     breaks: ['exclusion'],
     options: { favoured: ['client suspended'] },
@@ -310,6 +331,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a short deadline waits for a longer one that was cancelled',
+    small: { world: 'deadlines-2', schedule: '10:stop' },
     why: 'the timer stays armed for the old instant, and a call with a short node timeout ends with the long one',
     breaks: ['settling'],
     options: { favoured: ['partition', 'server stopped'] },
@@ -341,6 +363,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'even-N tie left pending',
+    small: { world: 'acquire-2', schedule: 'usual' },
     why: 'half the votes are taken for a round that can still be won',
     breaks: ['settling', 'progress'],
     options: { nodes: 4, clients: 4, guarded: false },
@@ -385,6 +408,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'replies of a batch given to the wrong entries',
+    small: { world: 'batch-2', schedule: 'usual' },
     why: 'one claim takes the grant of another',
     breaks: [
       'exclusion',
@@ -406,6 +430,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'release that is not repeated',
+    small: { world: 'undo-2', schedule: '4:cut' },
     why: 'a master that was away keeps the vote until its ttl is over',
     breaks: ['orphan'],
     options: { favoured: ['partition', 'connection cut'] },
@@ -419,6 +444,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'close frees the locks of routines that still run',
+    small: { world: 'close-2', schedule: 'usual' },
     why: 'another process comes in beside a routine that goes on: what a plain handler of SIGTERM did',
     breaks: ['exclusion'],
     options: { closing: true },
@@ -432,6 +458,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'close frees what has not stopped in time',
+    small: { world: 'drain-2', schedule: 'usual' },
     why: 'a routine that does not listen goes on beside the next holder',
     breaks: ['exclusion'],
     options: { closing: true },
@@ -445,6 +472,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'close ends renewal at once',
+    small: { world: 'close-2', schedule: 'usual' },
     why: 'a routine that stops in order loses its lock while it does',
     breaks: ['progress'],
     patches: [
@@ -457,6 +485,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'timers left after close',
+    small: { world: 'undo-2', schedule: 'usual' },
     why: 'the process is kept busy by what nobody needs',
     breaks: ['leftovers'],
     patches: [
@@ -706,6 +735,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'readers ask for one vote less than a quorum',
+    small: { world: 'readers-3', schedule: '0:next' },
     why: 'the votes of a reader and of a writer need not meet at any master',
     breaks: ['exclusion'],
     options: { sharedLocks: true, nodes: 3, clients: 4 },
@@ -764,6 +794,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a writer becomes a reader only when the masters have said so',
+    small: { world: 'readers-2', schedule: '17:late' },
     from: 80,
     why: 'some of them let readers in already, and no quorum need have answered',
     breaks: ['exclusion'],
@@ -788,6 +819,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: "a re-entry that extends what may be another one's by now",
+    small: { world: 're-entry-2', schedule: '19:pause' },
     why: 'the client takes its own word for it that the lock is still its own',
     breaks: ['exclusion', 'continuity'],
     options: { sharedLocks: true, favoured: ['client paused', 'client suspended'] },
