@@ -94,6 +94,10 @@ describe('small worlds: the command line', () => {
     });
   }
 
+  it('a schedule without a world is refused', () => {
+    expect(() => parseOptions(['--small', '--schedule', '3:late'])).to.throw(Error, 'needs a --world');
+  });
+
   it('a world that there is not is refused, with the names of all', () => {
     expect(() => smallWorld('large')).to.throw(Error, /must be one of .*acquire-2.*; got large/);
   });

@@ -2,6 +2,8 @@
 import { parseArgs } from 'node:util';
 import type { Beyond } from '../world/faults.js';
 import type { SimulationOptions } from '../simulation.js';
+import { parseSchedule } from '../small/deviations.js';
+import { smallWorld } from '../small/worlds.js';
 import type { SmallOptions } from './small.js';
 
 export const USAGE = `npm run simulate [-- OPTIONS]      the production code under virtual time, with faults
@@ -87,16 +89,25 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       ...(values.beyond === undefined
         ? {}
         : { beyond: oneOf<Beyond>('beyond', values.beyond, ['clock-steps', 'amnesia']) }),
-      ...(values.faults === undefined ? {} : { faults: toList(values.faults) }),
+      ...(values.faults === undefined || values.small === true ? {} : { faults: toList(values.faults) }),
     },
     small: {
       isFull: values.full === true,
       k: given['k'] === undefined ? undefined : count('k', 1),
-      faults: values.faults === undefined ? undefined : count('faults', 1),
-      world: values.world,
-      schedule: values.schedule,
+      faults: values.small === true && values.faults !== undefined ? count('faults', 1) : undefined,
+      ...toSchedule(values.world, values.schedule),
     },
   };
+}
+
+function toSchedule(
+  world: string | undefined,
+  schedule: string | undefined,
+): Pick<SmallOptions, 'world' | 'schedule'> {
+  if (world !== undefined) smallWorld(world);
+  if (schedule !== undefined) parseSchedule(schedule);
+  if (schedule !== undefined && world === undefined) throw new Error('--schedule needs a --world');
+  return { world, schedule };
 }
 
 function modeOf(given: Readonly<Record<string, string | boolean | undefined>>): SimulateOptions['mode'] {
