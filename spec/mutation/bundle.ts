@@ -1,0 +1,70 @@
+/** Bundles specs and lib, with all mutants built in, into one file that is loaded anew for each mutant. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+import type { MutantByHand } from './by-hand.js';
+import { instrument } from './instrument.js';
+import type { Mutant } from './mutant.js';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const CACHE = join(ROOT, 'node_modules/.cache/quorate-mutation');
+
+export interface Bundle {
+  readonly path: string;
+  /** Packages that it asks for, which are imported before. */
+  readonly packages: readonly string[];
+}
+
+/** What is built in: mutants by their numbers, from 1 on, and the changed files. */
+export class MutatedFiles {
+  readonly mutants: Mutant[] = [];
+  readonly #texts = new Map<string, string>();
+
+  add(file: string, isLua: boolean, byHand: readonly MutantByHand[]): void {
+    const contents = readFileSync(join(ROOT, file), 'utf8');
+    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, isLua, byHand });
+    this.mutants.push(...mutants);
+    this.#texts.set(file, text);
+  }
+
+  /** The file as it is bundled. */
+  read(path: string): string {
+    const text = this.#texts.get(relative(ROOT, path)) ?? readFileSync(path, 'utf8');
+    return text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href));
+  }
+}
+
+/** One bundle of these specs; each of them is loaded by a function of its own. */
+export async function bundle(name: string, specs: readonly string[], files: MutatedFiles): Promise<Bundle> {
+  mkdirSync(CACHE, { recursive: true });
+  const path = join(CACHE, `${name}.cjs`);
+  const loaders = specs.map(
+    (spec) => `${JSON.stringify(spec)}: () => require(${JSON.stringify(`./${spec}`)})`,
+  );
+  const mutated: Plugin = {
+    name: 'mutated',
+    setup(builder) {
+      builder.onLoad({ filter: /\.ts$/ }, (args) => ({ contents: files.read(args.path), loader: 'ts' }));
+    },
+  };
+  const { metafile } = await build({
+    stdin: { contents: `module.exports = { ${loaders.join(', ')} };`, resolveDir: ROOT, loader: 'js' },
+    outfile: path,
+    bundle: true,
+    metafile: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    keepNames: true,
+    packages: 'external',
+    plugins: [mutated],
+    banner: { js: 'module.exports = (module, require, __m, __l) => {' },
+    footer: { js: '};' },
+    logLevel: 'silent',
+  });
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  const packages = new Set(imports.filter(({ external }) => external === true).map(({ path }) => path));
+  return { path, packages: [...packages].filter((one) => !isBuiltin(one)) };
+}

@@ -1,0 +1,25 @@
+/** Which files were changed since a commit. */
+import { execFileSync } from 'node:child_process';
+import { ROOT } from './bundle.js';
+
+/** Against where the branch left main, or else the last commit. */
+export function defaultBase(): string {
+  try {
+    return git('merge-base', 'HEAD', 'origin/main').trim();
+  } catch {
+    return 'HEAD~1';
+  }
+}
+
+/** @throws if git does not know the base */
+export function changedSince(base: string): Set<string> {
+  return new Set(
+    git('diff', '--name-only', base, '--')
+      .split('\n')
+      .filter((file) => file !== ''),
+  );
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}

@@ -1,0 +1,233 @@
+/**
+ * Builds all mutants of a file into it. Each stands beside the right code, behind the question whether it is at work:
+ * `mutant(17) ? wrong : right`. So one bundle has all of them, and which one is at work is decided as it runs.
+ */
+import ts from 'typescript5';
+import { editsOf, placeholder, type Edit } from './lua-mutants.js';
+import type { MutantByHand } from './by-hand.js';
+import { brief, type Mutant } from './mutant.js';
+import { type Change, changesTo } from './typescript-mutants.js';
+
+export interface Instrumented {
+  readonly text: string;
+  /** The first has the number that was asked for. */
+  readonly mutants: readonly Mutant[];
+}
+
+interface Switch {
+  readonly id: number;
+  readonly text: string;
+}
+
+type Template = ts.TemplateExpression | ts.NoSubstitutionTemplateLiteral;
+
+/** @param firstId  the number of its first mutant @param isLua  its templates are Lua */
+export function instrument(
+  file: string,
+  contents: string,
+  terms: { readonly firstId: number; readonly isLua: boolean; readonly byHand: readonly MutantByHand[] },
+): Instrumented {
+  const instrumenter = new Instrumenter(file, contents, terms.firstId);
+  for (const change of terms.isLua ? [] : changesTo(instrumenter.source)) instrumenter.change(change);
+  if (terms.isLua) instrumenter.changeTemplates();
+  for (const mutant of terms.byHand) instrumenter.changeByHand(mutant);
+  return { text: instrumenter.emit(instrumenter.source), mutants: instrumenter.mutants };
+}
+
+class Instrumenter {
+  readonly source: ts.SourceFile;
+  readonly mutants: Mutant[] = [];
+  readonly #firstId: number;
+  readonly #switches = new Map<ts.Node, Switch[]>();
+  readonly #edits = new Map<Template, (Edit & { readonly id: number })[]>();
+  readonly #seen = new Map<string, number>();
+
+  constructor(file: string, contents: string, firstId: number) {
+    this.source = ts.createSourceFile(file, contents, ts.ScriptTarget.ES2022, true);
+    this.#firstId = firstId;
+  }
+
+  change({ node, text }: Change): void {
+    const id = this.#add(node, node.getText(this.source), text);
+    this.#switch(node, { id, text });
+  }
+
+  changeTemplates(): void {
+    const visit = (node: ts.Node): void => {
+      if (ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node))
+        this.#changeTemplate(node);
+      ts.forEachChild(node, visit);
+    };
+    visit(this.source);
+  }
+
+  /** @throws if it does not fit exactly once */
+  changeByHand({ name, file, find, replace }: MutantByHand): void {
+    const parts = this.source.text.split(find);
+    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times, and not once: ${find}`);
+    const before = sharedBeginning(find, replace);
+    const after = sharedEnd(find.slice(before), replace.slice(before));
+    const start = (parts[0] ?? '').length + before;
+    const end = (parts[0] ?? '').length + find.length - after;
+    const node = switchable(this.source, start, end);
+    const id = this.#add(node, find, replace, { member: name });
+    const begin = node.getStart(this.source);
+    const { text } = this.source;
+    const changed =
+      text.slice(begin, start) + replace.slice(before, replace.length - after) + text.slice(end, node.end);
+    this.#switch(node, { id, text: changed });
+  }
+
+  /** The text of a node, with its mutants. */
+  emit(node: ts.Node): string {
+    const right =
+      isTemplate(node) && this.#edits.has(node) ? this.#emitTemplate(node) : this.#emitChildren(node);
+    const switches = this.#switches.get(node) ?? [];
+    if (switches.length === 0) return right;
+    if (isBody(node))
+      return `{ ${switches.map(({ id, text }) => `if (__m(${id})) ${returning(text)}`).join(' ')} ${right} }`;
+    if (ts.isStatement(node))
+      return `{ ${switches.map(({ id, text }) => `if (__m(${id})) { ${text} } else `).join('')}{ ${right} } }`;
+    return `(${switches.map(({ id, text }) => `__m(${id}) ? (${text}) : `).join('')}${right})`;
+  }
+
+  #emitChildren(node: ts.Node): string {
+    const { text } = this.source;
+    let emitted = '';
+    let at = node.getStart(this.source);
+    ts.forEachChild(node, (child) => {
+      const start = child.getStart(this.source);
+      if (start < at) return; // a shorthand: its name is there twice
+      emitted += text.slice(at, start) + this.emit(child);
+      at = child.end;
+    });
+    return emitted + text.slice(at, node.end);
+  }
+
+  #emitTemplate(node: Template): string {
+    const edits = (this.#edits.get(node) ?? []).map(({ id, start, end, text }) => [id, start, end, text]);
+    const values = spansOf(node).map(({ expression }) => this.emit(expression));
+    return `__l(${JSON.stringify(edits)}, ${JSON.stringify(virtual(node))}, [${values.join(', ')}])`;
+  }
+
+  #changeTemplate(node: Template): void {
+    const lua = virtual(node);
+    const values = spansOf(node).map(({ expression }) => `\${${expression.getText(this.source)}}`);
+    const shown = (text: string): string =>
+      text.replaceAll(/[\uE000-\uEFFF]/g, (c) => values[c.charCodeAt(0) - 0xe000] ?? '');
+    const edits = editsOf(lua).map((edit) => {
+      const [from, to] = linesAround(lua, edit);
+      return {
+        ...edit,
+        id: this.#add(node, shown(from), shown(to), { linesBelow: lineIn(lua, edit.start) }),
+      };
+    });
+    if (edits.length > 0) this.#edits.set(node, edits);
+  }
+
+  #add(
+    node: ts.Node,
+    fromText: string,
+    toText: string,
+    { linesBelow = 0, member = memberOf(node, this.source) } = {},
+  ): number {
+    const [from, to] = [brief(fromText), brief(toText)];
+    const key = JSON.stringify([member, from, to]);
+    const occurrence = (this.#seen.get(key) ?? 0) + 1;
+    this.#seen.set(key, occurrence);
+    const line = this.source.getLineAndCharacterOfPosition(node.getStart(this.source)).line + 1 + linesBelow;
+    this.mutants.push({ file: this.source.fileName, member, from, to, occurrence, line });
+    return this.#firstId + this.mutants.length - 1;
+  }
+
+  #switch(node: ts.Node, one: Switch): void {
+    this.#switches.set(node, [...(this.#switches.get(node) ?? []), one]);
+  }
+}
+
+function isTemplate(node: ts.Node): node is Template {
+  return ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node);
+}
+
+function spansOf(node: Template): readonly ts.TemplateSpan[] {
+  return ts.isTemplateExpression(node) ? node.templateSpans : [];
+}
+
+/** The template's text, each expression of which is one placeholder. */
+function virtual(node: Template): string {
+  if (!ts.isTemplateExpression(node)) return node.text;
+  return node.head.text + node.templateSpans.map(({ literal }, i) => placeholder(i) + literal.text).join('');
+}
+
+function lineIn(lua: string, at: number): number {
+  return lua.slice(0, at).split('\n').length - 1;
+}
+
+/** The lines that an edit touches, before and after it. */
+function linesAround(lua: string, { start, end, text }: Edit): [string, string] {
+  const begin = lua.lastIndexOf('\n', start - 1) + 1;
+  const next = lua.indexOf('\n', end);
+  const stop = next === -1 ? lua.length : next;
+  return [lua.slice(begin, stop), lua.slice(begin, start) + text + lua.slice(end, stop)];
+}
+
+/** The smallest part that has it all, and another in whose place works. */
+function switchable(source: ts.SourceFile, start: number, end: number): ts.Node {
+  let found: ts.Node | undefined;
+  const visit = (node: ts.Node): void => {
+    if (node.getStart(source) > start || node.end < end) return;
+    if (isSwitchable(node)) found = node;
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  if (found === undefined) throw new Error(`${source.fileName}: nothing can be changed at ${start}`);
+  return found;
+}
+
+function isSwitchable(node: ts.Node): boolean {
+  if (isBody(node)) return true;
+  if (ts.isBlock(node) || ts.isVariableStatement(node) || ts.isFunctionDeclaration(node)) return false;
+  if (ts.isStatement(node)) return ts.findAncestor(node, isBody) !== undefined;
+  if (!ts.isExpression(node) || ts.isTypeNode(node) || ts.isOptionalChain(node)) return false;
+  const { parent } = node;
+  const isName =
+    ts.isPropertyAccessExpression(parent) || (ts.isPropertyAssignment(parent) && parent.name === node);
+  const isCalled = ts.isCallExpression(parent) && parent.expression === node;
+  return !isName && !isCalled && !ts.isIdentifier(node) && !ts.isPrivateIdentifier(node);
+}
+
+function isBody(node: ts.Node): boolean {
+  return ts.isBlock(node) && ts.isFunctionLike(node.parent);
+}
+
+/** A body that does not go on into the one behind it. */
+function returning(body: string): string {
+  return `${body.slice(0, body.lastIndexOf('}'))}; return; }`;
+}
+
+/** The class member, function or constant that something is in. */
+function memberOf(node: ts.Node, source: ts.SourceFile): string {
+  const chain: string[] = [];
+  for (let at: ts.Node = node; !ts.isSourceFile(at); at = at.parent) {
+    if (ts.isConstructorDeclaration(at)) chain.unshift('constructor');
+    else if (
+      (ts.isClassElement(at) || ts.isFunctionDeclaration(at) || ts.isVariableDeclaration(at)) &&
+      at.name !== undefined
+    )
+      chain.unshift(at.name.getText(source));
+  }
+  return chain[0] ?? '(module)';
+}
+
+function sharedBeginning(one: string, other: string): number {
+  let length = 0;
+  while (length < Math.min(one.length, other.length) && one[length] === other[length]) length++;
+  return length;
+}
+
+function sharedEnd(one: string, other: string): number {
+  let length = 0;
+  while (length < Math.min(one.length, other.length) && one.at(-1 - length) === other.at(-1 - length))
+    length++;
+  return length;
+}

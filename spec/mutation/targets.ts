@@ -1,0 +1,110 @@
+/** What is mutated, and by which specs: the files of lib that decide who holds a lock, for how long, and who is next. */
+
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ROOT } from './bundle.js';
+
+export interface Target {
+  readonly file: string;
+  /** Its templates are mutated as Lua, and judged on a real server; otherwise it is TypeScript, under virtual time. */
+  readonly isLua: boolean;
+}
+
+const DECIDING = [
+  'lib/protocol/quorum.ts',
+  'lib/protocol/validity.ts',
+  'lib/quorum/round.ts',
+  'lib/quorum/deliveries.ts',
+  'lib/quorum/agreement.ts',
+  'lib/quorum/fence-agreement.ts',
+  'lib/quorum/permit-agreement.ts',
+  'lib/quorum/counter-floor.ts',
+  'lib/quorum/withdrawal.ts',
+  'lib/quorum/grant.ts',
+  'lib/quorum/renewal-batch.ts',
+  'lib/quorum/repairs.ts',
+  'lib/quorum/repetition.ts',
+  'lib/quorum/failure.ts',
+  'lib/coordinator/acquisition.ts',
+  'lib/coordinator/attempt-history.ts',
+  'lib/coordinator/home-master.ts',
+  'lib/coordinator/undoing.ts',
+  'lib/coordinator/adoption.ts',
+  'lib/coordinator/extensions.ts',
+  'lib/coordinator/restart-guard.ts',
+  'lib/line/mutex-line.ts',
+  'lib/line/shared-line.ts',
+  'lib/line/queue-wait.ts',
+  'lib/line/queue-visit.ts',
+  'lib/line/queue-place.ts',
+  'lib/line/turnstile.ts',
+  'lib/line/recent-contention.ts',
+  'lib/lease/lease.ts',
+  'lib/node/batch.ts',
+  'lib/node/send-queue.ts',
+  'lib/node/send-window.ts',
+];
+const LUA = ['mutex', 'queue', 'scripts', 'shared', 'shared-scripts'].map(
+  (name) => `lib/protocol/lua/${name}.ts`,
+);
+
+export const TARGETS: readonly Target[] = [
+  ...DECIDING.map((file) => ({ file, isLua: false })),
+  ...LUA.map((file) => ({ file, isLua: true })),
+];
+
+export const SIMULATION_SPECS = 'spec/mutation/seeds.ts';
+
+/**
+ * Specs of which others ask the same, or almost, in less time: crowds, long times, and, of the numbers of masters from 1 to
+ * 5, those that are neither one, nor odd, nor even for the first time.
+ */
+const SLOW = [
+  /N=[25]\b/,
+  /thousands of|[13],[05]00 |10,000|a month|100 waits|many that leave/,
+  /every mix of|all \d+ (?:mixes|combinations)|all mixes|for every ttl|whatever they are/,
+  /fast by the drift factor|silent for 20 minutes|second timer|held before the freeze|one frozen: all that/,
+  /end of its wait|drainMs 0 does not|half as many|ran out without a release|earlier refusal is the error/,
+  /a master that stays silent gets|renewed for long|renewals of many leases N=1/,
+  /T-E7.*N=[14]|close, N=[14] /,
+];
+
+export function isSlow(title: string): boolean {
+  return SLOW.some((pattern) => pattern.test(title));
+}
+
+/** For each folder of lib, the folders whose specs its mutants are tried on: its own, and those that it matters to. */
+const JUDGES: Readonly<Record<string, readonly string[]>> = {
+  protocol: ['protocol', 'quorum'],
+  node: ['node', 'rules'],
+  quorum: ['quorum', 'rules', 'coordinator', 'locks', 'lease'],
+  coordinator: ['coordinator', 'rules', 'lease'],
+  line: ['line', 'coordinator', 'locks'],
+  lease: ['lease', 'rules', 'quorum'],
+};
+
+/** Whether a file of lib is tried on that spec. */
+export function isJudgedBy(file: string, spec: string): boolean {
+  return spec === SIMULATION_SPECS || judgesOf(file).some((folder) => dirname(spec) === `spec/${folder}`);
+}
+
+/** For these files: specs under virtual time, or pure ones. No server, no socket. */
+export function virtualSpecs(files: readonly string[]): string[] {
+  const folders = new Set(files.flatMap(judgesOf));
+  return [...[...folders].flatMap((folder) => specsIn(`spec/${folder}`)), SIMULATION_SPECS];
+}
+
+function judgesOf(file: string): readonly string[] {
+  return JUDGES[basename(dirname(file))] ?? [];
+}
+
+/** Of the scripts, on a real server. */
+export function luaSpecs(): string[] {
+  return specsIn('spec/protocol/lua');
+}
+
+function specsIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((file) => file.endsWith('.spec.ts'))
+    .map((file) => `${folder}/${file}`);
+}
