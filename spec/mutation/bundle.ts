@@ -1,5 +1,5 @@
 /** Bundles specs and lib, with all mutants built in, into one file that is loaded anew for each mutant. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -39,7 +39,8 @@ export class MutatedFiles {
 /** One bundle of these specs; each of them is loaded by a function of its own. */
 export async function bundle(name: string, specs: readonly string[], files: MutatedFiles): Promise<Bundle> {
   mkdirSync(CACHE, { recursive: true });
-  const path = join(CACHE, `${name}.cjs`);
+  const path = join(CACHE, `${name}-${process.pid}.cjs`);
+  process.on('exit', () => rmSync(path, { force: true }));
   const loaders = specs.map(
     (spec) => `${JSON.stringify(spec)}: () => require(${JSON.stringify(`./${spec}`)})`,
   );

@@ -69,13 +69,10 @@ class Instrumenter {
     const after = sharedEnd(find.slice(before), replace.slice(before));
     const start = (parts[0] ?? '').length + before;
     const end = (parts[0] ?? '').length + find.length - after;
-    const node = switchable(this.source, start, end);
+    const instead = replace.slice(before, replace.length - after);
+    const { node, text } = switchable(this.source, { start, end, text: instead });
     const id = this.#add(node, find, replace, { member: name });
-    const begin = node.getStart(this.source);
-    const { text } = this.source;
-    const changed =
-      text.slice(begin, start) + replace.slice(before, replace.length - after) + text.slice(end, node.end);
-    this.#switch(node, { id, text: changed });
+    this.#switch(node, { id, text });
   }
 
   /** The text of a node, with its mutants. */
@@ -88,7 +85,7 @@ class Instrumenter {
       return `{ ${switches.map(({ id, text }) => `if (__m(${id})) ${returning(text)}`).join(' ')} ${right} }`;
     if (ts.isStatement(node))
       return `{ ${switches.map(({ id, text }) => `if (__m(${id})) { ${text} } else `).join('')}{ ${right} } }`;
-    return `(${switches.map(({ id, text }) => `__m(${id}) ? (${text}) : `).join('')}${right})`;
+    return `(${switches.map(({ id, text }) => `__m(${id}) ? (${text}) : `).join('')}(${right}))`;
   }
 
   #emitChildren(node: ts.Node): string {
@@ -172,16 +169,23 @@ function linesAround(lua: string, { start, end, text }: Edit): [string, string] 
 }
 
 /** The smallest part that has it all, and another in whose place works. */
-function switchable(source: ts.SourceFile, start: number, end: number): ts.Node {
-  let found: ts.Node | undefined;
+function switchable(source: ts.SourceFile, { start, end, text }: Edit): Change {
+  let found: Change | undefined;
   const visit = (node: ts.Node): void => {
-    if (node.getStart(source) > start || node.end < end) return;
-    if (isSwitchable(node)) found = node;
+    const begin = node.getStart(source);
+    if (begin > start || node.end < end) return;
+    const changed = source.text.slice(begin, start) + text + source.text.slice(end, node.end);
+    if (isSwitchable(node) && (!ts.isExpression(node) || isExpression(changed)))
+      found = { node, text: changed };
     ts.forEachChild(node, visit);
   };
   visit(source);
   if (found === undefined) throw new Error(`${source.fileName}: nothing can be changed at ${start}`);
   return found;
+}
+
+function isExpression(text: string): boolean {
+  return ts.transpileModule(`(${text});`, { reportDiagnostics: true }).diagnostics?.length === 0;
 }
 
 function isSwitchable(node: ts.Node): boolean {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { bundle, type MutatedFiles } from './bundle.js';
 import type { SpecTime } from './messages.js';
 import type { Mutant } from './mutant.js';
-import { isJudgedBy, SIMULATION_SPECS } from './targets.js';
+import { isJudgedBy, SIMULATION_SPECS, type Target } from './targets.js';
 import { WorkerProcess } from './worker-process.js';
 
 export type Fate = 'killed' | 'timed out' | 'survived' | 'not covered';
@@ -23,7 +23,7 @@ export interface Terms {
   readonly specMs: number;
 }
 
-/** A mutant is tried on that many specs of the folder that mirrors its own, and in all. */
+/** A mutant is tried on its file's own specs, on that many others of the folder, and on that many others in all. */
 const MOST_OWN_SPECS = 80;
 const MOST_SPECS = 120;
 
@@ -57,16 +57,19 @@ export class Run implements AsyncDisposable {
   }
 
   /** Tries all mutants of a file. */
-  async *verdicts(file: string): AsyncGenerator<Verdict> {
+  async *verdicts(target: Target): AsyncGenerator<Verdict> {
     for (const [i, mutant] of this.#files.mutants.entries())
-      if (mutant.file === file) yield await this.#try(i + 1, mutant);
+      if (mutant.file === target.file) yield await this.#try(i + 1, { mutant, target });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#worker.stop();
   }
 
-  async #try(id: number, mutant: Mutant): Promise<Verdict> {
+  async #try(
+    id: number,
+    { mutant, target }: { readonly mutant: Mutant; readonly target: Target },
+  ): Promise<Verdict> {
     const startedAtMs = performance.now();
     const verdict = (fate: Fate, by?: string): Verdict => ({
       mutant,
@@ -74,7 +77,7 @@ export class Run implements AsyncDisposable {
       by,
       tookMs: performance.now() - startedAtMs,
     });
-    const specs = this.#choice.for(id, mutant.file);
+    const specs = this.#choice.for(id, target);
     if (specs.length === 0) return verdict('not covered');
     const files = this.#choice.order(specs, mutant.file);
     const tried = await this.#worker.order({
@@ -106,20 +109,24 @@ class Choice {
   }
 
   /** Some of those that come by it; where none does as it runs, of those whose files do as they are loaded. */
-  for(id: number, file: string): readonly SpecTime[] {
-    const judges = this.#specs.filter(
-      (spec) => spec.file.startsWith('spec/protocol/lua/') || isJudgedBy(file, spec.file),
-    );
-    const near = judges.filter(({ hits }) => hits.includes(id));
-    const all = near.length > 0 ? near : judges.filter(({ atLoad }) => atLoad?.includes(id) === true);
-    const folder = dirname(file).replace(/^lib/, 'spec');
-    const own = spread(
-      all.filter((spec) => dirname(spec.file) === folder),
-      MOST_OWN_SPECS,
-    );
-    const simulated = all.filter((spec) => spec.file === SIMULATION_SPECS);
-    const rest = all.filter((spec) => dirname(spec.file) !== folder && spec.file !== SIMULATION_SPECS);
-    return [...own, ...spread(rest, MOST_SPECS - own.length), ...simulated];
+  for(id: number, target: Target): readonly SpecTime[] {
+    const judges = this.#specs.filter((spec) => isJudgedBy(target, spec.file));
+    const exact = judges.filter(({ hits }) => hits.includes(id));
+    const all = exact.length > 0 ? exact : judges.filter(({ atLoad }) => atLoad?.includes(id) === true);
+    const mirror = target.file.replace(/^lib(.*)\.ts$/, 'spec$1');
+    const chosen = (spec: SpecTime): boolean =>
+      spec.file.startsWith(mirror) || spec.file === SIMULATION_SPECS;
+    const isNear = (spec: SpecTime): boolean => dirname(spec.file) === dirname(mirror);
+    const others = all.filter((spec) => !chosen(spec));
+    const own = spread(others.filter(isNear), MOST_OWN_SPECS);
+    return [
+      ...all.filter(chosen),
+      ...own,
+      ...spread(
+        others.filter((spec) => !isNear(spec)),
+        MOST_SPECS - own.length,
+      ),
+    ];
   }
 
   order(specs: readonly SpecTime[], file: string): string[] {

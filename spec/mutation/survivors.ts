@@ -8,4 +8,33 @@ export interface Survivors {
   readonly mutants: readonly string[];
 }
 
-export const SURVIVORS: Readonly<Record<string, readonly Survivors[]>> = {};
+export const SURVIVORS: Readonly<Record<string, readonly Survivors[]>> = {
+  'lib/quorum/deliveries.ts': [
+    {
+      why: 'one more state, of a master that is not there',
+      mutants: ['constructor: i < count → i <= count'],
+    },
+  ],
+  'lib/quorum/agreement.ts': [
+    {
+      why: 'an agreement that is never asked to proceed does nothing',
+      mutants: ['for: !isFenced && !takesPermits → false'],
+    },
+  ],
+  'lib/node/send-queue.ts': [
+    { why: 'the search finds the last one, too, only later', mutants: ['remove: isLast → false'] },
+    {
+      why: 'a copy of the entries, none of which is left out',
+      mutants: [
+        'removeOverdue: overdue.length > 0 → true',
+        'removeOverdue: overdue.length > 0 → overdue.length >= 0',
+      ],
+    },
+  ],
+  'lib/node/send-window.ts': [
+    {
+      why: 'a silent master stays silent until it answers, and the answer clears what is noted meanwhile',
+      mutants: ['#noticeSilence: this.isSilent → false'],
+    },
+  ],
+};

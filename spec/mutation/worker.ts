@@ -19,7 +19,7 @@ type Program = (
 
 const [path = '', packages = '[]', timeout = '0'] = process.argv.slice(2);
 const MOST_QUESTIONS = Number.MAX_SAFE_INTEGER;
-/** A spec may ask so many times as often as without a mutant at work, and that many times more. */
+/** How many times as often as without a mutant at work a spec may ask, and how many times more. */
 const QUESTIONS_FACTOR = 5;
 const QUESTIONS_MORE = 20_000;
 const nodeRequire = createRequire(import.meta.url);
@@ -27,15 +27,31 @@ const program = nodeRequire(path) as Program; // bundle.ts made it one
 const imported = new Map<string, unknown>();
 let active = 0;
 let hits = new Uint8Array(0);
-/** How many more questions the spec under way may ask before it counts as endless. */
+/** How often the spec under way may still ask for mutants, or for turns of the event loop, before it counts as endless. */
 let left = Infinity;
 let onHung: (() => void) | undefined;
 
 /** What mutants ask as they are come by. @throws if they have asked far more often than without a mutant at work */
 function isAtWork(id: number): boolean {
   hits[id] = 1; // out of bounds, and so ignored, unless specs are measured
-  if (--left < 0) throw new Error('it goes on for ever');
+  ask();
   return id === active;
+}
+
+function ask(): void {
+  if (--left < 0) throw new Error('it goes on for ever');
+}
+
+/** Specs that wait for something turn by turn ask for turns in place of mutants. */
+function countTurns(): void {
+  const { setImmediate: wait } = globalThis;
+  globalThis.setImmediate = Object.assign(
+    (...args: Parameters<typeof setImmediate>) => {
+      ask();
+      return wait(...args);
+    },
+    { __promisify__: wait.__promisify__ },
+  );
 }
 
 /** A template of Lua, with the mutant in it that is at work. */
@@ -175,6 +191,7 @@ async function run(mocha: Mocha, watch: (runner: Mocha.Runner) => void): Promise
     watch(runner);
   });
   onHung = undefined;
+  left = Infinity;
   // what is left of a mutant does not count against the next one
   process.removeAllListeners('uncaughtException').on('uncaughtException', () => undefined);
   process.removeAllListeners('unhandledRejection').on('unhandledRejection', () => undefined);
@@ -194,6 +211,8 @@ function fail(error: unknown): void {
   process.exit(1);
 }
 
+countTurns();
+process.setMaxListeners(0); // what the bundle adds as it is loaded is added for each mutant
 process.on('beforeExit', () => onHung?.());
 process.on('disconnect', () => process.exit()); // nobody is left to ask for anything
 for (const name of JSON.parse(packages) as string[]) {

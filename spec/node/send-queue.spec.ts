@@ -6,6 +6,7 @@ import { plainScope } from '../support/commands.js';
 interface Waiter {
   readonly name: string;
   isWanted: boolean;
+  isInTime?: boolean;
 }
 
 function environment(names: string): { waiting: SendQueue<Waiter>; waiters: Waiter[]; all(): string } {
@@ -48,5 +49,22 @@ describe('waiting: requests that were not sent yet', () => {
       true,
     ]);
     expect(all()).to.equal('b');
+  });
+
+  it('whose time is up are removed together; those without a time stay', () => {
+    const { waiting, waiters, all } = environment('abcd');
+    expect(namesOf(waiting.removeOverdue())).to.equal('');
+    for (const [i, isInTime] of [false, true, false].entries()) Object.assign(waiters[i] ?? {}, { isInTime });
+    expect(namesOf(waiting.removeOverdue())).to.equal('ac');
+    expect([waiting.size, all()]).to.deep.equal([2, 'bd']);
+  });
+
+  it('are removed alone, wherever they are', () => {
+    for (const [i, left] of ['bcd', 'acd', 'abd', 'abc'].entries()) {
+      const { waiting, waiters, all } = environment('abcd');
+      const [waiter] = waiters.slice(i);
+      expect(waiter !== undefined && waiting.remove(waiter)).to.equal(true);
+      expect(all()).to.equal(left);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { driftMs, expiredByMs, validUntilMs } from '../../lib/protocol/validity.js';
+import { driftMs, expiredByMs, renewAgainInMs, validUntilMs } from '../../lib/protocol/validity.js';
 
 const FACTORS = [0, 0.001, 0.01, 0.1, 0.5];
 
@@ -39,6 +39,10 @@ describe('validity', () => {
         expect(validUntilMs(0, ttlMs + 1, factor)).to.be.at.least(validUntilMs(0, ttlMs, factor));
       }
     }
+  });
+
+  it('a failed renewal is tried again after a tenth of what is left, between 5 and 500 ms', () => {
+    expect([20, 50, 60, 1_000, 5_000, 60_000].map(renewAgainInMs)).to.deep.equal([5, 5, 6, 100, 500, 500]);
   });
 
   it('the longest ttl gives a finite validity', () => {
