@@ -1,6 +1,7 @@
 /**
- * `npm run test:servers [-- NAME…]`: what depends on the server, against each of the servers of servers.mjs: scripts and their
- * twins, rights, contract, the chaos points, and `npm start`. One that cannot be had is named at the end, and the run fails.
+ * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs: scripts
+ * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. One that
+ * cannot be had is named at the end, and the run fails.
  */
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -9,6 +10,12 @@ import { provideServer, SERVERS } from './servers.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SPECS = [
+  'spec/protocol/lua/*.spec.ts',
+  'spec/real/{contract,rights,guard-rights}.spec.ts',
+  'spec/timestamp/scripts.spec.ts',
+  'spec/chaos/points.spec.ts',
+];
+const WHOLE = [
   'spec/protocol/lua/*.spec.ts',
   'spec/real/**/*.spec.ts',
   'spec/redis/screen.spec.ts',
@@ -29,10 +36,10 @@ function test(name) {
   if (path === undefined) return { name, isGood: false, text: `cannot be had: ${fault}` };
   tell(`\n${name}: version ${version}`);
   const env = { ...process.env, QUORATE_REDIS_SERVER: path };
-  const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', '4', ...SPECS];
-  const specs = spawn(process.execPath, mocha, env);
-  const closing = specs.text.trim().split('\n').at(-1) ?? '';
-  if (specs.status !== 0) return { name, isGood: false, text: `${version}: ${closing}` };
+  const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', '4', ...specs];
+  const run = spawn(process.execPath, mocha, env);
+  const closing = run.text.trim().split('\n').at(-1) ?? '';
+  if (run.status !== 0) return { name, isGood: false, text: `${version}: ${closing}` };
   const start = spawn(process.execPath, ['--import', 'tsx', 'examples/jobs/main.ts'], env);
   const isGood = start.status === 0;
   return {
@@ -50,7 +57,9 @@ function spawn(program, args, env) {
   return { status, text: stdout };
 }
 
-const names = process.argv.slice(2);
+const args = process.argv.slice(2);
+const names = args.filter((arg) => arg !== '--whole');
+const specs = args.includes('--whole') ? WHOLE : SPECS;
 const unknown = names.find((name) => SERVERS[name] === undefined);
 if (unknown !== undefined) {
   process.stderr.write(`${unknown} is none of ${Object.keys(SERVERS).join(', ')}\n`);
