@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { MutantByHand } from './by-hand.js';
-import { instrument } from './instrument.js';
+import { instrument, type Rules } from './instrument.js';
 import type { Mutant } from './mutant.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,9 +22,9 @@ export class MutatedFiles {
   readonly mutants: Mutant[] = [];
   readonly #texts = new Map<string, string>();
 
-  add(file: string, isLua: boolean, byHand: readonly MutantByHand[]): void {
+  add(file: string, rules: Rules, byHand: readonly MutantByHand[]): void {
     const contents = readFileSync(join(ROOT, file), 'utf8');
-    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, isLua, byHand });
+    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, rules, byHand });
     this.mutants.push(...mutants);
     this.#texts.set(file, text);
   }

@@ -3,7 +3,7 @@ import ts from 'typescript5';
 import { instrument } from './instrument.js';
 import { nameOf } from './mutant.js';
 
-const NONE = { firstId: 1, isLua: false, byHand: [] };
+const NONE = { firstId: 1, rules: 'typescript', byHand: [] } as const;
 
 /** What the function `f` in it says while that mutant is at work. */
 function run(text: string, active: number): unknown {

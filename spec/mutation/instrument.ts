@@ -8,6 +8,8 @@ import type { MutantByHand } from './by-hand.js';
 import { brief, type Mutant } from './mutant.js';
 import { type Change, changesTo } from './typescript-mutants.js';
 
+export type Rules = 'typescript' | 'lua' | 'none';
+
 export interface Instrumented {
   readonly text: string;
   /** The first has the number that was asked for. */
@@ -21,15 +23,16 @@ interface Switch {
 
 type Template = ts.TemplateExpression | ts.NoSubstitutionTemplateLiteral;
 
-/** @param firstId  the number of its first mutant @param isLua  its templates are Lua */
+/** @param firstId  the number of its first mutant @param rules  which mutants are made; `none`: those by hand alone */
 export function instrument(
   file: string,
   contents: string,
-  terms: { readonly firstId: number; readonly isLua: boolean; readonly byHand: readonly MutantByHand[] },
+  terms: { readonly firstId: number; readonly rules: Rules; readonly byHand: readonly MutantByHand[] },
 ): Instrumented {
   const instrumenter = new Instrumenter(file, contents, terms.firstId);
-  for (const change of terms.isLua ? [] : changesTo(instrumenter.source)) instrumenter.change(change);
-  if (terms.isLua) instrumenter.changeTemplates();
+  if (terms.rules === 'typescript')
+    for (const change of changesTo(instrumenter.source)) instrumenter.change(change);
+  if (terms.rules === 'lua') instrumenter.changeTemplates();
   for (const mutant of terms.byHand) instrumenter.changeByHand(mutant);
   return { text: instrumenter.emit(instrumenter.source), mutants: instrumenter.mutants };
 }

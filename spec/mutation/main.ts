@@ -1,9 +1,9 @@
 /**
- * `npm run mutate [-- FILE… | --changed [BASE]] [--each]`: builds small mistakes into the files of lib that decide, one at a time, and
+ * `npm run mutate [-- FILE… | --changed [BASE] | --by-hand] [--each]`: builds small mistakes into the files of lib that decide, one at a time, and
  * counts those that some spec notices. docs/MUTATION.md has the rest.
  */
 import { parseArgs } from 'node:util';
-import { BY_HAND } from './by-hand.js';
+import { BY_HAND, type MutantByHand } from './by-hand.js';
 import { MutatedFiles } from './bundle.js';
 import { changedSince, defaultBase } from './changed.js';
 import { each, faults, heading, line, score } from './report.js';
@@ -18,34 +18,42 @@ const LUA_SPEC_MS = 20_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { changed: { type: 'boolean' }, each: { type: 'boolean' } },
+    options: { changed: { type: 'boolean' }, each: { type: 'boolean' }, 'by-hand': { type: 'boolean' } },
     allowPositionals: true,
   });
-  const isEach = values.each === true;
-  const isChanged = values.changed === true;
-  const targets = isChanged ? changedTargets(positionals[0] ?? defaultBase()) : namedTargets(positionals);
+  const terms = { isEach: values.each === true, isByHand: values['by-hand'] === true };
+  const targets = targetsOf(positionals, { ...terms, isChanged: values.changed === true });
   if (targets.length === 0) return 0;
   console.log(heading());
+  const [inTypeScript, inLua] = [false, true].map((isLua) =>
+    targets.filter((target) => target.isLua === isLua),
+  );
   const verdicts = [
-    ...(await tryTargets(
-      targets.filter(({ isLua }) => !isLua),
-      { isLua: false, isEach },
-    )),
-    ...(await tryTargets(
-      targets.filter(({ isLua }) => isLua),
-      { isLua: true, isEach },
-    )),
+    ...(await tryTargets(inTypeScript ?? [], { ...terms, isLua: false })),
+    ...(await tryTargets(inLua ?? [], { ...terms, isLua: true })),
   ];
   console.log(line('all', verdicts));
-  const wrong = faults(verdicts, SURVIVORS);
+  const wrong = faults(verdicts, terms.isByHand ? {} : SURVIVORS);
   for (const fault of wrong) console.log(`! ${fault}`);
   const percent = score(verdicts);
   console.log(
-    `mutation score: ${percent.toFixed(1)} % of ${verdicts.length} mutants; ${wrong.length} faults of the list`,
+    `mutation score: ${percent.toFixed(1)} % of ${verdicts.length} mutants; ${wrong.length} faults`,
   );
-  const isWhole = targets.length === REVIEWED.length;
-  if (isWhole && percent < LOWEST_SCORE) console.log(`the score is below ${LOWEST_SCORE} %`);
-  return wrong.length > 0 || (isWhole && percent < LOWEST_SCORE) ? 1 : 0;
+  const isLow = targets === REVIEWED && percent < LOWEST_SCORE;
+  if (isLow) console.log(`the score is below ${LOWEST_SCORE} %`);
+  return wrong.length > 0 || isLow ? 1 : 0;
+}
+
+function targetsOf(
+  names: readonly string[],
+  { isByHand, isChanged }: { readonly isByHand: boolean; readonly isChanged: boolean },
+): readonly Target[] {
+  if (isByHand) return TARGETS.filter((target) => byHandIn(target).length > 0);
+  return isChanged ? changedTargets(names[0] ?? defaultBase()) : namedTargets(names);
+}
+
+function byHandIn({ file }: Target): readonly MutantByHand[] {
+  return BY_HAND.filter((mutant) => mutant.file === file);
 }
 
 function changedTargets(base: string): readonly Target[] {
@@ -66,16 +74,16 @@ function namedTargets(names: readonly string[]): readonly Target[] {
 /** Tells what came of each file as soon as it is known. */
 async function tryTargets(
   targets: readonly Target[],
-  { isLua, isEach }: { readonly isLua: boolean; readonly isEach: boolean },
+  {
+    isLua,
+    isEach,
+    isByHand,
+  }: { readonly isLua: boolean; readonly isEach: boolean; readonly isByHand: boolean },
 ): Promise<Verdict[]> {
   if (targets.length === 0) return [];
   const files = new MutatedFiles();
-  for (const { file } of targets)
-    files.add(
-      file,
-      isLua,
-      BY_HAND.filter((mutant) => mutant.file === file),
-    );
+  const rules = isLua ? 'lua' : 'typescript';
+  for (const target of targets) files.add(target.file, isByHand ? 'none' : rules, byHandIn(target));
   const names = targets.map(({ file }) => file);
   const specs = isLua ? luaSpecs(names) : virtualSpecs(names);
   await using run = await Run.start(isLua ? 'lua' : 'virtual', {

@@ -23,6 +23,9 @@ export interface Terms {
   readonly specMs: number;
 }
 
+/** A spec that goes on for longer than that, and than many times the slowest one without a mutant, does not end. */
+const ENDLESS_MS = 10_000;
+const ENDLESS_FACTOR = 10;
 /** A mutant is tried on its file's own specs, on that many others of the folder, and on that many others in all. */
 const MOST_OWN_SPECS = 80;
 const MOST_SPECS = 120;
@@ -32,11 +35,13 @@ export class Run implements AsyncDisposable {
   readonly #files: MutatedFiles;
   readonly #worker: WorkerProcess;
   readonly #choice: Choice;
+  readonly #endlessMs: number;
 
   private constructor(files: MutatedFiles, worker: WorkerProcess, specs: readonly SpecTime[]) {
     this.#files = files;
     this.#worker = worker;
     this.#choice = new Choice(specs);
+    this.#endlessMs = Math.max(ENDLESS_MS, ENDLESS_FACTOR * Math.max(...specs.map(({ ms }) => ms)));
   }
 
   /** Measures all specs once. @throws if one fails without any mutant */
@@ -80,12 +85,8 @@ export class Run implements AsyncDisposable {
     const specs = this.#choice.for(id, target);
     if (specs.length === 0) return verdict('not covered');
     const files = this.#choice.order(specs, mutant.file);
-    const tried = await this.#worker.order({
-      kind: 'try',
-      id,
-      files,
-      specs: specs.map(({ name, questions }) => [name, questions]),
-    });
+    const named = specs.map(({ name, questions }) => [name, questions] as const);
+    const tried = await this.#worker.order({ kind: 'try', id, files, specs: named }, this.#endlessMs);
     if (tried === 'stuck' || tried.kind !== 'tried') return verdict('timed out');
     if (tried.by === undefined) return verdict('survived');
     this.#choice.killed(mutant.file, tried.file);

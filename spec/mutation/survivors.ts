@@ -15,12 +15,6 @@ export const SURVIVORS: Readonly<Record<string, readonly Survivors[]>> = {
       mutants: ['constructor: i < count → i <= count'],
     },
   ],
-  'lib/quorum/agreement.ts': [
-    {
-      why: 'an agreement that is never asked to proceed does nothing',
-      mutants: ['for: !isFenced && !takesPermits → false'],
-    },
-  ],
   'lib/node/send-queue.ts': [
     { why: 'the search finds the last one, too, only later', mutants: ['remove: isLast → false'] },
     {

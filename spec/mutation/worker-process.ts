@@ -5,10 +5,8 @@ import type { Bundle } from './bundle.js';
 import type { Answer, Order } from './messages.js';
 
 const PROGRAM = fileURLToPath(new URL('worker.ts', import.meta.url));
-/** What is right may take its time: nothing is said of it. */
-const START_MS = 60_000;
-/** Whoever says nothing for so long is stuck: a spec takes less than a second. */
-const SILENCE_MS = 10_000;
+/** How long it may say nothing as it starts, and while what is right is measured. */
+const PATIENCE_MS = 60_000;
 /** How long it has for cleaning up before it is killed. */
 const GRACE_MS = 1_000;
 
@@ -23,11 +21,11 @@ export class WorkerProcess {
     this.#specMs = specMs;
   }
 
-  /** What it answers; `stuck` if nothing goes on there, or if it ended instead. */
-  async order(order: Order): Promise<Answer | 'stuck'> {
+  /** What it answers; `stuck` if it begins no other spec for that long, or if it ended instead. */
+  async order(order: Order, silenceMs = PATIENCE_MS): Promise<Answer | 'stuck'> {
     const child = this.#child ?? (await this.#start());
     child.send(order);
-    return this.#hear(child, order.kind === 'measure' ? START_MS : SILENCE_MS);
+    return this.#hear(child, silenceMs);
   }
 
   async stop(): Promise<void> {
@@ -47,7 +45,7 @@ export class WorkerProcess {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child = child;
-    if ((await this.#hear(child, START_MS)) === 'stuck') throw new Error('the worker does not start');
+    if ((await this.#hear(child, PATIENCE_MS)) === 'stuck') throw new Error('the worker does not start');
     return child;
   }
 
