@@ -90,6 +90,7 @@ async function tryTargets(
     files,
     specs,
     specMs: isLua ? LUA_SPEC_MS : 0,
+    isThorough: isByHand,
   });
   const all: Verdict[] = [];
   for (const target of targets) {

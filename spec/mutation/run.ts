@@ -21,6 +21,8 @@ export interface Terms {
   readonly specs: readonly string[];
   /** How long one spec may take, in ms; 0: for ever, if something is left that can happen. */
   readonly specMs: number;
+  /** A mutant is tried on all specs that come by it, and not on some of them. */
+  readonly isThorough: boolean;
 }
 
 /** A spec that goes on for longer than that, and than many times the slowest one without a mutant, does not end. */
@@ -37,15 +39,15 @@ export class Run implements AsyncDisposable {
   readonly #choice: Choice;
   readonly #endlessMs: number;
 
-  private constructor(files: MutatedFiles, worker: WorkerProcess, specs: readonly SpecTime[]) {
+  private constructor(files: MutatedFiles, worker: WorkerProcess, choice: Choice) {
     this.#files = files;
     this.#worker = worker;
-    this.#choice = new Choice(specs);
-    this.#endlessMs = Math.max(ENDLESS_MS, ENDLESS_FACTOR * Math.max(...specs.map(({ ms }) => ms)));
+    this.#choice = choice;
+    this.#endlessMs = Math.max(ENDLESS_MS, ENDLESS_FACTOR * choice.slowestMs);
   }
 
   /** Measures all specs once. @throws if one fails without any mutant */
-  static async start(name: string, { files, specs, specMs }: Terms): Promise<Run> {
+  static async start(name: string, { files, specs, specMs, isThorough }: Terms): Promise<Run> {
     const worker = new WorkerProcess(await bundle(name, specs, files), specMs);
     try {
       const order = { kind: 'measure', files: specs, mutants: files.mutants.length } as const;
@@ -54,7 +56,7 @@ export class Run implements AsyncDisposable {
         throw new Error('specs hang without any mutant');
       const [failure] = measured.failures;
       if (failure !== undefined) throw new Error(`a spec fails without any mutant: ${failure}`);
-      return new Run(files, worker, measured.specs);
+      return new Run(files, worker, new Choice(measured.specs, isThorough));
     } catch (error) {
       await worker.stop();
       throw error;
@@ -103,10 +105,16 @@ function spread<T>(list: readonly T[], most: number): T[] {
 /** Which specs a mutant is tried on, and in which order: first those that soon notice mutants of its file. */
 class Choice {
   readonly #specs: readonly SpecTime[];
+  readonly #isThorough: boolean;
   readonly #kills = new Map<string, number>();
 
-  constructor(specs: readonly SpecTime[]) {
+  constructor(specs: readonly SpecTime[], isThorough: boolean) {
     this.#specs = specs;
+    this.#isThorough = isThorough;
+  }
+
+  get slowestMs(): number {
+    return this.#specs.reduce((slowest, { ms }) => Math.max(slowest, ms), 0);
   }
 
   /** Some of those that come by it; where none does as it runs, of those whose files do as they are loaded. */
@@ -114,6 +122,7 @@ class Choice {
     const judges = this.#specs.filter((spec) => isJudgedBy(target, spec.file));
     const exact = judges.filter(({ hits }) => hits.includes(id));
     const all = exact.length > 0 ? exact : judges.filter(({ atLoad }) => atLoad?.includes(id) === true);
+    if (this.#isThorough) return all;
     const mirror = target.file.replace(/^lib(.*)\.ts$/, 'spec$1');
     const chosen = (spec: SpecTime): boolean =>
       spec.file.startsWith(mirror) || spec.file === SIMULATION_SPECS;
