@@ -4,7 +4,6 @@ import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import type { MutantByHand } from './by-hand.js';
 import { instrument, type Rules } from './instrument.js';
 import type { Mutant } from './mutant.js';
 
@@ -22,9 +21,9 @@ export class MutatedFiles {
   readonly mutants: Mutant[] = [];
   readonly #texts = new Map<string, string>();
 
-  add(file: string, rules: Rules, byHand: readonly MutantByHand[]): void {
+  add(file: string, rules: Rules): void {
     const contents = readFileSync(join(ROOT, file), 'utf8');
-    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, rules, byHand });
+    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, rules });
     this.mutants.push(...mutants);
     this.#texts.set(file, text);
   }

@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { ROOT } from './bundle.js';
 
-/** Against where the branch left main, or else the last commit. */
+/** Where the branch left main; on main itself, the commit before. */
 export function defaultBase(): string {
   try {
-    return git('merge-base', 'HEAD', 'origin/main').trim();
+    const base = git('merge-base', 'HEAD', 'origin/main').trim();
+    return base === git('rev-parse', 'HEAD').trim() ? 'HEAD~1' : base;
   } catch {
     return 'HEAD~1';
   }

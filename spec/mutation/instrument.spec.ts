@@ -3,7 +3,7 @@ import ts from 'typescript5';
 import { instrument } from './instrument.js';
 import { nameOf } from './mutant.js';
 
-const NONE = { firstId: 1, rules: 'typescript', byHand: [] } as const;
+const NONE = { firstId: 1, rules: 'typescript' } as const;
 
 /** What the function `f` in it says while that mutant is at work. */
 function run(text: string, active: number): unknown {
@@ -30,17 +30,6 @@ describe('mutants beside the right code', () => {
       'g: a < b → a <= b': 2,
       'g: b > 0 → b >= 0': 2,
     });
-  });
-
-  it('one that is made by hand may change declarations', () => {
-    const byHand = [{ name: 'says three', file: 'one.ts', find: 'let said = 0;', replace: 'let said = 1;' }];
-    const { text, mutants } = instrument('one.ts', source, { ...NONE, byHand });
-    expect([run(text, 0), run(text, mutants.length)]).to.deep.equal([2, 3]);
-  });
-
-  it('one that does not fit exactly once is refused', () => {
-    const byHand = [{ name: 'gone', file: 'one.ts', find: 'nothing of it', replace: '' }];
-    expect(() => instrument('one.ts', source, { ...NONE, byHand })).to.throw('has 0 times');
   });
 
   it('the same change in one function is numbered', () => {

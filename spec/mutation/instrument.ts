@@ -4,11 +4,10 @@
  */
 import ts from 'typescript5';
 import { editsOf, placeholder, type Edit } from './lua-mutants.js';
-import type { MutantByHand } from './by-hand.js';
 import { brief, type Mutant } from './mutant.js';
 import { type Change, changesTo } from './typescript-mutants.js';
 
-export type Rules = 'typescript' | 'lua' | 'none';
+export type Rules = 'typescript' | 'lua';
 
 export interface Instrumented {
   readonly text: string;
@@ -23,17 +22,15 @@ interface Switch {
 
 type Template = ts.TemplateExpression | ts.NoSubstitutionTemplateLiteral;
 
-/** @param firstId  the number of its first mutant @param rules  which mutants are made; `none`: those by hand alone */
+/** @param firstId  the number of its first mutant @param rules  which mutants are made */
 export function instrument(
   file: string,
   contents: string,
-  terms: { readonly firstId: number; readonly rules: Rules; readonly byHand: readonly MutantByHand[] },
+  terms: { readonly firstId: number; readonly rules: Rules },
 ): Instrumented {
   const instrumenter = new Instrumenter(file, contents, terms.firstId);
-  if (terms.rules === 'typescript')
-    for (const change of changesTo(instrumenter.source)) instrumenter.change(change);
   if (terms.rules === 'lua') instrumenter.changeTemplates();
-  for (const mutant of terms.byHand) instrumenter.changeByHand(mutant);
+  else for (const change of changesTo(instrumenter.source)) instrumenter.change(change);
   return { text: instrumenter.emit(instrumenter.source), mutants: instrumenter.mutants };
 }
 
@@ -64,28 +61,12 @@ class Instrumenter {
     visit(this.source);
   }
 
-  /** @throws if it does not fit exactly once */
-  changeByHand({ name, file, find, replace }: MutantByHand): void {
-    const parts = this.source.text.split(find);
-    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times, and not once: ${find}`);
-    const before = sharedBeginning(find, replace);
-    const after = sharedEnd(find.slice(before), replace.slice(before));
-    const start = (parts[0] ?? '').length + before;
-    const end = (parts[0] ?? '').length + find.length - after;
-    const instead = replace.slice(before, replace.length - after);
-    const { node, text } = switchable(this.source, { start, end, text: instead });
-    const id = this.#add(node, find, replace, { member: name });
-    this.#switch(node, { id, text });
-  }
-
   /** The text of a node, with its mutants. */
   emit(node: ts.Node): string {
     const right =
       isTemplate(node) && this.#edits.has(node) ? this.#emitTemplate(node) : this.#emitChildren(node);
     const switches = this.#switches.get(node) ?? [];
     if (switches.length === 0) return right;
-    if (isBody(node))
-      return `{ ${switches.map(({ id, text }) => `if (__m(${id})) ${returning(text)}`).join(' ')} ${right} }`;
     if (ts.isStatement(node))
       return `{ ${switches.map(({ id, text }) => `if (__m(${id})) { ${text} } else `).join('')}{ ${right} } }`;
     return `(${switches.map(({ id, text }) => `__m(${id}) ? (${text}) : `).join('')}(${right}))`;
@@ -125,12 +106,8 @@ class Instrumenter {
     if (edits.length > 0) this.#edits.set(node, edits);
   }
 
-  #add(
-    node: ts.Node,
-    fromText: string,
-    toText: string,
-    { linesBelow = 0, member = memberOf(node, this.source) } = {},
-  ): number {
+  #add(node: ts.Node, fromText: string, toText: string, { linesBelow = 0 } = {}): number {
+    const member = memberOf(node, this.source);
     const [from, to] = [brief(fromText), brief(toText)];
     const key = JSON.stringify([member, from, to]);
     const occurrence = (this.#seen.get(key) ?? 0) + 1;
@@ -171,47 +148,6 @@ function linesAround(lua: string, { start, end, text }: Edit): [string, string] 
   return [lua.slice(begin, stop), lua.slice(begin, start) + text + lua.slice(end, stop)];
 }
 
-/** The smallest part that has it all, and another in whose place works. */
-function switchable(source: ts.SourceFile, { start, end, text }: Edit): Change {
-  let found: Change | undefined;
-  const visit = (node: ts.Node): void => {
-    const begin = node.getStart(source);
-    if (begin > start || node.end < end) return;
-    const changed = source.text.slice(begin, start) + text + source.text.slice(end, node.end);
-    if (isSwitchable(node) && (!ts.isExpression(node) || isExpression(changed)))
-      found = { node, text: changed };
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  if (found === undefined) throw new Error(`${source.fileName}: nothing can be changed at ${start}`);
-  return found;
-}
-
-function isExpression(text: string): boolean {
-  return ts.transpileModule(`(${text});`, { reportDiagnostics: true }).diagnostics?.length === 0;
-}
-
-function isSwitchable(node: ts.Node): boolean {
-  if (isBody(node)) return true;
-  if (ts.isBlock(node) || ts.isVariableStatement(node) || ts.isFunctionDeclaration(node)) return false;
-  if (ts.isStatement(node)) return ts.findAncestor(node, isBody) !== undefined;
-  if (!ts.isExpression(node) || ts.isTypeNode(node) || ts.isOptionalChain(node)) return false;
-  const { parent } = node;
-  const isName =
-    ts.isPropertyAccessExpression(parent) || (ts.isPropertyAssignment(parent) && parent.name === node);
-  const isCalled = ts.isCallExpression(parent) && parent.expression === node;
-  return !isName && !isCalled && !ts.isIdentifier(node) && !ts.isPrivateIdentifier(node);
-}
-
-function isBody(node: ts.Node): boolean {
-  return ts.isBlock(node) && ts.isFunctionLike(node.parent);
-}
-
-/** A body that does not go on into the one behind it. */
-function returning(body: string): string {
-  return `${body.slice(0, body.lastIndexOf('}'))}; return; }`;
-}
-
 /** The class member, function or constant that something is in. */
 function memberOf(node: ts.Node, source: ts.SourceFile): string {
   const chain: string[] = [];
@@ -224,17 +160,4 @@ function memberOf(node: ts.Node, source: ts.SourceFile): string {
       chain.unshift(at.name.getText(source));
   }
   return chain[0] ?? '(module)';
-}
-
-function sharedBeginning(one: string, other: string): number {
-  let length = 0;
-  while (length < Math.min(one.length, other.length) && one[length] === other[length]) length++;
-  return length;
-}
-
-function sharedEnd(one: string, other: string): number {
-  let length = 0;
-  while (length < Math.min(one.length, other.length) && one.at(-1 - length) === other.at(-1 - length))
-    length++;
-  return length;
 }

@@ -1,9 +1,8 @@
 /**
- * `npm run mutate [-- FILE… | --changed [BASE] | --by-hand] [--each]`: builds small mistakes into the files of lib that decide, one at a time, and
+ * `npm run mutate [-- FILE… | --changed [BASE]] [--each]`: builds small mistakes into the files of lib that decide, one at a time, and
  * counts those that some spec notices. docs/MUTATION.md has the rest.
  */
 import { parseArgs } from 'node:util';
-import { BY_HAND, type MutantByHand } from './by-hand.js';
 import { MutatedFiles } from './bundle.js';
 import { changedSince, defaultBase } from './changed.js';
 import { each, faults, heading, line, score } from './report.js';
@@ -18,22 +17,23 @@ const LUA_SPEC_MS = 20_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { changed: { type: 'boolean' }, each: { type: 'boolean' }, 'by-hand': { type: 'boolean' } },
+    options: { changed: { type: 'boolean' }, each: { type: 'boolean' } },
     allowPositionals: true,
   });
-  const terms = { isEach: values.each === true, isByHand: values['by-hand'] === true };
-  const targets = targetsOf(positionals, { ...terms, isChanged: values.changed === true });
+  const isEach = values.each === true;
+  const targets =
+    values.changed === true ? changedTargets(positionals[0] ?? defaultBase()) : namedTargets(positionals);
   if (targets.length === 0) return 0;
   console.log(heading());
   const [inTypeScript, inLua] = [false, true].map((isLua) =>
     targets.filter((target) => target.isLua === isLua),
   );
   const verdicts = [
-    ...(await tryTargets(inTypeScript ?? [], { ...terms, isLua: false })),
-    ...(await tryTargets(inLua ?? [], { ...terms, isLua: true })),
+    ...(await tryTargets(inTypeScript ?? [], { isEach, isLua: false })),
+    ...(await tryTargets(inLua ?? [], { isEach, isLua: true })),
   ];
   console.log(line('all', verdicts));
-  const wrong = faults(verdicts, terms.isByHand ? {} : SURVIVORS);
+  const wrong = faults(verdicts, SURVIVORS);
   for (const fault of wrong) console.log(`! ${fault}`);
   const percent = score(verdicts);
   console.log(
@@ -42,18 +42,6 @@ async function main(): Promise<number> {
   const isLow = targets === REVIEWED && percent < LOWEST_SCORE;
   if (isLow) console.log(`the score is below ${LOWEST_SCORE} %`);
   return wrong.length > 0 || isLow ? 1 : 0;
-}
-
-function targetsOf(
-  names: readonly string[],
-  { isByHand, isChanged }: { readonly isByHand: boolean; readonly isChanged: boolean },
-): readonly Target[] {
-  if (isByHand) return TARGETS.filter((target) => byHandIn(target).length > 0);
-  return isChanged ? changedTargets(names[0] ?? defaultBase()) : namedTargets(names);
-}
-
-function byHandIn({ file }: Target): readonly MutantByHand[] {
-  return BY_HAND.filter((mutant) => mutant.file === file);
 }
 
 function changedTargets(base: string): readonly Target[] {
@@ -74,23 +62,18 @@ function namedTargets(names: readonly string[]): readonly Target[] {
 /** Tells what came of each file as soon as it is known. */
 async function tryTargets(
   targets: readonly Target[],
-  {
-    isLua,
-    isEach,
-    isByHand,
-  }: { readonly isLua: boolean; readonly isEach: boolean; readonly isByHand: boolean },
+  { isLua, isEach }: { readonly isLua: boolean; readonly isEach: boolean },
 ): Promise<Verdict[]> {
   if (targets.length === 0) return [];
   const files = new MutatedFiles();
   const rules = isLua ? 'lua' : 'typescript';
-  for (const target of targets) files.add(target.file, isByHand ? 'none' : rules, byHandIn(target));
+  for (const { file } of targets) files.add(file, rules);
   const names = targets.map(({ file }) => file);
   const specs = isLua ? luaSpecs(names) : virtualSpecs(names);
   await using run = await Run.start(isLua ? 'lua' : 'virtual', {
     files,
     specs,
     specMs: isLua ? LUA_SPEC_MS : 0,
-    isThorough: isByHand,
   });
   const all: Verdict[] = [];
   for (const target of targets) {

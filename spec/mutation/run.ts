@@ -21,8 +21,6 @@ export interface Terms {
   readonly specs: readonly string[];
   /** How long one spec may take, in ms; 0: for ever, if something is left that can happen. */
   readonly specMs: number;
-  /** A mutant is tried on all specs that come by it, and not on some of them. */
-  readonly isThorough: boolean;
 }
 
 /** A spec that goes on for longer than that, and than many times the slowest one without a mutant, does not end. */
@@ -47,7 +45,7 @@ export class Run implements AsyncDisposable {
   }
 
   /** Measures all specs once. @throws if one fails without any mutant */
-  static async start(name: string, { files, specs, specMs, isThorough }: Terms): Promise<Run> {
+  static async start(name: string, { files, specs, specMs }: Terms): Promise<Run> {
     const worker = new WorkerProcess(await bundle(name, specs, files), specMs);
     try {
       const order = { kind: 'measure', files: specs, mutants: files.mutants.length } as const;
@@ -56,7 +54,7 @@ export class Run implements AsyncDisposable {
         throw new Error('specs hang without any mutant');
       const [failure] = measured.failures;
       if (failure !== undefined) throw new Error(`a spec fails without any mutant: ${failure}`);
-      return new Run(files, worker, new Choice(measured.specs, isThorough));
+      return new Run(files, worker, new Choice(measured.specs));
     } catch (error) {
       await worker.stop();
       throw error;
@@ -105,12 +103,10 @@ function spread<T>(list: readonly T[], most: number): T[] {
 /** Which specs a mutant is tried on, and in which order: first those that soon notice mutants of its file. */
 class Choice {
   readonly #specs: readonly SpecTime[];
-  readonly #isThorough: boolean;
   readonly #kills = new Map<string, number>();
 
-  constructor(specs: readonly SpecTime[], isThorough: boolean) {
+  constructor(specs: readonly SpecTime[]) {
     this.#specs = specs;
-    this.#isThorough = isThorough;
   }
 
   get slowestMs(): number {
@@ -122,7 +118,6 @@ class Choice {
     const judges = this.#specs.filter((spec) => isJudgedBy(target, spec.file));
     const exact = judges.filter(({ hits }) => hits.includes(id));
     const all = exact.length > 0 ? exact : judges.filter(({ atLoad }) => atLoad?.includes(id) === true);
-    if (this.#isThorough) return all;
     const mirror = target.file.replace(/^lib(.*)\.ts$/, 'spec$1');
     const chosen = (spec: SpecTime): boolean =>
       spec.file.startsWith(mirror) || spec.file === SIMULATION_SPECS;

@@ -99,7 +99,7 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
 }
 
 /** @throws if it does not fit exactly once */
-function apply(source: string, { file, find, replace }: Patch): string {
+export function apply(source: string, { file, find, replace }: Patch): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
     throw new Error(`${file} has ${parts.length - 1} times, and not once: ${find}`);
