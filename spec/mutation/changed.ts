@@ -2,13 +2,24 @@
 import { execFileSync } from 'node:child_process';
 import { ROOT } from './bundle.js';
 
-/** Where the branch left main; on main itself, the commit before. */
+/** Against it, all files are new. */
+const NOTHING = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+
+/** Where the branch left main; on main itself, the commit before; in a clone that has none, nothing. */
 export function defaultBase(): string {
+  const [fork, head, last] = [
+    known('merge-base', 'HEAD', 'origin/main'),
+    known('rev-parse', 'HEAD'),
+    known('rev-parse', '--verify', 'HEAD~1'),
+  ];
+  return fork !== undefined && fork !== head ? fork : (last ?? NOTHING);
+}
+
+function known(...args: readonly string[]): string | undefined {
   try {
-    const base = git('merge-base', 'HEAD', 'origin/main').trim();
-    return base === git('rev-parse', 'HEAD').trim() ? 'HEAD~1' : base;
+    return git(...args).trim();
   } catch {
-    return 'HEAD~1';
+    return undefined;
   }
 }
 

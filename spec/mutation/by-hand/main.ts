@@ -1,6 +1,6 @@
 /**
- * `npm run mutants [-- part of a name]`: known mutants of lib, each built into a copy of the tree of its own, and the specs that
- * have to notice it. Exits with 1 when one lived, does not fit the sources any more or keeps the specs from running.
+ * `npm run mutants [-- part of a name | --changed]`: known mutants of lib, each built into a copy of the tree of its own, and the
+ * specs that have to notice it. With --changed, of files of lib changed since the branch left main. Exits with 1 when one lived, does not fit the sources any more or keeps the specs from running.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Mutant, MUTANTS } from './mutants.js';
+import { changedSince, defaultBase } from '../changed.js';
 import { apply } from '../../simulation/variants/hunt.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -71,9 +72,19 @@ class Copy {
   }
 }
 
+function changed(): readonly Mutant[] {
+  const base = defaultBase();
+  const files = changedSince(base);
+  const mutants = MUTANTS.filter(({ file, specs }) => [file, ...specs].some((one) => files.has(one)));
+  console.log(`${mutants.length} of ${MUTANTS.length} mutants are about what was changed since ${base}`);
+  return mutants;
+}
+
 async function main(part: string): Promise<number> {
   const startedAtMs = performance.now();
-  const mutants = MUTANTS.filter(({ name }) => name.includes(part));
+  const isChanged = part === '--changed';
+  const mutants = isChanged ? changed() : MUTANTS.filter(({ name }) => name.includes(part));
+  if (isChanged && mutants.length === 0) return 0;
   if (mutants.length === 0) throw new Error(`no mutant has ${JSON.stringify(part)} in its name`);
   const copies = Array.from({ length: Math.min(availableParallelism(), mutants.length) }, () => new Copy());
   const [first] = copies;
