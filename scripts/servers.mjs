@@ -43,7 +43,7 @@ export function provideServer(name) {
     const fault = fetchInto(name, way);
     const version = versionOf(name, path);
     if (version !== undefined) return { path, version };
-    faults.push(fault ?? `${way === fromDebian ? 'Debian' : 'the image'} has another version now`);
+    faults.push(fault ?? `what ${way === fromDebian ? 'Debian' : 'the image'} has does not run as ${name}`);
   }
   return { fault: faults.join('; ') };
 }
