@@ -7,7 +7,7 @@ import { MutatedFiles } from './bundle.js';
 import { changedSince, defaultBase } from './changed.js';
 import { each, faults, heading, line, score } from './report.js';
 import { Run, type Verdict } from './run.js';
-import { SURVIVORS } from './survivors.js';
+import { SURVIVORS } from './survivors/index.js';
 import { luaSpecs, type Target, TARGETS, virtualSpecs } from './targets.js';
 
 const LOWEST_SCORE = 85;

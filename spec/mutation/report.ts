@@ -1,7 +1,7 @@
 /** What came of a run: a line for each file, and what does not agree with the list of survivors. */
 import { brief, type Mutant, nameOf } from './mutant.js';
 import type { Fate, Verdict } from './run.js';
-import type { Survivors } from './survivors.js';
+import type { Survivors } from './survivors/index.js';
 
 const FATES: readonly Fate[] = ['killed', 'timed out', 'survived', 'not covered'];
 const COLUMN = 13;
@@ -32,10 +32,7 @@ export function score(verdicts: readonly Verdict[]): number {
 }
 
 /** Mutants that live and are not listed, and listed ones that do not live. */
-export function faults(
-  verdicts: readonly Verdict[],
-  listed: Readonly<Record<string, readonly Survivors[]>>,
-): string[] {
+export function faults(verdicts: readonly Verdict[], listed: Survivors): string[] {
   const found: string[] = [];
   for (const file of new Set(verdicts.map(({ mutant }) => mutant.file))) {
     const ofFile = verdicts.filter(({ mutant }) => mutant.file === file);

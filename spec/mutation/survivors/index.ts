@@ -1,0 +1,19 @@
+import { COORDINATOR } from './coordinator.js';
+import { LEASE } from './lease.js';
+import { LINE } from './line.js';
+import { LUA } from './lua.js';
+import { NODE } from './node.js';
+import { PROTOCOL } from './protocol.js';
+import { QUORUM } from './quorum.js';
+import type { Survivors } from './survivors.js';
+
+export type { Survivors } from './survivors.js';
+export const SURVIVORS: Survivors = {
+  ...COORDINATOR,
+  ...LEASE,
+  ...LINE,
+  ...LUA,
+  ...NODE,
+  ...PROTOCOL,
+  ...QUORUM,
+};
