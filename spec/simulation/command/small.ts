@@ -8,7 +8,7 @@ import { type Finding, type Search, search } from '../small/search.js';
 import { SMALL_WORLDS, smallWorld } from '../small/worlds.js';
 import { timeline } from '../timeline.js';
 import { compile, huntSmall } from '../variants/hunt.js';
-import { CI_K, FULL_K, LONGEST_MS, MOST_FAULTS } from './bounds.js';
+import { CI_K, FULL_K, FULL_STEPS, LONGEST_MS, MOST_FAULTS } from './bounds.js';
 
 export interface SmallOptions {
   readonly isFull: boolean;
@@ -26,15 +26,21 @@ type Say = (line: string) => void;
 /** Goes through all small worlds, or through one. @returns what went wrong, in words */
 export async function proveSmall(options: SmallOptions, say: Say): Promise<string[]> {
   const k = options.k ?? (options.isFull ? FULL_K : CI_K);
-  const bounds = { k, faults: options.faults ?? Math.min(k, MOST_FAULTS) };
+  const faults = options.faults ?? Math.min(k, MOST_FAULTS);
   const worlds = options.world === undefined ? SMALL_WORLDS : [smallWorld(options.world)];
+  const where =
+    options.isFull && options.k === undefined ? ` (${CI_K} in worlds of more than ${FULL_STEPS} steps)` : '';
   say(
-    `small worlds: delay-bounded scheduling, at most ${bounds.k} deviations, at most ${bounds.faults} of them faults`,
+    `small worlds: delay-bounded scheduling, at most ${k} deviations${where}, at most ${faults} of them faults`,
   );
   const begun = performance.now();
-  const run = await runnerFor(bounds);
-  const limit = pLimit(bounds.k <= 1 ? 1 : Math.max(1, availableParallelism()));
-  const all = await Promise.all(worlds.map(({ name }) => limit(() => proveOne(name, run, bounds, say))));
+  const run = await runnerFor(k);
+  const limit = pLimit(k <= 1 ? 1 : Math.max(1, availableParallelism()));
+  const all = await Promise.all(
+    worlds.map(({ name }) =>
+      limit(async () => proveOne(name, run, { k: where === '' ? k : await fullK(name), faults }, say)),
+    ),
+  );
   const seconds = (performance.now() - begun) / 1_000;
   const [schedules, events] = [sum(all.map((one) => one.schedules)), sum(all.map((one) => one.events))];
   const rate = ((events / seconds) * 60) / 1e6;
@@ -46,8 +52,14 @@ export async function proveSmall(options: SmallOptions, say: Say): Promise<strin
 
 type Runner = (task: Search) => Promise<Finding & { readonly crash?: string | undefined }>;
 
+/** @returns how far CI's nightly run explores that world */
+async function fullK(world: string): Promise<number> {
+  const { steps } = await search({ world, k: 0, faults: 0 });
+  return steps <= FULL_STEPS ? FULL_K : CI_K;
+}
+
 /** Few schedules are run in this process, which is soon warm; many on all cores. */
-async function runnerFor({ k }: Bounds): Promise<Runner> {
+async function runnerFor(k: number): Promise<Runner> {
   if (k <= 1) return search;
   const bundle = await compile('as it is', []);
   return (task) => huntSmall(bundle, task, LONGEST_MS);
