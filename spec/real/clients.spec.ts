@@ -12,8 +12,7 @@ function unansweredOn(client: SpecClient | undefined): number {
 }
 
 for (const kind of CLIENT_KINDS) {
-  describe(`clients as their owners have set them up: ${kind.name}`, function () {
-    this.timeout(15_000);
+  describe(`clients as their owners have set them up: ${kind.name}`, () => {
     let masters: Masters;
     let clients: SpecClient[] = [];
     let hands: Redis[] = [];

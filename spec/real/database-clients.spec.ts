@@ -39,8 +39,7 @@ const SETTINGS: readonly (readonly [string, object])[] = [
 
 for (const kind of CLIENT_KINDS) {
   for (const nodes of [1, 3]) {
-    describe(`database ${DATABASE}, connections astray: ${kind.name}, N=${nodes}`, function () {
-      this.timeout(30_000);
+    describe(`database ${DATABASE}, connections astray: ${kind.name}, N=${nodes}`, () => {
       let environment: DatabaseBench;
       const locks: Redlock[] = [];
       beforeEach(async () => {
@@ -135,8 +134,7 @@ for (const kind of CLIENT_KINDS) {
     });
   }
 
-  describe(`which database: ${kind.name}`, function () {
-    this.timeout(20_000);
+  describe(`which database: ${kind.name}`, () => {
     let environment: DatabaseBench;
     beforeEach(async () => {
       environment = new DatabaseBench();
@@ -206,8 +204,7 @@ for (const kind of CLIENT_KINDS) {
   });
 }
 
-describe('which database: Redlock.connect', function () {
-  this.timeout(20_000);
+describe('which database: Redlock.connect', () => {
   let environment: DatabaseBench;
   beforeEach(async () => {
     environment = new DatabaseBench();
@@ -236,8 +233,7 @@ describe('which database: Redlock.connect', function () {
   }
 });
 
-describe('which database: a Redis Cluster', function () {
-  this.timeout(20_000);
+describe('which database: a Redis Cluster', () => {
   it('it has none but 0: MISCONFIGURED, in the words of the server', async () => {
     const masters = await startCluster();
     const [hand] = masters.list.map(({ port }) => byHand(port));

@@ -93,8 +93,7 @@ function isThere(held: Held | null): asserts held is Held {
 for (const kind of CLIENT_KINDS) {
   for (const { name, nodes: sizes, take } of WAYS) {
     for (const nodes of sizes) {
-      describe(`database ${DATABASE}: ${kind.name}, ${name}, N=${nodes}`, function () {
-        this.timeout(20_000);
+      describe(`database ${DATABASE}: ${kind.name}, ${name}, N=${nodes}`, () => {
         let environment: DatabaseBench;
         beforeEach(async () => {
           environment = new DatabaseBench();

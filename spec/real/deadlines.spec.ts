@@ -13,8 +13,7 @@ const SHORT_MS = 100;
 /** Far from both. */
 const BETWEEN_MS = 3_000;
 
-describe('deadlines: N=3', function () {
-  this.timeout(30_000);
+describe('deadlines: N=3', () => {
   let masters: Masters;
   let clients: readonly Redis[];
   let redlock: Redlock;

@@ -12,8 +12,7 @@ const TTL_MS = 20_000;
 
 for (const nodes of [1, 3, 5]) {
   const quorum = Math.floor(nodes / 2) + 1;
-  describe(`extension: N=${nodes}`, function () {
-    this.timeout(20_000);
+  describe(`extension: N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];
     let redlock: Redlock;

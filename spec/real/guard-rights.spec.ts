@@ -15,8 +15,7 @@ const UNGUARDED = { ttlMs: 20_000, nodeTimeoutMs: 5_000 } as const;
 const USER = { username: 'locker', password: 'secret' } as const;
 
 for (const nodes of [1, 3]) {
-  describe(`rights: N=${nodes}`, function () {
-    this.timeout(20_000);
+  describe(`rights: N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];
     let instances: Redlock[];

@@ -74,8 +74,7 @@ class Address {
   }
 }
 
-describe('restart guard: a fail-over', function () {
-  this.timeout(20_000);
+describe('restart guard: a fail-over', () => {
   let stand: ServerStand;
   let addresses: readonly Address[];
   let urls: readonly string[];

@@ -17,8 +17,7 @@ class Ground extends RealBench {
 }
 
 for (const nodes of [1, 3, 5]) {
-  describe(`waiting in queues on real masters: N=${nodes}`, function () {
-    this.timeout(30_000);
+  describe(`waiting in queues on real masters: N=${nodes}`, () => {
     let environment: Ground;
     beforeEach(async () => {
       environment = new Ground();

@@ -12,8 +12,7 @@ const lostSignal = async (lease: Lease): Promise<void> => {
 };
 
 for (const nodes of [1, 3]) {
-  describe(`loss: N=${nodes}`, function () {
-    this.timeout(20_000);
+  describe(`loss: N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];
     let redlock: Redlock;

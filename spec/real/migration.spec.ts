@@ -20,7 +20,6 @@ const TURNS = 25;
 type Using = (routine: () => Promise<void>) => Promise<void>;
 
 describe('from a timestamp lock to a quorum: the recipe', function () {
-  this.timeout(30_000);
   let masters: Masters;
   let clients: Redis[] = [];
   let programs: OldProgram[] = [];

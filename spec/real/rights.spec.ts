@@ -237,8 +237,7 @@ const SERVERS: readonly (readonly [title: string, args: readonly string[]])[] = 
 ];
 
 for (const [title, args] of SERVERS) {
-  describe(`the rights that the docs give, where ${title}`, function () {
-    this.timeout(30_000);
+  describe(`the rights that the docs give, where ${title}`, () => {
     let masters: Masters;
     let environment: Ground;
     before(async () => {

@@ -35,8 +35,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 }
 
 for (const nodes of [1, 3, 5]) {
-  describe(`read-write locks and semaphores on real masters: N=${nodes}`, function () {
-    this.timeout(30_000);
+  describe(`read-write locks and semaphores on real masters: N=${nodes}`, () => {
     let environment: Ground;
     beforeEach(async () => {
       environment = new Ground(WAIT);
@@ -382,9 +381,7 @@ for (const nodes of [1, 3, 5]) {
   });
 }
 
-describe('read-write locks and semaphores on a Redis Cluster as the one master', function () {
-  this.timeout(20_000);
-
+describe('read-write locks and semaphores on a Redis Cluster as the one master', () => {
   it('exclude each other, wait by trying, and leave nothing', async () => {
     const cluster = await startCluster();
     const [{ port }] = cluster.list as readonly [(typeof cluster.list)[number]];

@@ -6,8 +6,7 @@ import { byHand, eventually, Program } from '../support/real.js';
 
 /** A service that is told to stop, as every deployment does: `programs.ts` has it, with a ttl of 1.5 s. */
 for (const nodes of [1, 3]) {
-  describe(`shutdown of a process, N=${nodes}`, function () {
-    this.timeout(30_000);
+  describe(`shutdown of a process, N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];
     let redlock: Redlock;

@@ -28,8 +28,7 @@ for (const kind of CLIENT_KINDS) {
     [3, 1],
     [5, 2],
   ] as const) {
-    describe(`silence: N=${nodes}, ${silent} silent, ${kind.name} at its defaults`, function () {
-      this.timeout(30_000);
+    describe(`silence: N=${nodes}, ${silent} silent, ${kind.name} at its defaults`, () => {
       let bench: Bench;
       beforeEach(async () => {
         bench = await open(kind, nodes);

@@ -16,7 +16,6 @@ const METHODS = ['script', 'commands'] as const;
 const UNITS = ['s', 'ms'] as const;
 
 describe('timestamp locks beside programs of other languages', function () {
-  this.timeout(20_000);
   const server = oneServer();
   const programs: OldProgram[] = [];
   const port = (): number => server.redis.options.port ?? 0;

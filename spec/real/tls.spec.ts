@@ -20,8 +20,7 @@ const HUNG_UP =
 const NO_TLS = /unknown \(not connected: what listens there does not speak TLS \(redis:\/\/\)\)\.$/;
 const SPEAKS_TLS = /unknown \(not connected: what listens there speaks TLS \(rediss:\/\/\)\)\.$/;
 
-describe('TLS on one side only', function () {
-  this.timeout(20_000);
+describe('TLS on one side only', () => {
   let fleet: Fleet;
   let patient: Patient;
   const servers: Server[] = [];

@@ -35,8 +35,7 @@ const SIZES = [
 /** A client's part, a colon, a secret: what no text may hold. */
 const TOKEN = /[\w-]{6,}:[\w-]{20,}/;
 
-describe('bad states of a server', function () {
-  this.timeout(30_000);
+describe('bad states of a server', () => {
   let fleet: Fleet;
   let redlock: Redlock;
   let patients: readonly Patient[];

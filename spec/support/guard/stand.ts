@@ -176,8 +176,7 @@ export function guardContract(
   sections: readonly Section[],
 ): void {
   for (const nodes of sizes) {
-    describe(`restart guard: ${where}, N=${nodes}`, function () {
-      this.timeout(30_000);
+    describe(`restart guard: ${where}, N=${nodes}`, () => {
       const rule: Rule = (title, persistence, body) => {
         it(title, async () => {
           const stand = await start(nodes, persistence);
