@@ -11,6 +11,20 @@ export interface Server {
   run(script: Script, keys: readonly string[], ...args: readonly (string | number)[]): Promise<unknown>;
   /** Its wall clock, in µs. */
   micros(): Promise<number>;
+  /** What comes of it for a user that may not run that command. */
+  without<T>(command: string, action: () => Promise<T>): Promise<T>;
+}
+
+/** The script as a server runs it whose clock stands still at that instant, in µs. */
+export function atInstant({ name, source }: Script, us: number): Script {
+  const time = `{'${Math.floor(us / 1_000_000)}', '${us % 1_000_000}'}`;
+  const clock = `local server, time = redis, ${time}
+local function run(way)
+  return function(command, ...) if command == 'TIME' then return time end return way(command, ...) end
+end
+local redis = setmetatable({ call = run(server.call), pcall = run(server.pcall) }, { __index = server })
+`;
+  return { name, source: clock + source };
 }
 
 /** Starts it before the specs of this suite and empties it before each; to be called inside `describe`. */
@@ -43,6 +57,14 @@ export function oneServer(): Server {
     async micros() {
       const [s, us] = await redis().time();
       return Number(s) * 1_000_000 + Number(us);
+    },
+    async without(command, action) {
+      await redis().call('ACL', 'SETUSER', 'default', `-${command}`);
+      try {
+        return await action();
+      } finally {
+        await redis().call('ACL', 'SETUSER', 'default', `+${command}`);
+      }
     },
   };
 }

@@ -23,7 +23,7 @@ import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { Draw } from '../../support/draw.js';
-import { oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
 
 const SEEDS = 40;
 const BATCHES = 12;
@@ -49,12 +49,16 @@ describe('batch: on a real server', () => {
   const listener = oneListener(server);
   before(() => listener.listenTo(...OURS.slice(0, -1).map(pushChannel)));
 
-  const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+  const replyTo = async (requests: readonly Request[]): Promise<unknown> => {
     const batch = new Batch();
     for (const request of requests) expect(batch.add(request)).to.equal(true);
     const { args } = batch.command(true);
     await server.redis.select(1);
-    const reply = await server.redis.call('EVAL', [...args]);
+    return server.redis.call('EVAL', [...args]);
+  };
+
+  const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+    const reply = await replyTo(requests);
     return isAllYes(reply, requests.length) ? requests.map(() => 1) : (reply as unknown[]);
   };
 
@@ -235,6 +239,101 @@ describe('batch: on a real server', () => {
     }
     expect(await redis.exists('a', 'b')).to.equal(0);
     for (const key of ['c', 'd']) expect(await redis.pttl(key)).to.be.above(30_000);
+  });
+
+  it('all say yes: that many is the whole reply', async () => {
+    const claims = ['a', 'b', 'c'].map((key) => plainClaim(plainScope(key), `t${key}`, 60_000));
+    expect(await replyTo(claims)).to.equal(3);
+    expect(
+      await replyTo([release(plainScope('a'), 'ta', 0), release(plainScope('b'), 'no', 0)]),
+    ).to.deep.equal([1, 0]);
+  });
+
+  it('a new counter begins with the floor of its group, where that is a little ahead of the clock', async () => {
+    const now = await server.micros();
+    const batch = new Batch();
+    for (const [i, key] of ['a', 'b', 'c'].entries())
+      batch.add(scriptedClaim({ ...plainScope(key), isFenced: true }, `t${key}`, 60_000, now + 7 * i));
+    const [source = '', ...args] = batch.command(true).args;
+    const { source: stopped } = atInstant({ name: 'batch', source }, now);
+    expect(await server.redis.call('EVAL', [stopped, ...args])).to.deep.equal(
+      [0, 7, 14].map((ahead) => [1, now + ahead + 1, now]),
+    );
+  });
+
+  /** How often such commands ran in scripts, by their names. */
+  const commandsOf = async (requests: readonly Request[]): Promise<ReadonlyMap<string, number>> => {
+    await server.redis.config('RESETSTAT');
+    await asOne(requests);
+    const stats = await server.redis.info('commandstats');
+    const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
+    return new Map(calls.map(([, name = '', count]) => [name, Number(count)]));
+  };
+
+  it('one look at all keys serves many releases, or many extensions', async () => {
+    const keys = ['a', 'b', 'c', 'd'];
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    await server.redis.select(1);
+    for (const key of keys) await server.redis.set(key, `t${key}`, 'PX', 30_000);
+    const extended = await commandsOf(keys.map((key) => extension(plainScope(key), `t${key}`, terms)));
+    expect([extended.get('mget'), extended.get('get')]).to.deep.equal([1, undefined]);
+    const released = await commandsOf(keys.map((key) => release(plainScope(key), `t${key}`, 0)));
+    expect([released.get('mget'), released.get('get')]).to.deep.equal([1, undefined]);
+  });
+
+  it('the marker is looked at once for all', async () => {
+    await declare(server.runId, [1]);
+    const claims = ['a', 'b', 'c'].map((key) => plainClaim(under(GUARD_MS, key), `t${key}`, 60_000));
+    expect((await commandsOf(claims)).get('get')).to.equal(1);
+  });
+
+  it('without a guard of its own, a client is refused by a master with a marker', async () => {
+    await declare(server.runId, [1]);
+    const claims = ['a', 'b'].map((key) => plainClaim(under(0, key), `t${key}`, 60_000));
+    const refused = [-2, GUARD_MS, 0];
+    expect(await asOne(claims)).to.deep.equal([refused, refused]);
+  });
+
+  it('a command that a user may not run: the entries that need it fail, each with the error of the server', async () => {
+    const { redis } = server;
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    await redis.select(1);
+    await redis.mset('a', 'ta', 'b', 'tb', 'd', 'td');
+    const replies = await server.without('get', () =>
+      asOne([
+        plainClaim(plainScope('a'), 'other', 60_000),
+        acceptance({ ...plainScope('a'), isFenced: true }, 'ta', 60_000, 7),
+        undo(plainScope('a'), 'ta'),
+        release(plainScope('d'), 'td', 0),
+        extension(plainScope('a', 'b'), 'ta', terms),
+        plainClaim(plainScope('c'), 'tc', 60_000),
+      ]),
+    );
+    for (const i of [0, 1, 2, 4])
+      expect(replies[i], String(i)).to.match(/^!.*(can't run this command|NOPERM)/);
+    expect([replies[3], replies[5]]).to.deep.equal([1, 1]);
+    expect(await redis.mget('a', 'b', 'd')).to.deep.equal(['ta', 'tb', null]);
+  });
+
+  it('a guard that a user may not look at: what votes fails, and says what it needs', async () => {
+    const { redis } = server;
+    await redis.select(1);
+    await redis.set('b', 'tb');
+    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    for (const command of ['get', 'info', 'time']) {
+      const votes = await server.without(command, () =>
+        asOne([
+          plainClaim(under(GUARD_MS, 'a'), 'ta', 60_000),
+          extension(under(GUARD_MS, 'b'), 'tb', terms),
+          undo(plainScope('c'), 'tc'),
+        ]),
+      );
+      const wanted = new RegExp(
+        `^!.*quorate needs ${command.toUpperCase()} in scripts: .*(can't run|NOPERM)`,
+      );
+      for (const vote of votes.slice(0, 2)) expect(vote).to.match(wanted);
+      expect(await redis.keys('*')).to.deep.equal(['b']);
+    }
   });
 
   it('a guard that cannot be read says so in each entry that votes, and in no other', async () => {

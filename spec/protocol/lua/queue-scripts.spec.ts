@@ -50,8 +50,12 @@ describe('fair waiting: scripts on a real server', () => {
 
   const queue = (token: string, ticket = TICKET, lifeMs = LIFE_MS): Promise<unknown> =>
     run(QUEUE, WAITED, token, ticket, lifeMs, -1);
-  const yieldIt = (token: string, serial: number | string, ticket = TICKET): Promise<unknown> =>
-    run(YIELD, WAITED, token, serial, ticket, LIFE_MS);
+  const yieldIt = (
+    token: string,
+    serial: number | string,
+    ticket = TICKET,
+    lifeMs = LIFE_MS,
+  ): Promise<unknown> => run(YIELD, WAITED, token, serial, ticket, lifeMs);
   const release = (token: string): Promise<unknown> => run(RELEASE, WAITED, token);
   /** A vote that was claimed, as by any other client of this library. */
   const hold = (token: string, ttlMs = 30_000): Promise<unknown> => server.redis.set(KEY, token, 'PX', ttlMs);
@@ -158,6 +162,16 @@ describe('fair waiting: scripts on a real server', () => {
       expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [CAT]]);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET + 20)]);
       expect(await pushes()).to.deep.equal(['w cat']);
+    });
+
+    it('{1, serial, us}: another waiter of its client comes before it, and no push has reached that client', async () => {
+      await hold(DAN);
+      await listenTo(CAT);
+      await queue(tokenFrom('ann', '0'), TICKET);
+      await queue(CAT, TICKET + 2);
+      await server.redis.del(KEY);
+      expect(numbers(await queue(ANN, TICKET + 1))[0]).to.equal(1);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [CAT]]);
     });
 
     it('{0, 0, us, 0}: more of the dead are ahead of it than one call may drop; the next calls go on', async () => {
@@ -300,6 +314,14 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(CAT, TICKET);
       expect(await pushes()).to.deep.equal([]);
       await queue(ANN, TICKET);
+      expect(await pushes()).to.deep.equal([`i ben ${serial}`]);
+    });
+
+    it('equal ones of one client: if the token is before', async () => {
+      const serial = await grant(BEN, TICKET);
+      await queue(tokenFrom('ben', '2'), TICKET);
+      expect(await pushes()).to.deep.equal([]);
+      await queue(tokenFrom('ben', '0'), TICKET);
       expect(await pushes()).to.deep.equal([`i ben ${serial}`]);
     });
 
@@ -570,6 +592,28 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await server.redis.exists(...keys)).to.equal(0);
       });
 
+      it('of several: what there was no time to look at is left, and reported', async () => {
+        const keys = ['x', 'y'];
+        for (const [i, key] of keys.entries()) {
+          await server.redis.set(key, DAN);
+          await lineUpDead(i === 0 ? MAX_DROPPED : 1, 1, key);
+        }
+        const all = [...keys, ...keys.map(queueKey), ...keys.map(turnKey)];
+        expect(await run(script, all, DAN)).to.deep.equal(script === UNDO ? [2, -2, 2] : -3);
+        expect(await server.redis.zcard(queueKey('y'))).to.equal(1);
+      });
+
+      for (const clients of [1, 3]) {
+        it(`${clients} dead clients with 20 waiters: each is sent one push`, async () => {
+          await hold(DAN);
+          await lineUpDead(20, clients);
+          await server.redis.config('RESETSTAT');
+          expect(await leave(DAN)).to.deep.equal(DONE);
+          const stats = await server.redis.info('commandstats');
+          expect(stats).to.match(new RegExp(`cmdstat_publish:calls=${clients},`));
+        });
+      }
+
       it('nobody lives: the lock is free, and nothing is left', async () => {
         await hold(DAN);
         for (const token of [ANN, BEN]) await queue(token);
@@ -677,7 +721,7 @@ describe('fair waiting: scripts on a real server', () => {
       if (place === 'queue' && type === 'zset') continue;
       it(`a ${type} for the ${place}: queue {2, 0, 0}, yield 0; nothing is changed`, async () => {
         if (place !== 'lock') await hold(DAN);
-        if (place === 'queue') await server.redis.set(TURN, `7|${DAN}|1`);
+        if (place !== 'turn') await server.redis.set(TURN, `7|${DAN}|1`);
         await putData(server.redis, key, type);
         const keys = await server.redis.keys('*');
         expect(await queue(ANN)).to.deep.equal([2, 0, 0]);
@@ -724,6 +768,16 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await server.redis.dbsize()).to.equal(0);
     });
 
+    it('1: for good: it waits no more; otherwise it comes back, however short its place is kept', async () => {
+      const serial = await serialOf(BEN);
+      await queue(CAT, TICKET + 1);
+      expect(await yieldIt(BEN, serial, TICKET, 1)).to.equal(1);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), [CAT]]);
+      const [next = ''] = await turn();
+      expect(await yieldIt(BEN, next, TICKET, 0)).to.equal(1);
+      expect([await holder(), await waiting()]).to.deep.equal([reserved(CAT), []]);
+    });
+
     it('0: a serial of before, and of one to come; nothing is changed', async () => {
       const first = await serialOf(BEN);
       await queue(ANN, TICKET + 1);
@@ -749,6 +803,8 @@ describe('fair waiting: scripts on a real server', () => {
 
     it('0: another has the vote, the turn names another, or there is none', async () => {
       const serial = await serialOf(BEN);
+      await server.redis.set(KEY, reserved(ANN));
+      expect(await yieldIt(ANN, serial)).to.equal(0);
       await hold(ANN);
       expect(await yieldIt(BEN, serial)).to.equal(0);
       expect(await yieldIt(ANN, serial)).to.equal(0);
@@ -893,6 +949,14 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await turn()).to.deep.equal(['0', '', '']);
       });
     }
+
+    it('queue, -zcard: it fails with the error of the server, with nothing done', async () => {
+      const failure = await runWithout('-zcard', QUEUE, WAITED, ANN, TICKET, LIFE_MS, -1).catch(
+        (error: Error) => error.message,
+      );
+      expect(failure).to.match(/can't run this command|NOPERM/);
+      expect(await server.redis.dbsize()).to.equal(0);
+    });
 
     for (const right of ['-zrange', '-zrem', '-time', '-exists', '-mget']) {
       it(`release, ${right}: the vote goes, and the turn says that somebody waits`, async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { integers } from '../../../lib/protocol/replies.js';
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
-import { oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
@@ -13,23 +13,24 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
   const { run } = server;
 
   /** Each script that votes, with a marker and this period, where nothing else is in its way. */
-  const voters: [Script, (period: number) => Promise<unknown>, unknown][] = [
+  const voters: [Script, (period: number, script?: Script) => Promise<unknown>, unknown][] = [
     [
       CLAIM,
-      (period) => run(CLAIM, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, period),
+      (period, script = CLAIM) => run(script, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, period),
       [1, COUNT + 1, 0],
     ],
     [
       ACCEPT,
-      (period) => run(ACCEPT, ['a', 'c', MARKER], 'mine', COUNT + 1, HOUR_MS, period),
+      (period, script = ACCEPT) => run(script, ['a', 'c', MARKER], 'mine', COUNT + 1, HOUR_MS, period),
       [1, COUNT + 1, 0],
     ],
     [
       EXTEND,
-      (period) => run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, period),
+      (period, script = EXTEND) =>
+        run(script, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, period),
       [1, 0, 0],
     ],
-    [VOUCH, (period) => run(VOUCH, [MARKER], period), [1, 0, 0]],
+    [VOUCH, (period, script = VOUCH) => run(script, [MARKER], period), [1, 0, 0]],
   ];
   const mark = (since: number | string, period = HOUR_MS, id = server.runId): Promise<unknown> =>
     server.redis.set(MARKER, `1|${id}|${since}|${period}`);
@@ -92,6 +93,29 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
           expect(ms).to.be.within(leftMs - 60_000, leftMs);
           expect((await marker()) === text).to.equal(agoMs > 0);
         }
+        await untouched();
+      });
+
+      it(`{-1, 1, 0} 1 ms before the end of the period; ${JSON.stringify(granted)} at its end`, async () => {
+        const since = 1_000_000;
+        await mark(since);
+        const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, atInstant(script, us));
+        const endUs = (since + HOUR_MS) * 1_000;
+        expect(await voteAt(endUs - 1)).to.deep.equal([-1, 1, 0]);
+        expect(await voteAt(endUs)).to.deep.equal(granted);
+      });
+
+      it('a user that may not run what the guard needs is told so; nothing is changed', async () => {
+        await mark(0);
+        for (const command of ['get', 'info', 'time']) {
+          const reply = await server.without(command, () =>
+            vote(HOUR_MS).catch((error: Error) => error.message),
+          );
+          expect(reply, command).to.match(
+            new RegExp(`quorate needs ${command.toUpperCase()} in scripts: .*(can't run|NOPERM)`),
+          );
+        }
+        expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
         await untouched();
       });
 

@@ -3,7 +3,7 @@ import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { FLOOR_LEAD_US, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
 import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../../../lib/protocol/lua/scripts.js';
 import { scriptDigest } from '../../../lib/redis/script.js';
-import { oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 /** More than 2^53 / 8, as fences are today, and odd, so that a rounding would show. */
@@ -125,15 +125,17 @@ describe('scripts on a real server', () => {
 
     it('{1, fence, us}: a floor lifts a new counter, and by no more than the lead', async () => {
       const floors: [string, (now: number) => number, (us: number, floor: number) => number][] = [
-        ['behind', (now) => now - 1_000_000, (us) => us + 1],
+        ['behind', (now) => now - 1, (us) => us + 1],
         ['ahead', (now) => now + FLOOR_LEAD_US, (_us, floor) => floor + 1],
         ['too far ahead', (now) => now + 60_000_000, (us) => us + FLOOR_LEAD_US + 1],
       ];
       for (const [title, floorAt, wanted] of floors) {
         await server.redis.flushall();
-        const floor = floorAt(await server.micros());
-        const [code, fence, us = 0] = numbers(await claimFenced(['a', 'c'], floor));
-        expect([code, fence], title).to.deep.equal([1, wanted(us, floor)]);
+        const now = await server.micros();
+        const floor = floorAt(now);
+        const script = atInstant(CLAIM, now);
+        const reply = await run(script, ['a', 'c'], 'mine', 60_000, HOUR_MS, floor, -1);
+        expect(reply, title).to.deep.equal([1, wanted(now, floor), now]);
       }
     });
 
@@ -514,6 +516,71 @@ describe('scripts on a real server', () => {
     expect(await claim(['a'], 'mine', ttlMs)).to.deep.equal([1, 0, 0]);
     expect(await extend(['a'], ttlMs)).to.deep.equal([1, 0, 0]);
     expect(await server.redis.pttl('a')).to.be.above(9e15);
+  });
+
+  describe('without rights', () => {
+    const denied = async (command: string, action: () => Promise<unknown>): Promise<void> => {
+      const reply = await server.without(command, () => action().catch((error: Error) => error.message));
+      expect(reply, command).to.match(/can't run this command|NOPERM/);
+    };
+
+    it('-get: each script that decides by what a key holds fails with the error of the server, and changes nothing', async () => {
+      await server.redis.mset('a', 'mine', 'b', 'mine', 'c1', 5, 'c2', 5);
+      for (const keys of [['a'], ['a', 'b']]) {
+        const counters = ['c1', 'c2'].slice(0, keys.length);
+        await denied('get', () => claim(keys));
+        await denied('get', () => claimFenced([...keys, ...counters]));
+        await denied('get', () => accept([...keys, ...counters], 7));
+        await denied('get', () => extend(keys));
+        await denied('get', () => run(UNDO, withQueues(keys), 'mine'));
+        await denied('get', () => inspect('a'));
+      }
+      expect(await server.redis.mget('a', 'b', 'c1', 'c2')).to.deep.equal(['mine', 'mine', '5', '5']);
+    });
+
+    it('-get: a release deletes nothing, and lifts nothing', async () => {
+      await server.redis.mset('a', 'mine', 'b', 'mine', 'c', 5);
+      expect(await server.without('get', () => run(RELEASE, withQueues(['a']), 'mine'))).to.equal(0);
+      expect(await server.without('get', () => run(RELEASE, withQueues(['a', 'b']), 'mine'))).to.equal(0);
+      expect(
+        await server.without('get', () => run(RELEASE, [...withQueues(['a']), 'c'], 'mine', 9)),
+      ).to.equal(0);
+      expect(await server.redis.mget('a', 'b', 'c')).to.deep.equal(['mine', 'mine', '5']);
+    });
+
+    it('-exists: nobody seems to wait; a release and an undo are done', async () => {
+      for (const keys of [['a'], ['a', 'b']]) {
+        await server.redis.set('a', 'mine');
+        expect(await server.without('exists', () => run(RELEASE, withQueues(keys), 'mine'))).to.equal(1);
+        expect(await server.without('exists', () => run(RELEASE, withQueues(keys), 'mine'))).to.equal(0);
+        await server.redis.set('a', 'mine');
+        const undone = await server.without('exists', () => run(UNDO, withQueues(keys), 'mine'));
+        expect(undone).to.deep.equal([1, -2, 0]);
+      }
+    });
+
+    it('-incr: a claim is granted and counted all the same', async () => {
+      await server.redis.set('c', 5);
+      expect(await server.without('incr', () => claimFenced(['a', 'c']))).to.deep.equal([1, 6, 0]);
+    });
+
+    it('-time: a missing counter cannot be made, and nothing is claimed', async () => {
+      const reply = await server.without('time', () =>
+        claimFenced(['a', 'c']).catch((error: Error) => error.message),
+      );
+      expect(reply).to.match(/quorate needs TIME in scripts: .*(can't run this command|NOPERM)/);
+      expect(await server.redis.exists('a', 'c')).to.equal(0);
+    });
+
+    it('-set: counters are left as they are by an extension, a release and an undo', async () => {
+      await server.redis.mset('a', 'mine', 'c', 5);
+      expect(await server.without('set', () => extendFenced(['a', 'c'], 9))).to.deep.equal([1, 0, 0]);
+      const keys = [...withQueues(['a']), 'c'];
+      expect(await server.without('set', () => run(UNDO, keys, 'mine', 9))).to.deep.equal([1, -2, 0]);
+      await server.redis.set('a', 'mine');
+      expect(await server.without('set', () => run(RELEASE, keys, 'mine', 9))).to.equal(1);
+      expect(await server.redis.get('c')).to.equal('5');
+    });
   });
 
   it('at maxmemory: release and undo still delete, with counters as well, and inspect still looks', async () => {

@@ -16,7 +16,7 @@ import {
 } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const COUNTER = counterKey(KEY);
@@ -60,6 +60,16 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     ttlMs = TTL_MS,
   ): Promise<Reply> => run(SEM_EXTEND, [KEY], token, ttlMs, slots, k, create, -1);
   const leave = (token: string): Promise<Reply> => run(LEAVE, [KEY], token);
+  /** Each script that votes. */
+  const votes: readonly (() => Promise<Reply>)[] = [
+    () => read(ANN),
+    () => write(ANN),
+    () => extend('r', ANN, 1),
+    () => run(RW_ACCEPT, [KEY, COUNTER], ANN, 9, HOUR_MS, -1),
+    () => take(ANN),
+    () => settle(ANN, '0'),
+    () => extendPermits(ANN, '0', 1),
+  ];
 
   const fields = (): Promise<Record<string, string>> => server.redis.hgetall(KEY);
   /** What stands in the hash beside its kind, without instants. */
@@ -140,6 +150,15 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await stored()).to.deep.equal({ kind: 'rw1', CAT: 'w' });
     });
 
+    it('a reader has expired at the very instant at which it ends, and not before', async () => {
+      await read(ANN);
+      const endsMs = Number((await fields())[ANN]?.split('|')[1]);
+      const writeAt = (ms: number): Promise<Reply> =>
+        run(atInstant(RW_CLAIM, ms * 1_000), [KEY], BEN, 'w', TTL_MS, '', 1, 0, 0, -1);
+      expect(await writeAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
+      expect(await writeAt(endsMs)).to.deep.equal([1, 0, 0]);
+    });
+
     it('a claim that is carried out twice is granted twice, and never shortens; it changes no role', async () => {
       await read(ANN);
       expect(await claim('r', ANN, '', 1, 1_000)).to.deep.equal([1, 0, 0]);
@@ -185,6 +204,22 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await server.redis.get(COUNTER)).to.equal(String(count));
     });
 
+    it('{3, count, 0}: a counter that is not raised lives no longer for it', async () => {
+      await write(ANN);
+      await server.redis.set(COUNTER, '7', 'PX', 20_000);
+      expect(await run(RW_ACCEPT, [KEY, COUNTER], ANN, 7, HOUR_MS, -1)).to.deep.equal([3, 7, 0]);
+      expect(await server.redis.pttl(COUNTER)).to.be.within(1, 20_000);
+    });
+
+    it('extend: another that has 1 ms left excludes it', async () => {
+      await read(ANN);
+      const endsMs = Number((await fields())[ANN]?.split('|')[1]);
+      const extendAt = (ms: number): Promise<Reply> =>
+        run(atInstant(RW_EXTEND, ms * 1_000), [KEY], BEN, 'w', TTL_MS, 1, 0, 0, -1);
+      expect(await extendAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
+      expect(await extendAt(endsMs)).to.deep.equal([1, 0, 0]);
+    });
+
     it('extend: never shortens, renews it if it is gone and nobody excludes it, and needs no leave of the watch', async () => {
       expect(await extend('r', ANN)).to.deep.equal([0, -2, 0]);
       expect(await extend('r', ANN, 1, 60_000)).to.deep.equal([1, 0, 0]);
@@ -220,6 +255,9 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await server.redis.get(COUNTER)).to.equal(String(LAST_FENCE - 1));
       await server.redis.set(COUNTER, 7);
       expect(await lift(LAST_FENCE)).to.deep.equal([1, 0, 0]); // no fence could follow
+      expect(await server.redis.get(COUNTER)).to.equal('7');
+      for (const command of ['get', 'set'])
+        expect(await server.without(command, () => lift(LAST_FENCE - 1)), command).to.deep.equal([1, 0, 0]);
       expect(await server.redis.get(COUNTER)).to.equal('7');
       await server.redis.set(COUNTER, 'no number');
       expect(await lift(5)).to.deep.equal([1, 0, 0]);
@@ -296,16 +334,31 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await server.redis.exists(KEY)).to.equal(0);
     });
 
+    it('does not keep the key for longer than the one that was let in', async () => {
+      await read(ANN);
+      await write(BEN, FIRST);
+      await server.redis.hset(KEY, 'watch', `${FIRST}|${Number.MAX_SAFE_INTEGER}|1 w`);
+      await leave(ANN);
+      expect(await write(BEN, FIRST)).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.pttl(KEY)).to.be.within(1, TTL_MS);
+    });
+
     it('a user that may not publish releases all the same', async () => {
       await read(ANN);
       await write(BEN, FIRST);
-      await server.redis.call('ACL', 'SETUSER', 'default', '-publish');
-      try {
-        expect(await leave(ANN)).to.deep.equal([1, -2, 0]);
-      } finally {
-        await server.redis.call('ACL', 'SETUSER', 'default', '+publish');
-      }
+      expect(await server.without('publish', () => leave(ANN))).to.deep.equal([1, -2, 0]);
       expect(await stored()).to.deep.equal({ kind: 'rw1', watch: 'FIRST 1 w' });
+    });
+
+    it('a user that may not publish extends a writer as a reader, and gives up permits, all the same', async () => {
+      await write(ANN);
+      await read(BEN, FIRST);
+      expect(await server.without('publish', () => extend('r', ANN))).to.deep.equal([1, 0, 0]);
+      await server.redis.del(KEY);
+      await take(ANN, 2);
+      await take(BEN, 1, 2, FIRST);
+      expect(await server.without('publish', () => settle(ANN, '0'))).to.deep.equal([1, 0, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2', watch: 'FIRST 1 1/2' });
     });
   });
 
@@ -408,6 +461,15 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await take(DAN, 1, 2, FIRST)).to.deep.equal([1, 0, 0, 0]);
     });
 
+    it('extend: of the same permits sends no push, though another permit is free by now', async () => {
+      await take(ANN);
+      await take(BEN);
+      refused(await take(CAT, 1, 2, FIRST));
+      await expire(BEN);
+      expect(await extendPermits(ANN, '0')).to.deep.equal([1, 0, 0]);
+      expect(await listener.heard()).to.deep.equal([]);
+    });
+
     it('extend: the watcher is sent a push for the permits that it gives up, whether it gets the others or not', async () => {
       for (const [slots, isTaken] of [
         ['0', false],
@@ -430,15 +492,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   });
 
   describe('other kinds', () => {
-    const every = (): readonly Promise<Reply>[] => [
-      read(ANN),
-      write(ANN),
-      extend('r', ANN, 1),
-      run(RW_ACCEPT, [KEY, COUNTER], ANN, 9, HOUR_MS, -1),
-      take(ANN),
-      settle(ANN, '0'),
-      extendPermits(ANN, '0', 1),
-    ];
+    const every = (): readonly Promise<Reply>[] => votes.map((vote) => vote());
 
     it('{2, what, 0}: data of any type, an exclusive lock, the other kind of these; nothing is changed', async () => {
       for (const type of TYPES) {
@@ -497,12 +551,51 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     await read(ANN);
     await server.redis.set(gateKey(KEY), BEN);
     await server.redis.zadd(queueKey(gateKey(KEY)), 1, CAT, 2, DAN);
+    const beforeMs = Math.floor((await server.micros()) / 1_000);
     const [code, ms, now, all, ...line] = (await server.run(SURVEY_SHARED, keys)) as unknown[];
     expect([code, line]).to.deep.equal([1, [BEN, 2, [CAT, DAN]]]);
     expect(ms).to.be.within(1, TTL_MS);
-    expect(now).to.be.within(1, (await server.micros()) / 1_000);
+    expect(now).to.be.within(beforeMs, (await server.micros()) / 1_000);
     expect(all).to.include.members(['kind', 'rw1', ANN]);
     await server.redis.set(KEY, BEN);
     expect(((await server.run(SURVEY_SHARED, keys)) as unknown[])[0]).to.equal(2);
+  });
+
+  for (const type of TYPES) {
+    it(`survey: a ${type} for the gate, or for its queue: nobody is there`, async () => {
+      const keys = [KEY, gateKey(KEY), queueKey(gateKey(KEY))];
+      for (const key of keys.slice(1))
+        if (type !== 'zset' || key === gateKey(KEY)) await putData(server.redis, key, type);
+      const reply = (await server.run(SURVEY_SHARED, keys)) as unknown[];
+      expect(reply.slice(3)).to.deep.equal([[], '', 0, []]);
+    });
+  }
+
+  describe('without rights', () => {
+    const denied = async (command: string, action: () => Promise<unknown>): Promise<void> => {
+      const reply = await server.without(command, () => action().catch((error: Error) => error.message));
+      expect(reply, command).to.match(/can't run this command|NOPERM/);
+    };
+
+    it('what a user may not read or delete it is told of, and nothing is changed', async () => {
+      await read(BEN);
+      const before = await fields();
+      for (const vote of votes) await denied('hgetall', vote);
+      await denied('hgetall', () => server.run(SURVEY_SHARED, [KEY, gateKey(KEY), queueKey(gateKey(KEY))]));
+      await denied('hdel', () => leave(BEN));
+      expect(await fields()).to.deep.equal(before);
+    });
+
+    for (const command of ['hlen', 'del', 'hexists', 'hgetall']) {
+      it(`leave, -${command}: the vote goes all the same`, async () => {
+        for (const watcher of ['', FIRST]) {
+          await write(ANN);
+          await write(BEN, watcher);
+          expect(await server.without(command, () => leave(ANN))).to.deep.equal([1, -2, 0]);
+          expect(await stored()).not.to.have.property('ANN');
+          await server.redis.flushall();
+        }
+      });
+    }
   });
 });
