@@ -122,6 +122,7 @@ class Choice {
     const chosen = (spec: SpecTime): boolean =>
       spec.file.startsWith(mirror) || spec.file === SIMULATION_SPECS;
     const isNear = (spec: SpecTime): boolean => dirname(spec.file) === dirname(mirror);
+    if (target.isLua) return all; // templates are read as lib is loaded: no spec comes by one mutant rather than another
     const others = all.filter((spec) => !chosen(spec));
     const own = spread(others.filter(isNear), MOST_OWN_SPECS);
     return [
