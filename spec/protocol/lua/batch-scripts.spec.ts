@@ -261,6 +261,18 @@ describe('batch: on a real server', () => {
     );
   });
 
+  it('the clock is told only with a counter that began with it', async () => {
+    await server.redis.select(1);
+    await server.redis.mset('b', 'tb', counterKey('b'), 5);
+    const claims = ['a', 'b'].map((key) =>
+      scriptedClaim({ ...plainScope(key), isFenced: true }, `t${key}`, 60_000, 0),
+    );
+    const [first, second] = await asOne(claims);
+    const [code, fence, us] = first as readonly number[]; // {1, fence, us}
+    expect([code, fence]).to.deep.equal([1, (us ?? 0) + 1]);
+    expect(second).to.equal(6);
+  });
+
   /** How often such commands ran in scripts, by their names. */
   const commandsOf = async (requests: readonly Request[]): Promise<ReadonlyMap<string, number>> => {
     await server.redis.config('RESETSTAT');
@@ -275,10 +287,13 @@ describe('batch: on a real server', () => {
     const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
     await server.redis.select(1);
     for (const key of keys) await server.redis.set(key, `t${key}`, 'PX', 30_000);
-    const extended = await commandsOf(keys.map((key) => extension(plainScope(key), `t${key}`, terms)));
-    expect([extended.get('mget'), extended.get('get')]).to.deep.equal([1, undefined]);
-    const released = await commandsOf(keys.map((key) => release(plainScope(key), `t${key}`, 0)));
-    expect([released.get('mget'), released.get('get')]).to.deep.equal([1, undefined]);
+    const first = undo(plainScope('z'), 'tz');
+    const extensions = keys.map((key) => extension(plainScope(key), `t${key}`, terms));
+    const extended = await commandsOf([first, ...extensions]);
+    expect([extended.get('mget'), extended.get('get')]).to.deep.equal([1, 1]);
+    const releases = keys.map((key) => release(plainScope(key), `t${key}`, 0));
+    const released = await commandsOf([first, ...releases]);
+    expect([released.get('mget'), released.get('get')]).to.deep.equal([1, 1]);
   });
 
   it('the marker is looked at once for all', async () => {
@@ -313,6 +328,20 @@ describe('batch: on a real server', () => {
       expect(replies[i], String(i)).to.match(/^!.*(can't run this command|NOPERM)/);
     expect([replies[3], replies[5]]).to.deep.equal([1, 1]);
     expect(await redis.mget('a', 'b', 'd')).to.deep.equal(['ta', 'tb', null]);
+  });
+
+  it('a user that may not delete: each release and each undo fails, with the error of the server', async () => {
+    await server.redis.select(1);
+    await server.redis.mset('a', 'ta', 'b', 'tb', 'c', 'tc');
+    const replies = await server.without('del', () =>
+      asOne([
+        release(plainScope('a'), 'ta', 0),
+        release({ ...plainScope('b'), isFenced: true }, 'tb', 7),
+        undo(plainScope('c'), 'tc'),
+      ]),
+    );
+    for (const reply of replies) expect(reply).to.match(/^!.*(can't run this command|NOPERM)/);
+    expect(await server.redis.mget('a', 'b', 'c')).to.deep.equal(['ta', 'tb', 'tc']);
   });
 
   it('a guard that a user may not look at: what votes fails, and says what it needs', async () => {

@@ -377,7 +377,7 @@ describe('fair waiting: scripts on a real server', () => {
   }
 
   it('queue, on no keys: does nothing, and is known from then on', async () => {
-    await run(QUEUE, []);
+    expect(await run(QUEUE, [])).to.deep.equal([0, 0, 0, 0]);
     expect(await server.redis.dbsize()).to.equal(0);
   });
 

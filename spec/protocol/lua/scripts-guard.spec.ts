@@ -158,6 +158,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
     });
 
+    it('claim of a lock that is free: from there, too, if its counter is the last one before', async () => {
+      await server.redis.set('c', endUs - 1);
+      await server.redis.del('a');
+      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
+    });
+
     it('accept {3, end, 0}: nothing up to there is accepted', async () => {
       for (const fence of [COUNT + 1, endUs]) expect(await accept(fence)).to.deep.equal([3, endUs, 0]);
       expect(await accept(endUs + 1)).to.deep.equal([1, endUs + 1, 0]);

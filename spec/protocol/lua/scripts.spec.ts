@@ -1,7 +1,17 @@
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { FLOOR_LEAD_US, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
-import { ACCEPT, CLAIM, EXTEND, INSPECT, RELEASE, SCRIPTS, UNDO } from '../../../lib/protocol/lua/scripts.js';
+import {
+  ACCEPT,
+  CLAIM,
+  EXTEND,
+  HELLO,
+  INSPECT,
+  RELEASE,
+  SCRIPTS,
+  UNDO,
+} from '../../../lib/protocol/lua/scripts.js';
+import { RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
 import { scriptDigest } from '../../../lib/redis/script.js';
 import { atInstant, oneServer, putData, TYPES } from '../../support/server.js';
 
@@ -100,11 +110,21 @@ describe('scripts on a real server', () => {
       await expectMs('c', HOUR_MS);
     });
 
+    it('the fence in short: also from the lowest counter there is, and where no marker is found', async () => {
+      await server.redis.set('c', 1);
+      expect(await claimFenced(['a', 'c'])).to.equal(2);
+      await server.redis.del('a');
+      expect(await run(CLAIM, ['a', 'c', 'marker'], 'mine', 60_000, HOUR_MS, 0, 0)).to.equal(3);
+      expect(await server.redis.mget('a', 'c', 'marker')).to.deep.equal(['mine', '3', null]);
+      await expectMs('c', HOUR_MS);
+    });
+
     it('{1, fence, 0}: several share one, the highest plus one, in any order', async () => {
       for (const counts of [
         [7, 9, 8],
         [9, 8, 7],
         [7, 8, 9],
+        [1, 8, 9],
         [9, 9, 9],
       ]) {
         await server.redis.flushall();
@@ -171,6 +191,25 @@ describe('scripts on a real server', () => {
     });
   });
 
+  it('claim of a waiter: it leaves the queues of those locks that others hold', async () => {
+    await server.redis.set('b', 'other', 'PX', 60_000);
+    for (const key of ['a', 'b']) await server.redis.zadd(queueKey(key), 1, 'mine', 2, 'next');
+    const reply = await run(CLAIM, withQueues(['a', 'b']), 'mine', 60_000, ...PLAIN, 1);
+    expect(about(reply, 60_000)).to.equal(true);
+    expect(await server.redis.zrange(queueKey('b'), '0', '-1')).to.deep.equal(['next']);
+  });
+
+  it('a reader of a read-write lock is not counted; without the right to read a counter, no writer claims', async () => {
+    expect(await run(RW_CLAIM, ['a'], 'mine', 'r', 60_000, '', 1, ...PLAIN)).to.deep.equal([1, 0, 0]);
+    const reply = await server.without('get', () =>
+      run(RW_CLAIM, ['b', 'c'], 'mine', 'w', 60_000, '', 1, HOUR_MS, 0, -1).catch(
+        (error: Error) => error.message,
+      ),
+    );
+    expect(reply).to.match(/can't run this command|NOPERM/);
+    expect(await server.redis.exists('b', 'c')).to.equal(0);
+  });
+
   describe('accept', () => {
     beforeEach(() => server.redis.set('a', 'mine', 'PX', 60_000));
 
@@ -193,7 +232,9 @@ describe('scripts on a real server', () => {
       ] as const) {
         await server.redis.set('b', 'mine');
         await server.redis.mset('c1', own, 'c2', other);
+        for (const counter of ['c1', 'c2']) await server.redis.pexpire(counter, 20_000);
         expect(await accept(['a', 'b', 'c1', 'c2'], BIG)).to.deep.equal([3, wanted, 0]);
+        for (const counter of ['c1', 'c2']) await expectMs(counter, 20_000);
         expect(await server.redis.mget('c1', 'c2')).to.deep.equal([String(own), String(other)]);
       }
     });
@@ -243,16 +284,18 @@ describe('scripts on a real server', () => {
       await server.redis.set('a', 'mine', 'PX', 60_000);
       await server.redis.set('b', 'other', 'PX', 20_000);
       await server.redis.set('c', 'other', 'PX', 90_000);
-      const reply = await run(UNDO, withQueues(['a', 'b', 'c']), 'mine');
+      await server.redis.set('d', 'other', 'PX', 20_000);
+      const reply = await run(UNDO, withQueues(['a', 'b', 'c', 'd']), 'mine');
       expect(about(reply, 90_000)).to.equal(true);
       expect(ends(reply)).to.deep.equal([1, 0]);
-      expect(await server.redis.mget('b', 'c')).to.deep.equal(['other', 'other']);
+      expect(await server.redis.mget('b', 'c', 'd')).to.deep.equal(['other', 'other', 'other']);
     });
 
     it('{n, -1, 0}: one of them has no expiry', async () => {
       await server.redis.set('a', 'other', 'PX', 20_000);
       await server.redis.set('b', 'other');
-      expect(await run(UNDO, withQueues(['a', 'b']), 'mine')).to.deep.equal([0, -1, 0]);
+      await server.redis.set('c', 'other', 'PX', 20_000);
+      expect(await run(UNDO, withQueues(['a', 'b', 'c']), 'mine')).to.deep.equal([0, -1, 0]);
     });
   });
 
@@ -361,6 +404,17 @@ describe('scripts on a real server', () => {
       expect(await extendFenced(['a', 'c'], ahead)).to.deep.equal([1, 0, 0]);
       expect(await server.redis.get('c')).to.equal(String(ahead));
     });
+  });
+
+  it('hello: {receivers, us}: how many listen to the channel, and the clock of the server', async () => {
+    expect(await run(atInstant(HELLO, BIG), [], 'channel')).to.deep.equal([0, BIG]);
+    const listener = server.redis.duplicate();
+    try {
+      await listener.subscribe('channel');
+      expect(await run(atInstant(HELLO, BIG), [], 'channel')).to.deep.equal([1, BIG]);
+    } finally {
+      listener.disconnect();
+    }
   });
 
   it('inspect: {0, -2} free, {1, ms, owner} held, {1, -1, owner} without expiry', async () => {
