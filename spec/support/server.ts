@@ -15,6 +15,9 @@ export interface Server {
   without<T>(command: string, action: () => Promise<T>): Promise<T>;
 }
 
+/** What servers say about a command in a script that the user may not run. */
+export const NO_RIGHT = /can't run this command|NOPERM|ACL failure in script/;
+
 /** The script as a server runs it whose clock stands still at that instant, in µs. */
 export function atInstant({ name, source }: Script, us: number): Script {
   const time = `{'${Math.floor(us / 1_000_000)}', '${us % 1_000_000}'}`;
