@@ -1,3 +1,241 @@
 import type { Survivors } from './survivors.js';
 
-export const LUA: Survivors = {};
+export const LUA: Survivors = {
+  'lib/protocol/lua/shared.ts': [
+    {
+      why: 'an instant in the past deletes the key, too, and costs the commands before it',
+      mutants: [
+        'LOOKING: if last == 0 then → if false then',
+        'LOOKING: if last == 0 then → if last == 1 then',
+        'LOOKING: local last = watch and watch[2] or 0 → local last = watch and watch[2] or 1',
+      ],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "LOOKING: if not string.find(all.err, 'WRONGTYPE', 1, true) then return all end → if not string.find(all.err, 'WRONGTYPE', 1, false) then return all end",
+      ],
+    },
+    {
+      why: 'a writer is alone: when somebody leaves it, or becomes a reader, no writer is left',
+      mutants: [
+        "LOOKING: if want == 'r' and member[1] == 'w' then return false end → if false then return false end",
+        "LOOKING: if want == 'r' and member[1] == 'w' then return false end → if want ~= 'r' and member[1] == 'w' then return false end",
+        "LOOKING: if want == 'r' and member[1] == 'w' then return false end → if want == 'r' and member[1] == 'w' then return true end",
+      ],
+    },
+    {
+      why: 'only the end of a new watch matters after that, and it counts as that of a member, too',
+      mutants: [
+        "putting: if name == 'watch' then watch = field else members[name] = field end → if false then watch = field else members[name] = field end",
+      ],
+    },
+    {
+      why: 'every watch begins with its rank',
+      mutants: [
+        "NEXT: local other = tonumber(string.match(watch[3], '^%d+')) or 0 → local other = tonumber(string.match(watch[3], '^%d+')) or 1",
+      ],
+    },
+  ],
+  'lib/protocol/lua/queue.ts': [
+    {
+      why: 'only the first of them is used',
+      mutants: [
+        "LINE: local found = redis.call('ZRANGE', KEYS[q], 0, 0, 'WITHSCORES') → local found = redis.call('ZRANGE', KEYS[q], 0, 1, 'WITHSCORES')",
+      ],
+    },
+    {
+      why: 'the time in µs is the greater one',
+      mutants: [
+        'LINE: return math.max((turn() or 0) + 1, time[1] * 1000000 + time[2]) → return math.max((turn() or 1) + 1, time[1] * 1000000 + time[2])',
+      ],
+    },
+    {
+      why: 'the time that a vote is reserved for is the greater one',
+      mutants: ['LINE: give(token, ticket, serial, 0, self) → give(token, ticket, serial, 1, self)'],
+    },
+    {
+      why: 'it is given the time that it has',
+      mutants: [
+        "LINE: if redis.call('PTTL', KEYS[q]) < life then redis.call('PEXPIRE', KEYS[q], int(life)) end → if redis.call('PTTL', KEYS[q]) <= life then redis.call('PEXPIRE', KEYS[q], int(life)) end",
+        "LINE: elseif redis.call('PTTL', KEYS[t]) < life then → elseif redis.call('PTTL', KEYS[t]) <= life then",
+      ],
+    },
+    {
+      why: 'they differ there; and no token is compared with itself',
+      mutants: [
+        'BEFORE: if ticket ~= otherTicket then return ticket < otherTicket end → if ticket ~= otherTicket then return ticket <= otherTicket end',
+        'BEFORE: if byte ~= its then return its ~= nil and byte < its end → if byte ~= its then return its ~= nil and byte <= its end',
+        'BEFORE: return #token < #other → return #token <= #other',
+      ],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "QUEUEING: if string.find(reply.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end → if string.find(reply.err, 'WRONGTYPE', 1, false) then return {2, 0, 0} end",
+      ],
+    },
+    {
+      why: 'a turn that names a token has its ticket',
+      mutants: [
+        "QUEUEING: if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or… → if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or…",
+      ],
+    },
+  ],
+  'lib/protocol/lua/shared-scripts.ts': [
+    {
+      why: 'an instant of today is the greater one',
+      mutants: [
+        "RW_CLAIM: comeIn(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '') → comeIn(token, role, math.max(own and own[2] or 1, now + tonumber(ARGV[3])), '')",
+        "RW_EXTEND: put(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '') → put(token, role, math.max(own and own[2] or 1, now + tonumber(ARGV[3])), '')",
+        "SEM_CLAIM: comeIn(token, table.concat(slots, ','), math.max(own and own[2] or 0, now + tonumber(ARGV[2])), ARGV… → comeIn(token, table.concat(slots, ','), math.max(own and own[2] or 1, now + tonumber(ARGV[2])), ARGV…",
+        'SEM_EXTEND: put(token, ARGV[3], math.max(own and own[2] or 0, now + tonumber(ARGV[2])), ARGV[4]) → put(token, ARGV[3], math.max(own and own[2] or 1, now + tonumber(ARGV[2])), ARGV[4])',
+      ],
+    },
+    {
+      why: 'a floor matters only where it is ahead of the clock',
+      mutants: [
+        'RW_ACCEPT: local count, isNew = counter(2, 0) → local count, isNew = counter(2, 1)',
+        'RW_EXTEND: local ok, count = pcall(counter, 2, 0) → local ok, count = pcall(counter, 2, 1)',
+      ],
+    },
+    {
+      why: 'without fencing there is no counter among the keys, and a ttl of 0 is refused: nothing is set',
+      mutants: ["RW_EXTEND: if ARGV[5] ~= '0' then → if true then"],
+    },
+    {
+      why: 'one that has not expired has at least 1 ms left',
+      mutants: [
+        'SLOTS: local taken, soonest, others, othersMs = {}, nil, nil, 0 → local taken, soonest, others, othersMs = {}, nil, nil, 1',
+      ],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "LEAVE: if not string.find(deleted.err, 'WRONGTYPE', 1, true) then return deleted end → if not string.find(deleted.err, 'WRONGTYPE', 1, false) then return deleted end",
+        "SURVEY_SHARED: if all.err and not string.find(all.err, 'WRONGTYPE', 1, true) then return all end → if all.err and not string.find(all.err, 'WRONGTYPE', 1, false) then return all end",
+      ],
+    },
+    {
+      why: 'there is no third key, and what cannot be read is not lifted',
+      mutants: [
+        'LEAVE: ${LIFTING}if seen then lift(2, 1, seen) end → ${LIFTING}if seen then lift(2, 2, seen) end',
+      ],
+    },
+    {
+      why: 'a watch is not alone: the kind is beside it',
+      mutants: [
+        "LEAVE: elseif fields ~= 0 and redis.pcall('HEXISTS', KEYS[1], 'watch') == 1 then → elseif fields ~= 1 and redis.pcall('HEXISTS', KEYS[1], 'watch') == 1 then",
+      ],
+    },
+  ],
+  'lib/protocol/lua/scripts.ts': [
+    {
+      why: 'what failed is a text by then, in which nothing is found at a number',
+      mutants: [
+        'BATCH: if ok then done = many end → if true then done = many end',
+        'BATCH: if ok then done = many end → if true then done = many end (2)',
+      ],
+    },
+    {
+      why: 'a 1 is a 1 in both ways',
+      mutants: [
+        'BATCH: if code == 1 and y == 0 then return x > 0 and x or 1 end → if code == 1 and y == 0 then return x > 1 and x or 1 end',
+      ],
+    },
+    {
+      why: 'a group has four arguments at least',
+      mutants: ['BATCH: while a <= #ARGV do → while a < #ARGV do'],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "INSPECT: if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end → if not string.find(owner.err, 'WRONGTYPE', 1, false) then return owner end",
+      ],
+    },
+  ],
+  'lib/protocol/lua/mutex.ts': [
+    {
+      why: 'a counter is 1 at least, and so is a fence',
+      mutants: [
+        'GUARD: local least = 0 → local least = 1',
+        'ACCEPTING: local fence, highest = tonumber(wanted), 0 → local fence, highest = tonumber(wanted), 1',
+      ],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "GUARD: if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, true) then return -2, 0 end → if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, false) then return -2, 0 end",
+        "COUNTER: if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end → if string.find(count.err, 'WRONGTYPE', 1, false) then return nil end",
+        "CLAIMING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
+        "ACCEPTING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
+        "EXTENDING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
+        "UNDOING: if string.find(owner.err, 'WRONGTYPE', 1, true) then wrong_type = 1 else failed = owner end → if string.find(owner.err, 'WRONGTYPE', 1, false) then wrong_type = 1 else failed = owner end",
+      ],
+    },
+    {
+      why: 'a marker of this very ms is written again as it is',
+      mutants: ['GUARD: if owner ~= run or since > ms then → if owner ~= run or since >= ms then'],
+    },
+    {
+      why: 'with queue and turn there are more keys than the short way takes',
+      mutants: ['CLAIMING_AT_ONCE: if not ARGV[6] then → if true then'],
+    },
+    {
+      why: 'with a guard of 0, the next lines decide',
+      mutants: [
+        'CLAIMING_AT_ONCE: local isFree = guard < 0 → local isFree = guard <= 0',
+        'CLAIMING_AT_ONCE: local isFree = guard < 0 → local isFree = guard < 1',
+      ],
+    },
+    {
+      why: 'behind resources without queues are counters and the marker, which are no sorted sets',
+      mutants: [
+        "CLAIMING: if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end → if true then redis.pcall('ZREM', KEYS[i + n], token) end",
+      ],
+    },
+    {
+      why: 'of equal numbers, either is the greater one, and a counter is set to what it is',
+      mutants: [
+        'CLAIMING: if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end → if not left or ms == -1 or (left ~= -1 and ms >= left) then left = ms end',
+        'ACCEPTING: if count > highest then highest = count end → if count >= highest then highest = count end',
+        "LIFTING: if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < tonumber(seen) the… → if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) <= tonumber(seen) th…",
+        'UNDOING: if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end → if left == -2 or ms == -1 or (left ~= -1 and ms >= left) then left = ms end',
+      ],
+    },
+    {
+      why: 'every time left is more than −2',
+      mutants: [
+        'UNDOING: if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end → if left == -3 or ms == -1 or (left ~= -1 and ms > left) then left = ms end',
+      ],
+    },
+    {
+      why: 'a floor matters only where it is ahead of the clock',
+      mutants: [
+        'ACCEPTING: local count, isNew = counter(i, 0) → local count, isNew = counter(i, 1)',
+        'EXTENDING: local ok, count = pcall(counter, i, 0) → local ok, count = pcall(counter, i, 1)',
+      ],
+    },
+    {
+      why: 'it is given the time that it has',
+      mutants: [
+        'EXTENDING: elseif ms ~= -1 and ms < tonumber(ttl) then → elseif ms ~= -1 and ms <= tonumber(ttl) then',
+        "EXTENDING_MANY: if ms ~= -1 and ms < tonumber(ttl) then redis.call('PEXPIRE', KEYS[first + i - 1], ttl) end → if ms ~= -1 and ms <= tonumber(ttl) then redis.call('PEXPIRE', KEYS[first + i - 1], ttl) end",
+      ],
+    },
+    {
+      why: 'its caller runs it under a pcall, and goes on alike',
+      mutants: [
+        "RELEASING_MANY: local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1)) → local deleted, found = {}, redis.call('MGET', unpack(KEYS, first, first + 3 * count - 1))",
+        "EXTENDING_MANY: local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1)) → local done, found = {}, redis.call('MGET', unpack(KEYS, first, first + count - 1))",
+      ],
+    },
+    {
+      why: 'the way for many does the same, and costs more',
+      mutants: [
+        'RELEASING_AT_ONCE: if not KEYS[4] then → if false then',
+        'RELEASING_AT_ONCE: deleted = 0 → nothing',
+      ],
+    },
+  ],
+};
