@@ -157,6 +157,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
         run(atInstant(RW_CLAIM, ms * 1_000), [KEY], BEN, 'w', TTL_MS, '', 1, 0, 0, -1);
       expect(await writeAt(endsMs - 1)).to.deep.equal([0, 1, 0]);
       expect(await writeAt(endsMs)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'w' });
     });
 
     it('a claim that is carried out twice is granted twice, and never shortens; it changes no role', async () => {
