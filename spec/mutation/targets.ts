@@ -73,6 +73,7 @@ const SLOW = [
   /end of its wait|drainMs 0 does not|half as many|ran out without a release|earlier refusal is the error/,
   /a master that stays silent gets|renewed for long/,
   /T-E7.*N=[14]|close, N=[14] /,
+  /^(?:scripts|batch|read-write).*seed \d\d:|met every code of every script/,
 ];
 
 export function isSlow(title: string): boolean {
