@@ -48,7 +48,7 @@ export interface Line {
   end(): void;
   /** The claim to send when it is its turn. */
   claim(sentAtMs: number): Request;
-  /** The watch that a claim asks for. @param isOnce  whether there is no further attempt, or the next one queues */
+  /** The watch that a claim out of line asks for. @param isOnce  whether it is the last, or the next attempt queues */
   watch(isOnce: () => boolean): Watch | undefined;
 
   /** An attempt begins that does not queue. */

@@ -23,7 +23,7 @@ export class MutexLine implements Line {
   }
 
   get wasFree(): boolean {
-    return this.#visit?.wasFree !== false;
+    return this.#theVisit.wasFree;
   }
 
   get isSpread(): boolean {
@@ -47,7 +47,7 @@ export class MutexLine implements Line {
   }
 
   end(): void {
-    this.#visit?.end('ended');
+    this.#theVisit.end('ended');
   }
 
   claim(sentAtMs: number): Request {

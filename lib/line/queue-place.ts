@@ -7,7 +7,8 @@ import { IGNORED_ANSWER } from '../node/unanswered.js';
 export const NOBODY = 0;
 
 export class QueuePlace {
-  state: 'apart' | 'asked' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'apart';
+  /** `open`: not asked yet, or not answered. `failed`: it takes no part for now. */
+  state: 'open' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'open';
   outcome: Outcome | undefined;
   /** The serial of the current reservation; 0 without one. */
   serial = NOBODY;

@@ -245,7 +245,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     if (!this.isWanted || place.isAwaited) return;
     const nowMs = this.#environment.clock.earliest();
-    if (place.state === 'apart' || place.state === 'failed') place.state = 'asked';
+    if (place.state === 'failed') place.state = 'open';
     place.sentAtMs = nowMs;
     place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
     place.isAwaited = true;

@@ -37,7 +37,7 @@ export class SharedLine implements Line {
   }
 
   get wasFree(): boolean {
-    return this.#turnstile?.wasFree !== false;
+    return this.#theTurnstile.wasFree;
   }
 
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
@@ -48,21 +48,22 @@ export class SharedLine implements Line {
   }
 
   end(): void {
-    this.#turnstile?.end('ended');
+    this.#theTurnstile.end('ended');
   }
 
+  /** A waiter at the gate is watched for while it is the head. */
   claim(sentAtMs: number): Request {
     const { scope, ttlMs } = this.#terms;
     const { floor, random } = this.#environment;
-    return scriptedClaim(scope, random.token(), ttlMs, floor.of(scope, sentAtMs), this.watch());
+    const watch = { watcher: this.#theTurnstile.watcher, rank: 0 };
+    return scriptedClaim(scope, random.token(), ttlMs, floor.of(scope, sentAtMs), watch);
   }
 
   /**
-   * A waiter at the gate is watched for while it is the head. Without a place, only claims that might never succeed while
-   * holders come and go are watched for: those that write, or want several permits at once.
+   * Without a place, only claims that might never succeed while holders come and go are watched for: those that write, or
+   * want several permits at once.
    */
-  watch(isOnce = (): boolean => false): Watch | undefined {
-    if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };
+  watch(isOnce: () => boolean): Watch | undefined {
     if (!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;
     return { watcher: this.#watched?.watcher ?? this.#environment.random.token(), rank: 1 };
   }
@@ -85,8 +86,7 @@ export class SharedLine implements Line {
 
   /** The gate's outcomes are about the queue: an error reports them only if no claim was refused. */
   depart(end: QueueWaitEnd): Departure {
-    const turnstile = this.#turnstile;
-    if (turnstile === undefined) throw new Error('it waits before it departs');
+    const turnstile = this.#theTurnstile;
     this.#unwatch(); // or the next one is refused while it stands, and newcomers pass it
     this.#turnstile = undefined;
     return {
@@ -105,6 +105,11 @@ export class SharedLine implements Line {
     const withdrawal = this.#turnstile.leaving();
     void withdrawal.send();
     withdrawal.end();
+  }
+
+  get #theTurnstile(): Turnstile {
+    if (this.#turnstile === undefined) throw new Error('it waits before it ends or departs');
+    return this.#turnstile;
   }
 
   /** Where its claim was granted, the claim itself has seen to that; a master that is only slow will, where all is free. */

@@ -5,7 +5,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { type CommandKind, holdBack, kindOf, kindsSentTo, tokenOf } from '../support/commands.js';
+import { type CommandKind, holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { hold, THIRD } from '../support/line-bench.js';
@@ -78,17 +78,6 @@ async function placed({ isUnanswered = false, isRefused = false } = {}): Promise
   await line.lease.release();
   await line.time.advance(isRefused ? 1_000 : 0); // it waits in line once more
   return { ...line, lease: await wait, lost };
-}
-
-/** It refuses the next claim, whatever is there. */
-function refuseNext(master: FakeMaster): void {
-  const send = master.call.bind(master);
-  master.call = (command) => {
-    if (kindOf(command) !== 'claim') return send(command);
-    master.call = send;
-    master.sent.push(command);
-    return Promise.resolve([0, 500, 0]);
-  };
 }
 
 describe('an acquisition that queues', () => {

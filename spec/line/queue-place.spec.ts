@@ -1,384 +1,58 @@
-/** The places of a stay: masters that fall silent, lines that close, answers that come late, and when it looks again. */
+/** A place by itself: what it knows of its master, and when that is asked again. */
 import { expect } from 'chai';
-import { queueKey } from '../../lib/protocol/keys.js';
-import { LONGEST_LIFE_MS } from '../../lib/line/queue-wait.js';
-import type { FakeMaster } from '../support/fake-master.js';
-import { settle } from '../support/fake-time.js';
-import {
-  argsOf,
-  askedAt,
-  hold,
-  kindsOf,
-  letGo,
-  type LineBench,
-  lineEnvironment,
-  MINE,
-  OTHER,
-  queueAs,
-  THIRD,
-  type Waiter,
-  waitIn,
-  type WaiterTerms,
-} from '../support/line-bench.js';
+import { pollMs, QueuePlace } from '../../lib/line/queue-place.js';
+import { Node } from '../../lib/node/node.js';
+import { unknown } from '../../lib/protocol/quorum.js';
+import { FakeMaster } from '../support/fake-master.js';
+import { FakeTime } from '../support/fake-time.js';
 
-const QUEUE = queueKey('r');
-
-interface Started extends LineBench, Waiter {
-  readonly m1: FakeMaster;
-  readonly m2: FakeMaster;
-  readonly m3: FakeMaster;
+function aNode(): Node {
+  const time = new FakeTime();
+  return new Node(new FakeMaster('m1', time), 0, time);
 }
 
-/** Three masters that another holds, and lines that are open; it has not queued yet. */
-async function ready(): Promise<Omit<Started, keyof Waiter> & { begin(terms?: WaiterTerms): Waiter }> {
-  const environment = lineEnvironment(3);
-  const [m1, m2, m3] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
-  for (const master of environment.masters) hold(master);
-  environment.subscriptions.enter(`${MINE}0`, IDLE);
-  await settle();
-  return { ...environment, m1, m2, m3, begin: (terms) => waitIn(environment, terms) };
-}
-
-const IDLE = { onPush: () => undefined, onOpen: () => undefined, onClosed: () => undefined };
-
-async function inLine(terms?: WaiterTerms): Promise<Started> {
-  const { begin, ...environment } = await ready();
-  const waiter = begin(terms);
-  await settle();
-  return { ...environment, ...waiter };
-}
-
-const kinds = ({ stay }: Pick<Waiter, 'stay'>): (string | undefined)[] =>
-  stay.outcomes.map((outcome) => outcome?.kind);
-
-/** So many wait at each master before it. */
-async function lineUp(masters: readonly FakeMaster[], count: number): Promise<void> {
-  for (const master of masters)
-    for (let i = 0; i < count; i++) await queueAs(master, OTHER.replace('1', String(i + 2)), i + 1);
-}
-
-/** For how long it asked for a place, each time. */
-const lives = (master: FakeMaster): number[] => argsOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
-
-describe('queue wait: push connections', () => {
-  it('a push connection that closes takes its master out; when it opens again, the master is asked again, with the same ticket', async () => {
-    const { m1, stay, time } = await inLine();
-    m1.opensLines = false;
-    m1.line.lose('gone');
-    const [outcome] = stay.outcomes;
-    expect(outcome).to.include({ kind: 'unknown', isMisconfigured: false });
-    expect(outcome?.kind === 'unknown' && outcome.cause.message).to.equal('gone');
-    await time.advance(30_000);
-    expect(kindsOf(m1)).to.deep.equal(['queue']);
-    m1.line.open();
-    await settle();
-    expect([kindsOf(m1), kinds({ stay })[0]]).to.deep.equal([['queue', 'queue'], 'refused']);
-    expect(m1.members(QUEUE)).to.deep.equal([{ name: MINE, score: 1_000 }]);
-    stay.end();
+describe('queue place', () => {
+  it('has no reservation, no outcome and nothing under way at first', () => {
+    const place = new QueuePlace();
+    expect(place).to.include({ state: 'open', serial: 0, yielded: 0, inquired: 0, refusedAtUs: 0 });
+    expect(place).to.include({ dueAtMs: Infinity, sentAtMs: 0, isAwaited: false });
+    expect([place.outcome, place.yielding]).to.deep.equal([undefined, undefined]);
   });
 
-  it('too many push connections that close end it', async () => {
-    const { ends, m1, m2 } = await inLine();
-    m1.line.lose();
-    await settle();
-    expect(ends).to.deep.equal([]); // it was open again at once
-    for (const master of [m1, m2]) {
-      master.opensLines = false;
-      master.line.lose();
-    }
-    await settle();
-    expect(ends).to.deep.equal(['hopeless']);
+  it('that is shelved has no reservation, and is due when it is told', () => {
+    const place = new QueuePlace();
+    Object.assign(place, { state: 'mine', serial: 7 });
+    const outcome = unknown(new Error('gone'));
+    place.shelve(outcome, 1_234);
+    expect(place).to.include({ state: 'failed', serial: 0, outcome, dueAtMs: 1_234 });
   });
 
-  it('a reservation does not count any more once its push connection has closed', async () => {
-    const { ends, m1, m2, stay } = await inLine();
-    await letGo(m1);
-    await settle();
-    m1.opensLines = false;
-    m1.line.lose();
-    await letGo(m2);
-    await settle();
-    expect([ends, kinds({ stay })]).to.deep.equal([[], ['unknown', 'granted', 'refused']]);
-    stay.end();
+  it('that gives its reservation back is queued, as one that was refused for a time that nobody knows', () => {
+    const place = new QueuePlace();
+    Object.assign(place, { state: 'mine', serial: 7 });
+    place.giveBack(1_234);
+    expect(place).to.include({ state: 'queued', serial: 0, dueAtMs: 1_234 });
+    const outcome = { kind: 'refused', remainingMs: undefined, isWrongType: false, isForeignClient: false };
+    expect(place.outcome).to.deep.equal(outcome);
   });
 
-  it('masters whose push connections do not open within the node timeout take no part: it is hopeless if they are too many', async () => {
-    for (const closed of [1, 2]) {
-      const environment = lineEnvironment(3);
-      for (const [i, master] of environment.masters.entries()) {
-        hold(master);
-        master.opensLines = i >= closed;
-      }
-      const { ends, stay } = waitIn(environment);
-      await environment.time.advance(99);
-      expect(ends).to.deep.equal([]);
-      await environment.time.advance(1);
-      expect([ends, kinds({ stay })[0]]).to.deep.equal([closed === 1 ? [] : ['hopeless'], 'unknown']);
-      stay.end();
-    }
-  });
-
-  it('a master that answers nothing is silent after the node timeout, and is sent nothing until it answers', async () => {
-    const { begin, m1, nodes, time } = await ready();
-    m1.manner = 'freeze';
-    const { stay } = begin();
-    await time.advance(99);
-    expect([nodes[0]?.isHealthy, kinds({ stay })[0]]).to.deep.equal([true, undefined]);
-    await time.advance(1);
-    expect([nodes[0]?.isHealthy, kinds({ stay })[0]]).to.deep.equal([false, 'unknown']);
-    await time.advance(30_000);
-    expect(kindsOf(m1)).to.deep.equal(['queue']);
-    m1.thaw();
-    await time.advance(2_000);
-    expect([kindsOf(m1), kinds({ stay })[0]]).to.deep.equal([['queue', 'queue'], 'refused']);
-    stay.end();
-  });
-
-  it('too many silent masters end it after the node timeout', async () => {
-    const { begin, m1, m2, time } = await ready();
-    for (const master of [m1, m2]) master.manner = 'freeze';
-    const { ends } = begin();
-    await time.advance(99);
-    expect(ends).to.deep.equal([]);
-    await time.advance(1);
-    expect(ends).to.deep.equal(['hopeless']);
-  });
-
-  it('a master that answers nonsense or an error is asked again after about a second', async () => {
-    for (const reply of [[7, 7, 7], 'OK', new Error('LOADING it loads its data')]) {
-      const { begin, m1, random, time } = await ready();
-      random.fractionValue = 0;
-      const instants = askedAt(m1, time);
-      m1.replies.push(reply);
-      const { stay } = begin();
-      await settle();
-      expect(kinds({ stay })[0]).to.equal('unknown');
-      random.fractionValue = 1;
-      await time.advance(1_000);
-      expect([instants, kinds({ stay })[0]]).to.deep.equal([[0, 750], 'refused']);
-      stay.end();
-    }
-  });
-
-  it("after the client's own timeout it is asked again, and what was sent is still owed a withdrawal", async () => {
-    const { begin, m1, nodes, time } = await ready();
-    const [node] = nodes;
-    if (node === undefined) throw new Error('there is one');
-    m1.manner = 'freeze';
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await settle();
-    m1.timeOutByClient();
-    await settle();
-    expect([kinds({ stay })[0], stay.owes(node), stay.isAnswered]).to.deep.equal(['unknown', true, false]);
-    await time.advance(1_250);
-    expect(instants).to.deep.equal([0, 1_000]);
-    expect([stay.follow(node), stay.owes(node), stay.isAnswered]).to.deep.equal([true, false, false]);
-    stay.end();
-  });
-});
-
-describe('queue wait: what has to be withdrawn when it is over', () => {
-  it('a request without an answer is owed a withdrawal, until one follows it', async () => {
-    const { begin, m1, nodes } = await ready();
-    m1.manner = 'freeze';
-    const { stay } = begin();
-    await settle();
-    expect(nodes.map((node) => stay.owes(node))).to.deep.equal([true, false, false]);
-    expect(nodes.map((node) => stay.follow(node))).to.deep.equal([true, false, false]);
-    expect(nodes.map((node) => stay.owes(node))).to.deep.equal([false, false, false]);
-    stay.end();
-  });
-
-  it('what was not sent is dropped with the end', async () => {
-    const { begin, m1, nodes } = await ready();
-    m1.state = 'opening';
-    const { stay } = begin();
-    expect([nodes[0]?.waiting, stay.sentTo.length]).to.deep.equal([1, 2]);
-    stay.end();
-    expect(nodes[0]?.waiting).to.equal(0);
-  });
-
-  it('an error of the server is an answer: nothing is owed', async () => {
-    const { begin, m1, nodes } = await ready();
-    m1.replies.push(new Error('ERR no'));
-    const { stay } = begin();
-    await settle();
-    expect([nodes.map((node) => stay.owes(node)), stay.isAnswered]).to.deep.equal([
-      [false, false, false],
-      true,
-    ]);
-    stay.end();
-  });
-
-  it('a late answer is reported, unless a withdrawal followed the request', async () => {
-    const { begin, m1, m2, m3, nodes } = await ready();
-    for (const master of [m1, m2, m3]) master.manner = 'freeze';
-    const { late, stay } = begin();
-    await settle();
-    const [, node] = nodes;
-    if (node !== undefined) stay.follow(node);
-    stay.drop();
-    for (const master of [m1, m2, m3]) master.thaw();
-    await settle();
-    expect([late, kinds({ stay }), stay.isAnswered]).to.deep.equal([
-      ['m1', 'm3'],
-      [undefined, undefined, undefined],
-      true,
-    ]);
-  });
-});
-
-describe('queue wait: when it asks again', () => {
-  for (const [rank, pollMs] of [
-    2_000, 4_000, 6_000, 8_000, 10_000, 12_000, 14_000, 15_000, 15_000,
-  ].entries()) {
-    it(`with ${rank} ahead of it: every ${pollMs} ms, less a quarter at random`, async () => {
-      const { begin, m1, masters, random, time } = await ready();
-      await lineUp(masters, rank);
-      const instants = askedAt(m1, time);
-      random.fractionValue = 0;
-      const { stay } = begin();
-      await settle();
-      random.fractionValue = 1;
-      await time.advance(0.75 * pollMs);
-      await time.advance(pollMs);
-      expect(instants).to.deep.equal([0, 0.75 * pollMs, 1.75 * pollMs]);
-      stay.end();
+  for (const answer of ['a reply', 'a failure'] as const) {
+    it(`waits for the answer to its latest yield, and ${answer} to an earlier one is none`, () => {
+      const [node, place] = [aNode(), new QueuePlace()];
+      const [first, second] = [place.yields(7), place.yields(8)];
+      const answered = (sink: typeof first): void =>
+        answer === 'a reply' ? sink.onReply(node, 1) : sink.onFailure(node, new Error('gone'));
+      expect([place.yielded, place.yielding]).to.deep.equal([8, second]);
+      answered(first);
+      expect(place.yielding).to.equal(second);
+      answered(second);
+      expect(place.yielding).to.equal(undefined);
     });
   }
 
-  it('when one queue is due, all are asked', async () => {
-    const { begin, m1, m2, m3, time } = await ready();
-    await lineUp([m2, m3], 5);
-    const instants = [m1, m2, m3].map((master) => askedAt(master, time));
-    const { stay } = begin();
-    await time.advance(2_000);
-    expect(instants).to.deep.equal([0, 1, 2].map(() => [0, 1_750]));
-    stay.end();
-  });
-
-  it("the first asks when the holder's time is up; the others leave that to it", async () => {
-    const { begin, m1, m2, m3, time } = await ready();
-    for (const master of [m1, m2, m3]) master.set('r', OTHER, 500);
-    await lineUp([m2, m3], 1);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(503);
-    expect(instants).to.deep.equal([0, 503]);
-    stay.end();
-  });
-
-  it('a waiter that is first nowhere does not ask then', async () => {
-    const { begin, m1, masters, time } = await ready();
-    for (const master of masters) master.set('r', OTHER, 500);
-    await lineUp(masters, 1);
-    for (const master of masters) master.set('r', THIRD, 500);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(990);
-    expect(instants).to.deep.equal([0]);
-    stay.end();
-  });
-
-  it('a lock of a foreign client is looked at every 250 ms, by every waiter', async () => {
-    const { begin, m1, time } = await ready();
-    m1.set('r', 'a foreign client', 300_000);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(500);
-    expect(instants).to.deep.equal([0, 218.75, 437.5]);
-    stay.end();
-  });
-
-  it('the first of the queue asks after the reservation of the one before it, and not at once', async () => {
-    const { begin, m1, masters, time } = await ready();
-    await lineUp(masters, 3);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(100);
-    m1.line.tell(`w ${MINE} r`);
-    await time.advance(1_000);
-    expect(instants).to.deep.equal([0, 100 + 990 + 3]);
-    stay.end();
-  });
-
-  it('being the first changes nothing for a waiter that has the vote', async () => {
-    const { m1, stay, time } = await inLine();
-    await letGo(m1);
-    const instants = askedAt(m1, time);
-    m1.line.tell(`w ${MINE} r`);
-    await time.advance(600);
-    expect(instants).to.deep.equal([495]);
-    stay.end();
-  });
-
-  it('a push that is lost silently costs the time until it asks; the push connection is verified, and replaced', async () => {
-    const { ends, m1, m2, m3, time } = await inLine();
-    for (const master of [m1, m2, m3]) {
-      master.deliversPushes = false;
-      await letGo(master);
-    }
-    await time.advance(1_700);
-    expect([ends, m1.line.renewals]).to.deep.equal([[], 0]);
-    await time.advance(50);
-    expect(ends).to.deep.equal(['reserved']);
-    await time.advance(1_000);
-    expect([m1, m2, m3].map(({ line }) => line.renewals)).to.deep.equal([1, 1, 1]);
-  });
-
-  it('a master that has lost its queue is asked for a place again', async () => {
-    const { m1, stay, time } = await inLine();
-    m1.forget();
-    hold(m1);
-    await time.advance(2_000);
-    expect(m1.members(QUEUE)).to.deep.equal([{ name: MINE, score: 1_000 }]);
-    stay.end();
-  });
-});
-
-describe('queue wait: the clock of its master', () => {
-  it('is learned from each answer, for the tickets of later waiters', async () => {
-    const { begin, masters, subscriptions } = await ready();
-    const before = subscriptions.ticket();
-    for (const master of masters) master.clockAheadUs += 5_000_000;
-    const { stay } = begin();
-    await settle();
-    expect(subscriptions.ticket() - before).to.equal(5_000_000);
-    stay.end();
-  });
-});
-
-describe('queue wait: how long a place lives', () => {
-  it('for the wait and a second, and for a minute at most', async () => {
-    for (const [waitMs, lifeMs] of [
-      [500, 1_500],
-      [0.5, 1_001],
-      [59_000, LONGEST_LIFE_MS],
-      [600_000, LONGEST_LIFE_MS],
-      [Infinity, LONGEST_LIFE_MS],
-    ] as const) {
-      const { m1, stay } = await inLine({ waitMs });
-      expect(lives(m1), `waitMs ${waitMs}`).to.deep.equal([lifeMs]);
-      stay.end();
-    }
-  });
-
-  it('and is renewed, however many are ahead of it', async () => {
-    const { begin, masters, time } = await ready();
-    await lineUp(masters, 20);
-    const { stay } = begin();
-    for (let second = 0; second < 280; second++) {
-      await time.advance(1_000);
-      for (const master of masters) expect(master.pttl(QUEUE)).to.be.above(40_000);
-    }
-    stay.end();
-  });
-
-  it('towards the end of the wait for the rest of it', async () => {
-    const { m1, stay, time } = await inLine({ waitMs: 3_000 });
-    await time.advance(1_750);
-    expect(lives(m1)).to.deep.equal([4_000, 2_250]);
-    stay.end();
+  it('is asked for again sooner the fewer are ahead, and by all waiters alike if a foreign client holds the lock', () => {
+    const ranks = [0, 1, 6, 7, 1_000];
+    expect(ranks.map((rank) => pollMs(rank, false))).to.deep.equal([2_000, 4_000, 14_000, 15_000, 15_000]);
+    expect(ranks.map((rank) => pollMs(rank, true))).to.deep.equal(ranks.map(() => 250));
   });
 });

@@ -58,6 +58,7 @@ describe('waiting for several resources', () => {
       const { ends, masters, wait } = await started(nodes, ['a', 'b', 'c']);
       expect([ends, wait.wasFree]).to.deep.equal([['reserved'], true]);
       for (const master of masters) {
+        expect(master.names().filter((key) => key.startsWith('quorate:fence:'))).to.deep.equal([]);
         expect(steps(master)).to.deep.equal(['queue a', 'claim a', 'queue b', 'claim b', 'queue c']);
         expect(['a', 'b', 'c'].map((key) => master.value(key))).to.deep.equal([MINE, MINE, `${MINE}+`]);
       }
@@ -97,6 +98,31 @@ describe('waiting for several resources', () => {
     const { ends, m1, time, wait } = await started(3, ['a']);
     await time.advance(10_000);
     expect([ends, steps(m1), wait.sentTo.length]).to.deep.equal([['reserved'], ['queue a'], 3]);
+  });
+
+  it('once all is claimed nothing is extended, and no timer of the wait is left', async () => {
+    const { m1, nodes, time, wait } = await started(3, ['a', 'b']);
+    const scope = new SettledScope(['a', 'b'], {
+      isFenced: true,
+      marker: undefined,
+      guardMs: -1,
+      kind: MUTEX,
+    });
+    wait.granted(new Grant(scope, MINE, 1, nodes));
+    expect(time.pending).to.equal(1); // the one that closes the lines
+    await time.advance(2 * TTL_MS);
+    expect(extensions(m1)).to.deep.equal([]);
+  });
+
+  it('an extension that a silent master has not answered is followed by what takes it back, also after later ones', async () => {
+    const { m1, time, wait } = await started(3, ['a', 'b'], 'b');
+    m1.manner = 'freeze';
+    await time.advance(TTL_MS / 3);
+    const open = wait.sent;
+    expect([extensions(m1).length, open.length]).to.deep.equal([1, 1]);
+    await time.advance((2 * TTL_MS) / 3);
+    expect(wait.sent).to.include.members([...open]);
+    wait.end('ended');
   });
 
   it('a resource that is held is extended after a third of the ttl, and never created again', async () => {
@@ -174,6 +200,7 @@ describe('waiting for several resources: it ends', () => {
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
     one.wait.end('ended');
     expect(await run).to.equal('ended');
+    expect(one.nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([true, true, true]); // not silent: not waited for
     await one.time.advance(10_000);
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
   });
@@ -269,7 +296,10 @@ describe('waiting for several resources: the outcomes of the masters', () => {
 
   it('with a look: what it saw; a lock that is free at that moment is taken', async () => {
     const { wait } = await stood();
+    const [, second, third] = wait.outcomesAfter([taken, free, free]);
     expect(show(wait.outcomesAfter([taken, free, free]))).to.deep.equal([70, 0, 0]);
+    for (const one of [second, third])
+      expect(one).to.include({ kind: 'refused', isWrongType: false, isForeignClient: false });
     wait.end('ended');
   });
 
@@ -285,9 +315,10 @@ describe('waiting for several resources: the outcomes of the masters', () => {
 
   it('before it began: unknown', () => {
     const { wait } = bench(2, ['a'], () => undefined);
-    expect(show(wait.outcomesAfter(undefined))).to.deep.equal([
-      'no reply within 100 ms',
-      'no reply within 100 ms',
-    ]);
+    for (const looks of [undefined, []])
+      expect(show(wait.outcomesAfter(looks))).to.deep.equal([
+        'no reply within 100 ms',
+        'no reply within 100 ms',
+      ]);
   });
 });

@@ -6,6 +6,7 @@ import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import {
   argsOf,
+  askedAt,
   hold,
   kindsOf,
   letGo,
@@ -46,6 +47,20 @@ function held(masters: readonly FakeMaster[]): void {
 
 const kinds = ({ stay }: Waiter): (string | undefined)[] => stay.outcomes.map((outcome) => outcome?.kind);
 
+/** It answers the next request for a place by a refusal that names no rank. */
+function odd(master: FakeMaster | undefined): { isOver: boolean } {
+  const state = { isOver: false };
+  if (master === undefined) throw new Error('there is one');
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'queue') return send(command);
+    master.call = send;
+    state.isOver = true;
+    return Promise.resolve([0, 300_000, 0]);
+  };
+  return state;
+}
+
 /** The serial that a push to that token named last. */
 function serialsTo(master: FakeMaster): number[] {
   const serials: number[] = [];
@@ -68,6 +83,12 @@ function loseYields(master: FakeMaster): () => void {
     return Promise.reject(new Error('Connection is closed.'));
   };
   return () => (master.call = send);
+}
+
+/** It answers the first request for a place as one that may have forgotten votes. */
+function quarantine(master: FakeMaster): void {
+  const send = master.call.bind(master);
+  master.call = (command) => (kindOf(command) === 'queue' ? Promise.resolve([-1, 5_000, 0]) : send(command));
 }
 
 describe('queue wait', () => {
@@ -140,6 +161,59 @@ describe('queue wait', () => {
     expect(ends).to.deep.equal(['foreign-client']);
   });
 
+  it('N=3: masters in quarantine take no part: it is hopeless if they are too many', async () => {
+    for (const quarantined of [1, 2]) {
+      const { ends, stay } = await inLine(3, (masters) => {
+        held(masters);
+        for (const master of masters.slice(0, quarantined)) quarantine(master);
+      });
+      expect(ends).to.deep.equal(quarantined === 1 ? [] : ['hopeless']);
+      stay.end();
+    }
+  });
+
+  for (const nodes of [1, 3]) {
+    it(`N=${nodes}, a quorum is lost as it asks for a place: it is hopeless at once, and asks nobody else`, async () => {
+      const environment = lineEnvironment(nodes);
+      held(environment.masters);
+      environment.subscriptions.enter(`${MINE}0`, {
+        onPush: () => undefined,
+        onOpen: () => undefined,
+        onClosed: () => undefined,
+      });
+      await settle(); // lines are open
+      const lost = environment.masters.slice(0, quorumOf(nodes));
+      for (const master of lost) master.state = 'lost';
+      const { ends } = waitIn(environment);
+      environment.subscriptions.leave(`${MINE}0`);
+      await settle();
+      expect(ends).to.deep.equal(['hopeless']);
+      expect(environment.masters.flatMap((master) => kindsOf(master))).to.deep.equal([]);
+      expect(environment.time.pending).to.equal(1); // the one that closes the lines
+    });
+  }
+
+  it('N=3: masters that are asked at about the same time are sent the same command', async () => {
+    for (const [afterMs, isSame] of [
+      [499, true],
+      [500, false],
+    ] as const) {
+      const environment = lineEnvironment(3);
+      held(environment.masters);
+      const [m1, m2, m3] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
+      m3.opensLines = false;
+      const { stay } = waitIn(environment);
+      await environment.time.advance(afterMs);
+      m3.line.open();
+      await settle();
+      const [first, second, third] = [m1, m2, m3].map(({ sent }) =>
+        sent.find((command) => kindOf(command) === 'queue'),
+      );
+      expect([first === second, first === third]).to.deep.equal([true, isSame]);
+      stay.end();
+    }
+  });
+
   it('N=3: a master that is asked late has the same ticket', async () => {
     const environment = lineEnvironment(3);
     held(environment.masters);
@@ -160,7 +234,7 @@ describe('queue wait', () => {
     stay.end('foreign-client');
     expect(time.pending).to.equal(1); // the one that closes the lines
     await settle();
-    expect([ends, stay.isWanted]).to.deep.equal([['ended'], false]);
+    expect([ends, stay.isWanted, await stay.head()]).to.deep.equal([['ended'], false, 'ended']);
     for (const master of masters) await letGo(master);
     await time.advance(5_000);
     expect(masters.map(({ line }) => line.isClosed)).to.deep.equal(masters.map(() => true));
@@ -172,19 +246,21 @@ describe('queue wait', () => {
 });
 
 describe('queue wait: reservations', () => {
-  it('a refusal that a push overtook is ignored', async () => {
-    const environment = lineEnvironment(3);
-    held(environment.masters);
-    const [m1] = environment.masters as [FakeMaster];
-    const arrive = holdReplies(m1, 'queue');
-    const waiter = waitIn(environment);
-    await environment.time.advance(1);
-    await letGo(m1);
-    arrive();
-    await settle();
-    expect(kinds(waiter)).to.deep.equal(['granted', 'refused', 'refused']);
-    waiter.stay.end();
-  });
+  for (const afterMs of [0, 1]) {
+    it(`a refusal that a push overtook is ignored, ${afterMs} ms later by the master's clock`, async () => {
+      const environment = lineEnvironment(3);
+      held(environment.masters);
+      const [m1] = environment.masters as [FakeMaster];
+      const arrive = holdReplies(m1, 'queue');
+      const waiter = waitIn(environment);
+      await environment.time.advance(afterMs);
+      await letGo(m1);
+      arrive();
+      await settle();
+      expect(kinds(waiter)).to.deep.equal(['granted', 'refused', 'refused']);
+      waiter.stay.end();
+    });
+  }
 
   it('a newer refusal is not: the reservation is gone', async () => {
     const started = await inLine();
@@ -196,6 +272,31 @@ describe('queue wait: reservations', () => {
     await time.advance(496); // it asks again after half of the reservation
     expect(kinds(started)[0]).to.equal('refused');
     stay.end();
+  });
+
+  it('a refusal that says nothing of the place is one all the same: it may be told by pushes, and asks again as the first', async () => {
+    const started = await inLine(3, (masters) => {
+      held(masters);
+      odd(masters[0]);
+    });
+    const { m1, stay, time } = started;
+    const instants = askedAt(m1, time);
+    await time.advance(2_000);
+    expect([instants, kinds(started)[0]]).to.deep.equal([[1_750], 'refused']);
+    const odder = odd(m1);
+    await letGo(m1);
+    expect(kinds(started)[0]).to.equal('granted');
+    await time.advance(496); // it asks again after half of the reservation
+    expect([odder.isOver, kinds(started)[0]]).to.deep.equal([true, 'refused']);
+    stay.end();
+  });
+
+  it('a push about a lock that could be entered means nothing to it', async () => {
+    const started = await inLine();
+    started.m1.line.tell(`f ${MINE} r`);
+    await settle();
+    expect([started.ends, kinds(started)]).to.deep.equal([[], ['refused', 'refused', 'refused']]);
+    started.stay.end();
   });
 
   it('a push from before a refusal is ignored, and one that came after it is not', async () => {
@@ -221,6 +322,15 @@ describe('queue wait: reservations', () => {
     expect(kinds(started)).to.deep.equal(['granted', 'refused', 'refused']);
     stay.end();
   });
+
+  it('its renewal asks that master alone, and a look at the others does not ask that one', async () => {
+    const { m1, masters, stay, time } = await inLine();
+    await letGo(m1);
+    const instants = masters.map((master) => askedAt(master, time));
+    await time.advance(2_000);
+    expect(instants).to.deep.equal([[495, 990, 1_485, 1_980], [1_750], [1_750]]);
+    stay.end();
+  });
 });
 
 describe('queue wait: yielding', () => {
@@ -236,6 +346,20 @@ describe('queue wait: yielding', () => {
     expect([ticket, Number(lifeMs)]).to.deep.equal(['1000', 60_000]);
     expect(m1.members('quorate:queue:{r}')).to.deep.equal([{ name: MINE, score: 1_000 }]);
     stay.end();
+  });
+
+  it('one that has yielded has met others, though every master gave its vote at once', async () => {
+    const environment = lineEnvironment(3);
+    const [m1, ...others] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
+    const late = others.map((master) => holdReplies(master, 'queue'));
+    const { ends, stay } = waitIn(environment);
+    await environment.time.advance(10);
+    expect(stay.wasRefused).to.equal(false);
+    await queueAs(m1, THIRD, 5);
+    await settle();
+    for (const arrive of late) arrive();
+    await settle();
+    expect([ends, stay.wasRefused]).to.deep.equal([['reserved'], true]);
   });
 
   it('an earlier ticket behind a later one asks for nothing if it waits for the holder', async () => {

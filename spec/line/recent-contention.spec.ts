@@ -29,7 +29,7 @@ describe('recent contention', () => {
     expect(contention.isRecent('a')).to.equal(false);
   });
 
-  it('is remembered of 1,000 locks: of those that were noted last', () => {
+  it('is remembered of a thousand locks: of those that were noted last', () => {
     const { contention } = environment();
     for (let i = 0; i < 1_000; i++) contention.note(`r${i}`);
     contention.note('r0'); // not the oldest any more
@@ -44,11 +44,14 @@ describe('recent contention', () => {
     ]);
   });
 
-  it('reads no clock where nothing was contended', () => {
+  it('reads no clock where nothing was contended, nor for a lock that was not', () => {
     const time = new FakeTime();
     let reads = 0;
     time.earliest = () => ++reads;
-    new RecentContention(time).isRecent('a');
-    expect(reads).to.equal(0);
+    const contention = new RecentContention(time);
+    expect([contention.isRecent('a'), reads]).to.deep.equal([false, 0]);
+    contention.note('a');
+    reads = 0;
+    expect([contention.isRecent('b'), reads]).to.deep.equal([false, 0]);
   });
 });

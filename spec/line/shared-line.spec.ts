@@ -1,10 +1,52 @@
 /** Whom masters watch for while an acquisition waits for a lock that several may hold, out of line. */
 import { expect } from 'chai';
+import type { Lease } from '../../lib/lease/public.js';
+import { gateKey } from '../../lib/protocol/keys.js';
+import { QUEUE } from '../../lib/protocol/lua/scripts.js';
+import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
+import { scriptOf } from '../../lib/testing/master/twins.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
-import { fakeCluster } from '../support/fake-cluster.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { rejection } from '../support/rejection.js';
 
 const FAR_MS = 3_000_000;
+const OFTEN = { ttlMs: 60_000, waitMs: 60_000, retry: { minDelayMs: 50, maxDelayMs: 50 } } as const;
 const UNFAIR = { fair: false, ttlMs: 60_000 } as const;
+
+/** Which masters are asked for anything within the next 300 ms. */
+async function asked({ masters, time }: Bench): Promise<boolean[]> {
+  for (const master of masters) master.sent.length = 0;
+  await time.advance(300);
+  return masters.map(({ sent }) => sent.length > 0);
+}
+
+/** Whether somebody is watched for there. */
+function isWatching(master: FakeMaster): boolean {
+  const fields = master.fields('r');
+  return fields !== WRONG_TYPE && fields.has('watch');
+}
+
+/** What is sent there stays on its way until the returned function is called. */
+function delayed(master: FakeMaster): () => void {
+  const late: (() => void)[] = [];
+  const send = master.call.bind(master);
+  master.call = (command) => new Promise((resolve) => late.push(() => resolve(send(command))));
+  return () => {
+    master.call = send;
+    for (const run of late) run();
+  };
+}
+
+/** Its push connections are refused, for a while. */
+function refusePushes({ masters }: Bench): void {
+  for (const master of masters) {
+    master.opensLines = false;
+    master.line.lose('NOPERM no channels', true);
+  }
+}
 
 describe('shared line: without a place at the gate', () => {
   for (const nodes of [1, 3, 5]) {
@@ -73,5 +115,111 @@ describe('shared line: without a place at the gate', () => {
     gone.become('lost');
     // it takes the slow one's vote, which nobody else is kept out of by now
     expect((await other('third').redlock.readWriteLock('r').read.tryAcquire())?.status).to.equal('held');
+  });
+
+  it('N=3: claims that are watched for go to all masters, and others to the home master alone', async () => {
+    for (const [permits, expected] of [
+      [1, [true, false, false]],
+      [2, [true, true, true]],
+    ] as const) {
+      const bench = fakeCluster(3, { ...OFTEN, fair: false });
+      const theirs = await bench.other().redlock.semaphore('r', 2).acquire({ permits: 2 });
+      const wait = bench.redlock.semaphore('r', 2).acquire({ permits });
+      await bench.time.advance(60);
+      expect(await asked(bench)).to.have.members(expected);
+      await theirs.release();
+      await bench.time.advance(60);
+      expect((await wait).status).to.equal('held');
+    }
+  });
+
+  it('N=3: a writer that is let in at once is watched for no more where it was refused', async () => {
+    const { redlock, masters } = fakeCluster(3, UNFAIR);
+    const [m1, m2, m3] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    const ends = Math.floor(m3.micros() / 1_000) + FAR_MS;
+    m3.setFields('r', { kind: 'rw1', [tokenFrom('killed', '1')]: `r|${ends}|` });
+    m3.expire('r', FAR_MS);
+    const late = [m1, m2].map((master) => delayed(master));
+    const wait = redlock.readWriteLock('r').write.acquire();
+    await settle();
+    expect(isWatching(m3)).to.equal(true);
+    for (const arrive of late) arrive();
+    const lease = await wait;
+    await settle();
+    expect(isWatching(m3)).to.equal(false);
+    await lease.release();
+  });
+});
+
+describe('shared line: a gate that cannot be waited at', () => {
+  it('N=3: the wait goes on where the gate holds something else', async () => {
+    const bench = fakeCluster(3, OFTEN, { hasPushes: true });
+    for (const master of bench.masters) master.setForeign(gateKey('r'));
+    const theirs = await bench.other().redlock.readWriteLock('r').write.acquire();
+    let lease: Lease | undefined;
+    void bench.redlock
+      .readWriteLock('r')
+      .write.acquire()
+      .then((own) => (lease = own));
+    await bench.time.advance(1_000);
+    await theirs.release();
+    await bench.time.advance(100);
+    expect(lease?.status).to.equal('held');
+  });
+
+  it('N=3: a reader at the door that is refused pushes asks the home master alone from then on', async () => {
+    const bench = fakeCluster(3, OFTEN, { hasPushes: true });
+    const theirs = await bench.other().redlock.readWriteLock('r').write.acquire();
+    const wait = bench.redlock.readWriteLock('r').read.acquire();
+    await settle();
+    expect(bench.masters.map(isWatching)).to.deep.equal([true, true, true]);
+    refusePushes(bench);
+    await bench.time.advance(700); // it looks again by its time, and then tries by itself
+    expect(await asked(bench)).to.have.members([true, false, false]);
+    expect(bench.masters.map(isWatching)).to.deep.equal([false, false, false]);
+    await theirs.release();
+    await bench.time.advance(60);
+    expect((await wait).status).to.equal('held');
+  });
+
+  it('N=3: a writer that has tried by itself, and is let in from the gate, is watched for no more', async () => {
+    const bench = fakeCluster(3, { ...OFTEN, nodeTimeoutMs: 200 }, { hasPushes: true });
+    const reading = bench.other().redlock.readWriteLock('r').read;
+    const theirs = await reading.acquire();
+    const wait = bench.redlock.readWriteLock('r').write.acquire();
+    await settle();
+    refusePushes(bench);
+    await bench.time.advance(4_990);
+    expect(bench.masters.map(isWatching)).to.deep.equal([true, true, true]);
+    await bench.time.advance(60); // pushes are asked for again, and it wants to queue
+    await theirs.release();
+    for (const { line } of bench.masters) line.open();
+    await settle();
+    await (await wait).release();
+    expect((await reading.tryAcquire())?.status).to.equal('held');
+  });
+});
+
+describe('shared line: after a wait at the gate', () => {
+  it('N=3: the lock is queued for at once for a second, but not because of one that found the gate free', async () => {
+    const bench = fakeCluster(3, OFTEN, { hasPushes: true });
+    await bench.other('holder').redlock.semaphore('r', 2).acquire();
+    const abort = new AbortController();
+    const head = bench.other('head').redlock.semaphore('r', 2);
+    const failed = rejection(head.acquire({ permits: 2, signal: abort.signal }));
+    await settle();
+    const behind = bench.redlock.semaphore('r', 2).acquire(); // there is room, but not before the head
+    await bench.time.advance(2_000);
+    abort.abort();
+    await failed;
+    await (await behind).release();
+    const first = async (): Promise<string | undefined> => {
+      await bench.time.advance(600);
+      const sent = bench.masters[0]?.sent ?? [];
+      const before = sent.length;
+      await (await bench.redlock.semaphore('r', 2).acquire()).release();
+      return sent.slice(before).map((command) => scriptOf(command)?.name)[0];
+    };
+    expect([await first(), await first()]).to.deep.equal([QUEUE.name, SEM_CLAIM.name]);
   });
 });

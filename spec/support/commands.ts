@@ -121,6 +121,17 @@ export function holdReplies(master: FakeMaster, kind: CommandKind): () => void {
   };
 }
 
+/** The next claim is refused there, whatever the lock's key holds. */
+export function refuseNext(master: FakeMaster): void {
+  const send = master.call.bind(master);
+  master.call = (command) => {
+    if (kindOf(command) !== 'claim') return send(command);
+    master.call = send;
+    master.sent.push(command);
+    return Promise.resolve([0, 500, 0]);
+  };
+}
+
 /** The locks that are on a real server: counters and markers stand beside them and stay. */
 export async function locksOn(redis: { keys(pattern: string): Promise<string[]> }): Promise<string[]> {
   return (await redis.keys('*')).filter((key) => !key.startsWith('quorate:'));

@@ -49,8 +49,8 @@ export const GATE_AND_DOOR = [
   {
     name: 'shared line: the head of the line is watched for by nobody',
     file: 'lib/line/shared-line.ts',
-    find: 'if (this.#turnstile !== undefined) return { watcher: this.#turnstile.watcher, rank: 0 };',
-    replace: 'if (this.#turnstile !== undefined) return undefined;',
+    find: 'const watch = { watcher: this.#theTurnstile.watcher, rank: 0 };',
+    replace: 'const watch = undefined;',
     specs: DOOR,
   },
   {

@@ -1,0 +1,145 @@
+/** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the line, and what follows. */
+import { expect } from 'chai';
+import { MutexLine } from '../../lib/line/mutex-line.js';
+import type { Lease } from '../../lib/lease/public.js';
+import { CounterFloor } from '../../lib/quorum/counter-floor.js';
+import { Repairs } from '../../lib/quorum/repairs.js';
+import {
+  type CommandKind,
+  holdReplies,
+  kindOf,
+  kindsSentTo,
+  plainScope,
+  refuseNext,
+} from '../support/commands.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { hold, lineEnvironment } from '../support/line-bench.js';
+
+interface Held extends Bench {
+  readonly lease: Lease;
+  /** Of three. */
+  readonly m3: FakeMaster;
+}
+
+/** Another client holds `r`, on three masters. */
+async function held(): Promise<Held> {
+  const retry = { minDelayMs: 50, maxDelayMs: 50 };
+  const options = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 50, retry };
+  const bench = fakeCluster(3, options, { hasPushes: true });
+  const lease = await bench.other().redlock.acquire('r');
+  for (const master of bench.masters) master.sent.length = 0;
+  const [, , m3] = bench.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+  return { ...bench, lease, m3 };
+}
+
+describe('mutex line: it leaves without having claimed', () => {
+  /** One that waits by itself, on three masters that another holds. */
+  function standing({ isOpen }: { readonly isOpen: boolean }): MutexLine {
+    const bench = lineEnvironment(3);
+    for (const master of bench.masters) {
+      hold(master);
+      master.opensLines = isOpen;
+    }
+    const repairs = new Repairs(bench.nodes, bench.time, bench.time);
+    const environment = { ...bench, repairs, floor: new CounterFloor(), driftFactor: 0.01 };
+    const line = new MutexLine(environment, { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50 });
+    void line.wait(() => 1, bench.time.now() + 1_000);
+    return line;
+  }
+
+  it('and only where a foreign client was met is it said that one holds the lock', async () => {
+    for (const end of ['foreign-client', 'hopeless', 'ended'] as const) {
+      const line = standing({ isOpen: true });
+      await settle();
+      expect(line.depart(end).isForeignClient).to.equal(end === 'foreign-client');
+    }
+  });
+
+  it('at the end of its wait: with a look at the lock, and with what the masters have said of it', async () => {
+    const line = standing({ isOpen: true });
+    await settle();
+    line.end();
+    const departure = line.depart('ended');
+    expect(departure).to.include({ looks: true, isUnasked: false });
+    expect(departure.standing(undefined)).to.include({ failure: 'held', isOfLock: true });
+  });
+
+  it('before a quorum could be asked for a place: no look, and nothing is known of the lock', async () => {
+    const line = standing({ isOpen: false });
+    await settle();
+    line.end();
+    const departure = line.depart('ended');
+    expect(departure).to.include({ looks: false, isUnasked: true });
+    expect(departure.standing(undefined)).to.equal(undefined);
+  });
+});
+
+describe('mutex line: what follows the wait', () => {
+  it('N=3, no pushes after all: attempts ask the home master alone, and take back only what was sent', async () => {
+    const { lease, masters, redlock, time } = await held();
+    for (const master of masters) master.opensLines = false;
+    const wait = redlock.acquire('r');
+    await settle();
+    for (const master of masters) master.line.lose('NOPERM no channels', true);
+    await time.advance(60); // all masters were asked once more
+    for (const master of masters) master.sent.length = 0;
+    await time.advance(300);
+    const asked = masters.map((master) => kindsSentTo(master));
+    expect(asked.map((kinds) => kinds.length > 0)).to.have.members([true, false, false]);
+    expect(new Set(asked.flat())).to.deep.equal(new Set<CommandKind>(['claim']));
+    await lease.release();
+    await time.advance(60);
+    expect((await wait).status).to.equal('held');
+  });
+
+  it('N=3: a lock that was free as it was queued for is tried, not queued for, a second after it was contended', async () => {
+    const { lease, masters, redlock, time } = await held();
+    const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    const wait = redlock.acquire('r');
+    await settle();
+    await lease.release();
+    await (await wait).release();
+    const first = async (): Promise<CommandKind | undefined> => {
+      await time.advance(600);
+      const before = m1.sent.length;
+      await (await redlock.acquire('r')).release();
+      return kindsSentTo(m1)[before];
+    };
+    expect([await first(), await first()]).to.deep.equal(['queue', 'claim']);
+  });
+
+  it('N=3: a place that is given late, while the lease is held, costs the lease no vote', async () => {
+    const { lease, m3, redlock, time } = await held();
+    const arrive = holdReplies(m3, 'queue');
+    const wait = redlock.acquire('r');
+    await time.advance(60); // it is silent by now
+    await lease.release();
+    const next = await wait;
+    await settle();
+    arrive();
+    await time.advance(1_000);
+    expect([next.status, m3.value('r')]).to.deep.equal(['held', next.token]);
+  });
+
+  it('N=3, a master is silent from the place on, and the claim is refused: one undo follows both there', async () => {
+    const { lease, m3, masters, random, redlock, time } = await held();
+    const send = m3.call.bind(m3);
+    m3.call = (command) => {
+      if (kindOf(command) === 'queue') m3.manner = 'freeze';
+      return send(command);
+    };
+    const wait = redlock.acquire('r');
+    await time.advance(60);
+    for (const master of masters) if (master !== m3) refuseNext(master);
+    await lease.release();
+    await time.advance(60);
+    m3.thaw();
+    await time.advance(1_000);
+    const [, token = ''] = random.tokens; // of the first claim in line
+    const ofIt = m3.sent.filter(({ args }) => args.includes(token));
+    expect(ofIt.map(kindOf)).to.deep.equal(['queue', 'claim', 'undo']);
+    await (await wait).release();
+  });
+});
