@@ -288,6 +288,8 @@ describe('queue wait: reservations', () => {
     expect(kinds(started)[0]).to.equal('granted');
     await time.advance(496); // it asks again after half of the reservation
     expect([odder.isOver, kinds(started)[0]]).to.deep.equal([true, 'refused']);
+    m1.line.tell(`g ${m1.micros()} ${MINE} r`);
+    expect(kinds(started)[0]).to.equal('granted');
     stay.end();
   });
 
