@@ -160,6 +160,19 @@ describe('home first', () => {
       await redlock.close({ releaseHeld: true });
     });
 
+    it(`N=${nodes}: all were asked after its yes, and an error tells what they said then`, async () => {
+      const bench = fakeCluster(nodes, RETRY);
+      for (const master of bench.masters) master.set('r', 'another');
+      const controller = new AbortController();
+      const failed = rejection(bench.redlock.acquire('r', { signal: controller.signal }));
+      await bench.time.advance(100);
+      const home = bench.masters.findIndex((master) => claims(master) === 2);
+      bench.masters[home]?.forget();
+      await bench.time.advance(110);
+      controller.abort();
+      expect((await failed).tally[home]).to.include({ outcome: 'granted' });
+    });
+
     it(`N=${nodes}, twenty wait for one lock: each gets it, one at a time`, async () => {
       const bench = fakeCluster(nodes);
       for (const master of bench.masters) master.latencyMs = 1;

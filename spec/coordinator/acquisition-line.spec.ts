@@ -163,24 +163,51 @@ describe('an acquisition that queues', () => {
       const waiting = line.masters.map((master) => master.members(queueKey('r')));
       for (const members of waiting) expect(members).to.have.length(1);
       await line.time.advance(1);
-      const { code, elapsedMs, tally } = await failed;
-      expect([code, elapsedMs]).to.deep.equal(['LOCK_TAKEN', 1_000]);
+      const { attempts, code, elapsedMs, tally } = await failed;
+      expect([attempts, code, elapsedMs]).to.deep.equal([2, 'LOCK_TAKEN', 1_000]);
       for (const one of tally) expect(one).to.include({ outcome: 'refused', remainingMs: 599_000 });
       expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'undo']));
       expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
     });
 
-    it(`N=${nodes}: its signal ends it at once, and the place is given up`, async () => {
+    it(`N=${nodes}, slow masters: its signal ends it at once, with what they said last, and the place is given up`, async () => {
       const line = await held(nodes);
       const controller = new AbortController();
       const failed = rejection(line.redlock.acquire('r', { signal: controller.signal }));
       await line.time.advance(500);
+      for (const master of line.masters) master.latencyMs = 10;
       controller.abort();
-      expect((await failed).code).to.equal('ABORTED');
-      await settle();
+      const error = await Promise.race([failed, settle()]); // the clock does not move
+      expect(error?.code).to.equal('ABORTED');
+      expect(error?.tally.map(({ outcome }) => outcome)).to.deep.equal(all(line, 'refused'));
+      await line.time.advance(10);
       expect(line.masters.map((master) => master.members(queueKey('r')))).to.deep.equal(all(line, []));
-      await line.lease.release();
+      await Promise.all([line.lease.release(), line.time.advance(100)]);
       expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+    });
+
+    it(`N=${nodes}, one silent: the last look ends after a node timeout, and its timer with it`, async () => {
+      const line = await held(nodes);
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 1_000 }));
+      await line.time.advance(999);
+      const [silent] = line.masters;
+      if (silent !== undefined) silent.manner = 'freeze';
+      await line.time.advance(1 + LONG.nodeTimeoutMs);
+      const error = await Promise.race([failed, settle()]);
+      expect(error?.elapsedMs).to.equal(1_000 + LONG.nodeTimeoutMs);
+      silent?.thaw();
+      await line.time.advance(30_000);
+      expect(line.time.pending).to.equal(0);
+    });
+
+    it(`N=${nodes}: no timer of the last look outlasts it`, async () => {
+      const line = await held(nodes);
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 1_000 }));
+      await line.time.advance(1_000);
+      await failed;
+      const before = line.time.pending;
+      await line.time.advance(LONG.nodeTimeoutMs);
+      expect(line.time.pending).to.equal(before);
     });
   }
 
@@ -215,12 +242,138 @@ describe('an acquisition that queues', () => {
     const queued = line.masters.map((master) => master.sent.filter((command) => kindOf(command) === 'queue'));
     for (const commands of queued) {
       const tickets = new Set(commands.map((command) => command.args.at(-3)));
-      expect([commands.length > 1, tickets.size]).to.deep.equal([true, 1]);
+      expect([commands.length > 1, tickets.size, Number([...tickets][0]) > 0]).to.deep.equal([true, 1, true]);
       expect(new Set(commands.map(tokenOf)).size).to.equal(commands.length);
     }
     await lease.release();
     await settle();
     expect(line.masters.map(({ size }) => size)).to.deep.equal(all(line, 0));
+  });
+
+  it('N=3: a claim that is refused after the wait that the call began with: it queues once more, after a pause', async () => {
+    const line = await contendedLately(3);
+    const wait = line.redlock.acquire('r');
+    await settle();
+    for (const master of line.masters) refuseNext(master);
+    await line.lease.release();
+    await settle();
+    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim']));
+    await line.time.advance(1_000);
+    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim', 'queue', 'claim']));
+    await (await wait).release();
+  });
+
+  for (const [what, options] of [
+    ['a single try', { waitMs: 0 }],
+    ['fair false', { fair: false, waitMs: 100 }],
+  ] as const) {
+    it(`N=3, ${what}: it does not queue, also for a lock that was contended just now`, async () => {
+      const line = await contendedLately(3);
+      const failed = rejection(line.redlock.acquire('r', options));
+      await line.time.advance(options.waitMs);
+      const { attempts } = await failed;
+      expect(attempts === 1).to.equal(options.waitMs === 0);
+      const kinds = new Set(line.masters.flatMap(line.kinds));
+      expect([kinds.has('claim'), kinds.has('queue')]).to.deep.equal([true, false]);
+    });
+  }
+
+  for (const [what, first] of [
+    ['was refused', 'queue'],
+    ['found no quorum', 'claim'],
+  ] as const) {
+    it(`N=3: after a single try that ${what}, the next acquisition begins with a ${first}`, async () => {
+      const line = await contendedLately(3);
+      await line.time.advance(2_000); // what was before is forgotten, and push connections are open
+      if (first === 'claim') for (const master of line.masters) master.manner = 'lose-request';
+      const failed = rejection(line.redlock.acquire('r', { waitMs: 0 }));
+      await line.time.advance(LONG.nodeTimeoutMs);
+      await failed;
+      for (const master of line.masters) master.thaw();
+      await line.time.advance(10);
+      for (const master of line.masters) master.sent.length = 0;
+      const closing = line.redlock.acquire('r').catch(() => undefined);
+      await settle();
+      expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, first));
+      await Promise.all([line.redlock.close({ releaseHeld: true }), closing, line.time.advance(1_000)]);
+    });
+  }
+
+  it('N=3, push connections are lost while it queues: the next attempt asks all masters', async () => {
+    const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
+    const failed = rejection(line.redlock.acquire('r', { waitMs: 300 }));
+    await settle();
+    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue']));
+    for (const master of line.masters) master.opensLines = false;
+    for (const master of line.masters) master.line.lose('NOPERM no channels', true);
+    await line.time.advance(50);
+    const kinds = line.masters.map((master) => line.kinds(master).filter((kind) => kind !== 'undo'));
+    expect(kinds).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
+    await line.time.advance(250);
+    await failed;
+  });
+
+  it('N=3: a client of another library takes it while it is queued for: it is not queued for any more', async () => {
+    const line = await held(3);
+    const failed = rejection(line.redlock.acquire('r'));
+    await line.time.advance(100);
+    for (const master of line.masters) {
+      master.set('r', 'a foreign client', 600_000);
+      master.sent.length = 0;
+    }
+    await line.time.advance(59_900);
+    await failed;
+    for (const master of line.masters) {
+      const kinds = line.kinds(master);
+      expect(kinds.filter((kind) => kind === 'queue').length).to.be.below(3);
+    }
+    expect(line.masters.flatMap(line.kinds).filter((kind) => kind === 'claim').length).to.be.above(200);
+  });
+
+  it('N=3: one that queued for a lock that was free by then has met no contention', async () => {
+    const line = await contendedLately(3);
+    await line.lease.release();
+    await line.time.advance(600);
+    await (await line.redlock.acquire('r')).release();
+    expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'queue'));
+    await line.time.advance(600); // within a second of the wait, but not of the refusals before
+    for (const master of line.masters) master.sent.length = 0;
+    await (await line.redlock.acquire('r')).release();
+    expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'claim'));
+  });
+
+  it('N=3: its signal ends it at any step between its turn and its claim: no claim is sent after that', async () => {
+    for (let steps = 0; steps < 40; steps++) {
+      const line = await held(3);
+      const controller = new AbortController();
+      const wait = line.redlock.acquire('r', { signal: controller.signal }).catch(() => undefined);
+      await settle();
+      void line.lease.release();
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      controller.abort();
+      const before = line.masters.map((master) => line.kinds(master).length);
+      await settle();
+      const after = line.masters.map((master, i) => line.kinds(master).slice(before[i]));
+      expect(after.flat(), `${steps} steps`).to.not.include('claim');
+      await (await wait)?.release();
+    }
+  });
+
+  it('N=3: the last look, after a wait in which no place was asked for, is undone where it was not answered, and nowhere else', async () => {
+    const line = await held(3);
+    for (const master of line.masters) master.opensLines = false;
+    const failed = rejection(line.redlock.acquire('r', { waitMs: 50 }));
+    await line.time.advance(50);
+    expect((await failed).attempts).to.equal(3); // it tried, it was to queue, and it looked
+    const [m1, m2, m3] = line.masters.map((master) => {
+      const mine = master.sent.filter((command) => line.random.tokens.includes(tokenOf(command)));
+      return mine.map(kindOf);
+    });
+    expect([m1, m2]).to.deep.equal([
+      ['claim', 'claim'],
+      ['claim', 'claim'],
+    ]);
+    expect(m3).to.deep.equal(['claim', 'undo', 'claim', 'undo']);
   });
 
   for (const awayMs of [0, 30_000]) {

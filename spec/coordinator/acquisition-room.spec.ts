@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { FIRST_LIMIT, MOST_LIMIT } from '../../lib/coordinator/admission.js';
 import type { Lease } from '../../lib/lease/public.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
+import type { Redlock } from '../../lib/redlock.js';
 import { kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
@@ -22,6 +23,22 @@ async function crowded(nodes: number, options: RedlockOptions = {}): Promise<Ben
 }
 
 const unanswered = ({ masters }: Bench): readonly number[] => masters.map((master) => master.unanswered);
+
+/** So many attempts of this instance are under way at once; by default as many as at first. */
+async function expectRoom(
+  redlock: Redlock,
+  masters: Bench['masters'],
+  time: Bench['time'],
+  room = FIRST_LIMIT,
+): Promise<void> {
+  for (const master of masters) Object.assign(master, { latencyMs: 0, manner: 'freeze' });
+  for (const master of masters) master.sent.length = 0;
+  const calls = many(1_000).map((name) => rejection(redlock.tryAcquire(name)));
+  await settle();
+  expect(masters.map(({ sent }) => sent.length)).to.deep.equal(masters.map(() => room));
+  await time.advance(1_000);
+  await Promise.all(calls);
+}
 
 describe('many acquisitions at once', () => {
   for (const nodes of SIZES) {
@@ -201,13 +218,73 @@ describe('many acquisitions at once', () => {
       await Promise.all([holder.release(), time.advance(500)]);
       await (await next).release();
     }
+    await expectRoom(waiter.redlock, masters, time);
+  });
+
+  it('acquisitions that queued at once have taken up no room', async () => {
+    const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 }, { hasPushes: true });
+    const waiter = other('waiter', { waitMs: 60_000 });
+    for (let i = 0; i < 20; i++) {
+      const holder = await redlock.acquire('busy');
+      const next = waiter.redlock.acquire('busy'); // from the second on it queues, since the first was refused
+      await time.advance(100);
+      await Promise.all([holder.release(), time.advance(100)]);
+      await (await next).release();
+    }
+    await expectRoom(waiter.redlock, masters, time);
+  });
+
+  it('those that were refused, or ended by their signal, leave as much room as there was', async () => {
+    const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 });
+    await other().redlock.acquire('busy');
+    for (const master of masters) master.latencyMs = 10;
+    for (let i = 0; i < 5; i++) {
+      const controller = new AbortController();
+      const calls = [redlock.tryAcquire('busy'), redlock.tryAcquire(`free ${i}`, controller)];
+      await time.advance(5);
+      controller.abort();
+      await time.advance(100);
+      await Promise.allSettled(calls);
+    }
+    await expectRoom(redlock, masters, time);
+  });
+
+  it('one that ran out of time leaves room for half as many', async () => {
+    const { masters, redlock, time } = fakeCluster(3, { ttlMs: 60_000 });
     for (const master of masters) master.manner = 'freeze';
-    for (const master of masters) master.sent.length = 0;
-    const calls = many(1_000).map((name) => rejection(waiter.redlock.tryAcquire(name)));
-    await settle();
-    expect(masters.map(({ sent }) => sent.length)).to.deep.equal(masters.map(() => FIRST_LIMIT));
+    const failed = rejection(redlock.tryAcquire('late'));
     await time.advance(1_000);
-    await Promise.all(calls);
+    await failed;
+    for (const master of masters) master.thaw();
+    await time.advance(1_000);
+    await expectRoom(redlock, masters, time, FIRST_LIMIT / 2);
+  });
+
+  it('a wait as long as a node timeout ends in time', async () => {
+    const { redlock, time } = await crowded(3);
+    let took = -1;
+    const startMs = time.now();
+    const call = rejection(redlock.acquire('late', { waitMs: 400, nodeTimeoutMs: 400 })).then(
+      () => (took = time.now() - startMs),
+    );
+    await time.advance(400);
+    expect(took).to.equal(400);
+    await call;
+  });
+
+  it('N=3: one that is ended by its signal while masters are slow does not have them taken for silent', async () => {
+    const { masters, redlock, time } = fakeCluster(3, { ttlMs: 60_000, nodeTimeoutMs: 1_000 });
+    for (const master of masters) master.latencyMs = 100;
+    const controller = new AbortController();
+    const failed = rejection(redlock.acquire('aborted', { signal: controller.signal }));
+    await time.advance(50);
+    controller.abort();
+    await failed;
+    const calls = many(100).map((name) => redlock.acquire(name));
+    await settle();
+    // to a silent one, there would be few in flight
+    expect(masters.map(({ sent }) => sent.length)).to.deep.equal(masters.map(() => 2 + 100));
+    await Promise.all([...calls, time.advance(1_000)]);
   });
 
   it('an acquisition whose turn it is in the queue does not wait for room', async () => {

@@ -171,6 +171,46 @@ describe('the wait of an acquisition', () => {
     });
   }
 
+  it('N=3, fencing off, one refuses and one is silent: the look at what refused does not outlast the deadline', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { fencing: false });
+    for (const master of masters) master.latencyMs = 30;
+    const [refusing, , silent] = masters;
+    refusing?.set('r', 'another');
+    if (silent !== undefined) silent.manner = 'freeze';
+    const failed = rejection(redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 }));
+    await time.advance(50);
+    const { code, elapsedMs } = await failed;
+    expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 50]);
+    await time.advance(1_000);
+  });
+
+  it('N=1, fencing off: the first claim is a plain SET, and the undo behind it looks; those after it say why they refuse', async () => {
+    const { redlock, masters, time } = fakeCluster(1, {
+      fencing: false,
+      retry: { minDelayMs: 100, maxDelayMs: 100 },
+    });
+    masters[0]?.set('r', 'another');
+    const failed = rejection(redlock.acquire('r', { waitMs: 250 }));
+    await time.advance(250);
+    await failed;
+    expect(masters.map(sentTo)).to.deep.equal([['claim 1', 'undo 1', 'claim 2', 'claim 3', 'claim 4']]);
+  });
+
+  it('N=3: nothing is owed for an attempt when its votes have run out', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    for (const master of masters.slice(0, 2)) master.set('r', 'another');
+    const [, , lost] = masters;
+    if (lost !== undefined) lost.manner = 'lose-reply';
+    const failed = rejection(redlock.acquire('r', { ttlMs: 1_000, waitMs: 0, nodeTimeoutMs: 50 }));
+    await time.advance(50);
+    lost?.cut();
+    await failed;
+    await time.advance(500);
+    expect(time.pending).to.equal(1);
+    await time.advance(10_000);
+    expect(time.pending).to.equal(0);
+  });
+
   it('N=3: pauses are drawn between the bounds and double up to the longest', async () => {
     const { redlock, masters, time, random } = fakeCluster(3, { retry: { minDelayMs: 10, maxDelayMs: 80 } });
     random.fractionValue = 0.999_999;

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { RedlockError } from '../../lib/runtime/errors.js';
 import type { Lease } from '../../lib/lease/public.js';
+import { counterKey } from '../../lib/protocol/keys.js';
+import { keysOf, kindOf, sentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -258,6 +260,60 @@ describe('what an error says', () => {
     for (const master of masters.slice(1)) master.cut();
     await time.advance(2_000);
     expect((await failed).code).to.equal('NO_QUORUM');
+  });
+});
+
+describe('what a grant knows', () => {
+  it('N=3: what was granted is given back where it was asked for, and nowhere else', async () => {
+    const { redlock, masters } = fakeCluster(3);
+    const away = masters.at(-1);
+    away?.become('lost');
+    const lease = await redlock.acquire('r');
+    away?.become('ready');
+    await lease.release();
+    await settle();
+    expect(masters.map(sentTo)).to.deep.equal([['claim 1', 'release 1'], ['claim 1', 'release 1'], []]);
+  });
+
+  it('N=3: its release follows a claim that is in flight to a silent master, which is sent nothing else', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ttlMs: 60_000, nodeTimeoutMs: 50 });
+    const [, slow, silent] = masters;
+    if (silent !== undefined) silent.manner = 'freeze';
+    const lease = await redlock.acquire('r');
+    await Promise.all(Array.from({ length: 20 }, (_, i) => redlock.acquire(`another ${i}`)));
+    if (slow !== undefined) slow.manner = 'freeze';
+    const failed = rejection(redlock.acquire('late', { waitMs: 0 }));
+    await time.advance(50);
+    await failed;
+    slow?.thaw();
+    await redlock.acquire('next');
+    const before = silent?.sent.length ?? 0;
+    await lease.release();
+    await settle();
+    expect(silent === undefined ? [] : sentTo(silent).slice(before)).to.deep.equal(['release 1']);
+  });
+
+  it('N=3: masters that count differently are brought to the highest count by the release', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const aheadUs = [2_000, 1_000, 1_000];
+    for (const [i, master] of masters.entries())
+      master.set(counterKey('r'), `${master.micros() + (aheadUs[i] ?? 0)}`, 60_000);
+    const lease = await redlock.acquire('r');
+    await lease.release();
+    await time.advance(100);
+    const counts = masters.map((master) => Number(master.value(counterKey('r'))));
+    expect(lease.fence).to.be.below(Math.max(...counts));
+    expect(new Set(counts).size).to.equal(1);
+  });
+
+  it('N=3: its counters were used just now, and the first renewals leave them alone', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    await time.advance(3_600_000);
+    await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+    await time.advance(5_000);
+    const renewals = masters.flatMap(({ sent }) => sent.filter((command) => kindOf(command) === 'extend'));
+    expect(renewals.length).to.be.above(2);
+    for (const command of renewals) expect(keysOf(command)).to.not.include(counterKey('r'));
   });
 });
 

@@ -1,3 +1,116 @@
 import type { Survivors } from './survivors.js';
 
-export const COORDINATOR: Survivors = {};
+export const COORDINATOR: Survivors = {
+  'lib/coordinator/acquisition.ts': [
+    {
+      why: 'goes on with a grant that it has already: a promise more, and the same lease',
+      mutants: ['run: !(end instanceof Grant) → true'],
+    },
+    {
+      why: 'what is hopeless at a gate ends the wait there before its time, and then an attempt has been asked for',
+      mutants: ['#goOn: this.#isUnasked → false'],
+    },
+    {
+      why: 'an attempt that failed has left a history, and a lock has a name',
+      mutants: [
+        '#goOn: this.#history?.lastFull → this.#history.lastFull',
+        "#attemptInLine: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
+      ],
+    },
+    {
+      why: 'looks at the clock once more, right before the claim is sent',
+      mutants: ['#attempt: this.#backoff.attempts === 1 → false'],
+    },
+    {
+      why: 'the wait is over by then, and there is no further attempt for that reason',
+      mutants: [
+        '#waitForRoom: this.#backoff.isLast = true; → nothing',
+        '#depart: this.#backoff.isLast = true; → nothing',
+      ],
+    },
+    {
+      why: 'what is over is ended once more, which does nothing; the next step notes what it waits for',
+      mutants: ['#waitForRoom: this.#finish(); → nothing', '#finish: this.#awaited = undefined; → nothing'],
+    },
+    {
+      why: 'what is not wanted any more is dropped as soon as there is room to send it',
+      mutants: ['#claim: agreement?.end(); → nothing'],
+    },
+    {
+      why: 'a master reports no clock to a claim without fencing, so there is nothing to learn',
+      mutants: ['#accept: round.request.isFenced → true'],
+    },
+    {
+      why: 'ended between its quorum and the grant: nobody can tell whether it was a moment later, when granted is granted',
+      mutants: [
+        "#accept: round.decision !== 'granted' || this.#cancellation.cancelled !== undefined → round.decision !== 'granted'",
+      ],
+    },
+    {
+      why: 'masters of one mind have the count that the fencing token is, which is not noted',
+      mutants: ['#accept: !round.isOfOneMind → true'],
+    },
+    {
+      why: 'nothing has to follow a round that was answered: it takes up memory until the lease ends',
+      mutants: ['#accept: !round.isAnswered → true'],
+    },
+    {
+      why: 'what was ended from outside is not awaited any more',
+      mutants: ['#giveUp: isInTime && this.#cancellation.cancelled === undefined → isInTime'],
+    },
+    {
+      why: 'an undo for which a silent master has no room waits there instead of among the repairs; it is sent in any case',
+      mutants: ['#giveUp: withdrawal.end(); → nothing', '#depart: withdrawal.end(); → nothing'],
+    },
+  ],
+  'lib/coordinator/undoing.ts': [
+    {
+      why: 'the claim was sent behind the requests of the wait, and the undo follows the claim',
+      mutants: ['undoingOf: line === undefined → true'],
+    },
+  ],
+  'lib/coordinator/attempt-history.ts': [
+    {
+      why: 'a lock has a name',
+      mutants: [
+        "shallQueue: terms.scope.keys[0] ?? '' → terms.scope.keys[0]",
+        "home: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
+        "learn: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
+      ],
+    },
+    {
+      why: 'what creates a history notes this before anybody asks, or the call ends with it',
+      mutants: ['isContended: false → true', 'isForeignClient: false → true'],
+    },
+    {
+      why: 'an acquisition that has met nobody yet queues a little earlier, and is served in its turn either way',
+      mutants: [
+        "shallQueue: backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '') → !contention.isRecent(terms.scope.keys[0] ?? '')",
+      ],
+    },
+    {
+      why: 'every attempt that fails notes why: nobody comes by here',
+      mutants: [
+        'error: this.lastFull === undefined → false',
+        "error: throw new Error('an acquisition begins with a full fan-out'); → nothing",
+      ],
+    },
+  ],
+  'lib/coordinator/home-master.ts': [
+    {
+      why: 'those in front come once more at the end, where nobody looks for them',
+      mutants: ['homeMasterOf: nodesByName.slice(0, first) → nodesByName'],
+    },
+    {
+      why: 'it has answered, or the round is over, which gives every master an outcome',
+      mutants: ['askHomeMasterFirst: round.outcomes[home.index]?.kind → round.outcomes[home.index].kind'],
+    },
+    {
+      why: 'the others have been sent nothing: nothing more comes in this round, nor is any of them taken for silent',
+      mutants: [
+        "askHomeMasterFirst: round.end(new Error('not asked'), false); → nothing",
+        'askHomeMasterFirst: false → true',
+      ],
+    },
+  ],
+};

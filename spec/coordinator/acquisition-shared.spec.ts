@@ -1,0 +1,202 @@
+/** Acquisitions of locks that several may hold: where they wait, whom masters watch for, and what stays of a failed one. */
+import { expect } from 'chai';
+import { RW_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import type { Redlock } from '../../lib/redlock.js';
+import { scriptOf } from '../../lib/testing/master/twins.js';
+import { fakeCluster } from '../support/fake-cluster.js';
+import { type FakeMaster, serverError } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { rejection } from '../support/rejection.js';
+import { SharedBench } from '../support/shared-bench.js';
+
+const UNFAIR = { fair: false, ttlMs: 60_000, retry: { minDelayMs: 100, maxDelayMs: 100 } } as const;
+
+const writing = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').write;
+const reading = ({ redlock }: { readonly redlock: Redlock }) => redlock.readWriteLock('r').read;
+
+const claims = ({ sent }: FakeMaster): number =>
+  sent.filter((command) => scriptOf(command) === RW_CLAIM).length;
+
+/** The one for whom a master keeps others out; empty if there is none. */
+function watchedAt(master: FakeMaster | undefined): string {
+  const fields = master?.fields('r');
+  return fields instanceof Map ? (fields.get('watch') ?? '') : '';
+}
+
+describe('an acquisition of a shared lock', () => {
+  for (const nodes of [1, 3, 5]) {
+    it(`N=${nodes}: waits at the gate, and is let in when the holder goes`, async () => {
+      const bench = new SharedBench(nodes);
+      const { holder, waiter } = await bench.ask({ holder: 'write', waiter: 'read' });
+      expect(bench.heads).to.deep.equal(bench.masters.map(() => 'waiter'));
+      await bench.releases(holder);
+      expect(bench.order).to.deep.equal(['holder', 'waiter']);
+      await bench.releases(waiter);
+      await bench.expectNothingLeft();
+    });
+
+    it(`N=${nodes}: the end of its wait gives up the place at the gate, and the watch`, async () => {
+      const bench = new SharedBench(nodes);
+      const { holder } = await bench.ask({ holder: 'read' });
+      const waiter = await bench.asks('waiter', 'write', { waitMs: 500 });
+      expect([bench.heads, bench.watched]).to.deep.equal([
+        bench.masters.map(() => 'waiter'),
+        bench.masters.map(() => 'waiter'),
+      ]);
+      await bench.time.advance(500);
+      expect(waiter.code).to.equal('LOCK_TAKEN');
+      expect([bench.heads, bench.watched]).to.deep.equal([
+        bench.masters.map(() => ''),
+        bench.masters.map(() => ''),
+      ]);
+      await bench.releases(holder);
+      await bench.expectNothingLeft();
+    });
+
+    it(`N=${nodes}: its signal ends the wait at once, and the place and the watch with it`, async () => {
+      const bench = new SharedBench(nodes);
+      const { holder } = await bench.ask({ holder: 'read' });
+      const controller = new AbortController();
+      const waiter = await bench.asks('waiter', 'write', { signal: controller.signal });
+      controller.abort();
+      await settle();
+      expect([waiter.code, bench.heads, bench.watched]).to.deep.equal([
+        'ABORTED',
+        bench.masters.map(() => ''),
+        bench.masters.map(() => ''),
+      ]);
+      await bench.releases(holder);
+      await bench.expectNothingLeft();
+    });
+  }
+
+  it('N=3: an error tells what holds the lock, and not how it stands in the queue for it', async () => {
+    const bench = fakeCluster(3, { ttlMs: 60_000, waitMs: 60_000 }, { hasPushes: true });
+    await writing(bench.other()).acquire();
+    const controller = new AbortController();
+    const failed = rejection(writing(bench).acquire({ signal: controller.signal }));
+    await bench.time.advance(100);
+    controller.abort();
+    expect((await failed).tally.map(({ outcome }) => outcome)).to.deep.equal([
+      'refused',
+      'refused',
+      'pending',
+    ]);
+  });
+
+  it('N=3: one that queued at once, and did not come to claim, tells how it stood in the queue', async () => {
+    const bench = fakeCluster(3, { ttlMs: 60_000, waitMs: 60_000 }, { hasPushes: true });
+    await writing(bench.other()).acquire();
+    const first = rejection(writing(bench).acquire({ waitMs: 100 }));
+    await bench.time.advance(100);
+    await first;
+    void writing(bench.other('front')).acquire();
+    await bench.time.advance(100);
+    for (const master of bench.masters) master.sent.length = 0;
+    const controller = new AbortController();
+    const failed = rejection(writing(bench).acquire({ signal: controller.signal }));
+    await bench.time.advance(100);
+    controller.abort();
+    expect((await failed).tally.map(({ outcome }) => outcome)).to.deep.equal([
+      'refused',
+      'refused',
+      'refused',
+    ]);
+    expect(bench.masters.map(claims)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('N=3: a first claim is watched for nowhere, since the gate is what follows it', async () => {
+    const bench = new SharedBench(3);
+    await bench.ask({ holder: 'read' });
+    for (const master of bench.masters) master.latencyMs = 1;
+    await bench.asks('waiter', 'write');
+    expect([bench.claimsOf('waiter', bench.masters[0]), ...bench.watched]).to.deep.equal([1, '', '', '']);
+    await bench.time.advance(10);
+    expect(bench.watched).to.deep.equal(['waiter', 'waiter', 'waiter']);
+  });
+
+  it('N=1, fair false: a single try asks for no watch, and so has none to take back', async () => {
+    const bench = fakeCluster(1, UNFAIR);
+    await reading(bench.other()).acquire();
+    for (const master of bench.masters) master.sent.length = 0;
+    expect(await writing(bench).tryAcquire()).to.equal(null);
+    await settle();
+    expect(bench.masters.map(({ sent }) => sent.length)).to.deep.equal([1]);
+  });
+
+  it('N=3: one whose turn it is does not ask masters that fail again and again without a pause', async () => {
+    const bench = new SharedBench(3);
+    const { holder, waiter } = await bench.ask({ holder: 'write', waiter: 'write' });
+    const works = bench.masters.map((master) => {
+      const call = master.call.bind(master);
+      master.call = (command) => {
+        if (scriptOf(command) !== RW_CLAIM) return call(command);
+        master.sent.push(command);
+        return Promise.reject(serverError('OOM command not allowed'));
+      };
+      return () => (master.call = call);
+    });
+    for (const master of bench.masters) master.sent.length = 0;
+    await bench.releases(holder);
+    await bench.time.advance(500);
+    expect(bench.claimsOf('waiter', bench.masters[0])).to.be.within(1, 20);
+    expect(bench.heads).to.deep.equal(['waiter', 'waiter', 'waiter']); // its place is kept
+    for (const work of works) work();
+    await bench.time.advance(5_000);
+    await bench.releases(waiter);
+    await bench.expectNothingLeft();
+  });
+
+  it('N=3, fair false: one that masters watch for asks all of them each time', async () => {
+    const bench = fakeCluster(3, UNFAIR, { hasPushes: true }); // it could queue, but is not to
+    await reading(bench.other()).acquire();
+    for (const master of bench.masters) master.sent.length = 0;
+    const failed = rejection(writing(bench).acquire({ waitMs: 550 }));
+    await bench.time.advance(550);
+    const { attempts } = await failed;
+    expect(attempts).to.be.greaterThan(3);
+    expect(bench.masters.map(claims)).to.deep.equal(bench.masters.map(() => attempts));
+  });
+
+  it('N=3, fair false: one that masters do not watch for asks the home master alone', async () => {
+    const bench = fakeCluster(3, UNFAIR);
+    await writing(bench.other()).acquire();
+    for (const master of bench.masters) master.sent.length = 0;
+    const failed = rejection(reading(bench).acquire({ waitMs: 550 }));
+    await bench.time.advance(550);
+    const { attempts } = await failed;
+    expect(bench.masters.map(claims).sort((a, b) => a - b)).to.deep.equal([2, 2, attempts]);
+  });
+
+  it('N=3, fair false: a writer that got in at once is watched for nowhere, also where it was refused', async () => {
+    const bench = fakeCluster(3, UNFAIR);
+    const reader = await reading(bench.other()).acquire();
+    for (const master of bench.masters.slice(0, 2)) master.delete('r');
+    const last = bench.masters.at(-1);
+    for (const master of bench.masters) master.latencyMs = master === last ? 1 : 2;
+    const acquired = writing(bench).acquire();
+    await bench.time.advance(1);
+    expect(watchedAt(last)).to.not.equal('');
+    await bench.time.advance(3);
+    expect((await acquired).status).to.equal('held');
+    expect(bench.masters.map(watchedAt)).to.deep.equal(['', '', '']);
+    expect(reader.status).to.equal('held'); // but without a quorum
+  });
+
+  for (const latencyMs of [0, 20]) {
+    it(`N=3: a master that gave another permit ${latencyMs} ms after the others gives it back`, async () => {
+      const { masters, other, redlock, time } = fakeCluster(3, { ttlMs: 60_000 });
+      const [odd, ...others] = masters;
+      await other().redlock.semaphore('r', 2).acquire();
+      for (const master of others) master.delete('r'); // the first permit is taken at one alone
+      if (odd !== undefined) odd.latencyMs = latencyMs;
+      const lease = await redlock.semaphore('r', 2).acquire();
+      await time.advance(2 * latencyMs);
+      const holds = masters.map((master) => {
+        const fields = master.fields('r');
+        return fields instanceof Map && fields.has(lease.token);
+      });
+      expect([odd?.run.length, ...holds]).to.deep.equal([3, false, true, true]);
+    });
+  }
+});
