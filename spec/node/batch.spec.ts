@@ -4,9 +4,11 @@ import {
   Batch,
   LoopTurn,
   entryReply,
+  isAllYes,
   MAX_ENTRIES,
   MAX_EXTENSIONS,
   MAX_LENGTH,
+  wholeBatch,
 } from '../../lib/node/batch.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import {
@@ -19,7 +21,7 @@ import {
   scriptedClaim,
   undo,
 } from '../../lib/protocol/request.js';
-import type { Scope } from '../../lib/protocol/scope.js';
+import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
 import { scriptDigest } from '../../lib/redis/script.js';
@@ -75,6 +77,23 @@ describe('batch: many requests in one call', () => {
     );
   });
 
+  for (const guardMs of [0, 5_000]) {
+    it(`guard ${guardMs}: one of each kind, and some of one kind after others, say what each would have said alone`, () => {
+      const [one, two] = [fenced(guardMs, 'a'), fenced(guardMs, 'b', 'c')];
+      const terms = { ttlMs: 500, fence: 7, mayCreate: true };
+      const requests = [
+        ...[scriptedClaim(one, 't1', 500, 0), scriptedClaim(two, 't2', 500, 7), undo(one, 't3', 9)],
+        ...[scriptedClaim(one, 't4', 500, 0), acceptance(two, 't5', 500, 8), acceptance(two, 't6', 500, 9)],
+        ...[extension(one, 't7', terms), extension(two, 't8', { ...terms, fence: 0 }), release(one, 't9', 0)],
+        ...[release(two, 't10', 3), release(plainScope('d'), 't11', 0)],
+      ];
+      for (const command of [batchOf(...requests).command(true), wholeBatch(requests)]) {
+        expect(command.args[0]).to.equal(BATCH.source);
+        expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
+      }
+    });
+  }
+
   it('plain claims go as claims without fencing and guard', () => {
     const scope = plainScope('a');
     const command = batchOf(plainClaim(scope, 't1', 500), release(plainScope('b'), 't2', 0)).command(false);
@@ -115,6 +134,44 @@ describe('batch: many requests in one call', () => {
     expect(alone.add(release(plainScope('b'), 't', 0))).to.equal(false);
   });
 
+  it('is under no guard where none in it votes', () => {
+    const { args } = batchOf(release(plainScope('a'), 't', 0)).command(false);
+    expect(args[2 + Number(args[1])]).to.equal(String(NO_MARKER));
+  });
+
+  it('is whole where it is sent again to a master that did not know the script', () => {
+    const { name } = wholeBatch([release(plainScope('a'), 't', 0), release(plainScope('b'), 't', 0)]);
+    expect(name).to.equal('eval');
+  });
+
+  it('takes none of another guard period, nor of another marker, nor one that goes alone beside one without a guard', () => {
+    const batch = batchOf(scriptedClaim(fenced(7_000, 'a'), 't', 500, 0));
+    expect(batch.add(scriptedClaim(fenced(8_000, 'b'), 't', 500, 0))).to.equal(false);
+    const marked = { ...fenced(7_000, 'b'), marker: 'another' };
+    expect(batch.add(scriptedClaim(marked, 't', 500, 0))).to.equal(false);
+    expect(batch.add(scriptedClaim(fenced(7_000, 'b'), 't', 500, 0))).to.equal(true);
+    expect(batchOf(release(plainScope('a'), 't', 0)).add(inspection('c'))).to.equal(false);
+  });
+
+  it('is bounded: what is as long as a call may be goes alone', () => {
+    const long = batchOf(plainClaim(plainScope('x'.repeat(MAX_LENGTH)), 't', 500));
+    expect(long.add(plainClaim(plainScope('y'), 't', 500))).to.equal(false);
+  });
+
+  it('is bounded: an extension of counters, or of several keys, takes as much of it as a claim', () => {
+    expect(MAX_EXTENSIONS).to.equal(2 * MAX_ENTRIES);
+    const terms = { ttlMs: 500, fence: 0, mayCreate: true };
+    for (const extend of [
+      (i: number) => extension(plainScope(`a${i}`, `b${i}`), 't', terms),
+      (i: number) => extension(fenced(0, `a${i}`), 't', { ...terms, fence: 7 }),
+    ]) {
+      const batch = new Batch();
+      let added = 0;
+      while (added <= MAX_EXTENSIONS && batch.add(extend(added))) added++;
+      expect(added).to.equal(MAX_ENTRIES);
+    }
+  });
+
   it(`is bounded: ${MAX_ENTRIES} entries, ${MAX_LENGTH} units of keys; one that is longer goes alone`, () => {
     const claim = (name: string): Request => plainClaim(plainScope(name), 't', 500);
     const full = batchOf(...Array.from({ length: MAX_ENTRIES }, (_, i) => claim(`k${i}`)));
@@ -148,6 +205,32 @@ describe('batch: one encoding', () => {
     expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
   });
 
+  it('what differs in one entry, or has fewer, is another command; none is sent whole', () => {
+    const turn = new LoopTurn();
+    const [one, two, three] = claims as [Request, Request, Request];
+    const asked = [
+      [one, two],
+      [one, three],
+      [one, two, three],
+      [one, two],
+    ];
+    const commands = asked.map((requests) => turn.commandFor(batchOf(...requests)));
+    expect(commands.map(({ name }) => name)).to.deep.equal(asked.map(() => 'evalsha'));
+    for (const [i, command] of commands.entries()) expect(Number(command.args[1])).to.equal(asked[i]?.length);
+    expect(commands[1]?.args).to.include(three.token).and.not.include(two.token);
+  });
+
+  it('a single master that is idle gets a large crowd in two calls', () => {
+    const shares = [
+      new LoopTurn(1).shareOf(31, 0),
+      new LoopTurn(1).shareOf(32, 0),
+      new LoopTurn(1).shareOf(33, 0),
+      new LoopTurn(1).shareOf(33, 1),
+      new LoopTurn(3).shareOf(64, 0),
+    ];
+    expect(shares).to.deep.equal([31, 16, 17, 33, 64]);
+  });
+
   it('keeps nothing beyond the turn of the event loop', async () => {
     const turn = new LoopTurn();
     const first = turn.commandFor(batchOf(...claims));
@@ -178,6 +261,15 @@ describe('batch: replies', () => {
       [release(scope, 't', 7), 1, 1],
     ];
     for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
+  });
+
+  it('a number that is no yes is one of its own', () => {
+    expect(entryReply(claim, 0)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('all were granted if the reply is their number, and not a list', () => {
+    const replies = [[2], 2, '2', 1, 3, null, '!OOM'].map((reply) => isAllYes(reply, 2));
+    expect(replies).to.deep.equal([false, true, true, false, false, false, false]);
   });
 
   it('all else is a reply as it is, odd ones too', () => {
