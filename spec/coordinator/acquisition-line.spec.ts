@@ -2,52 +2,18 @@
 import { expect } from 'chai';
 import { queueKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
-import type { RedlockOptions } from '../../lib/input/options.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { type CommandKind, holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
+import { all, contendedLately, held, LONG } from '../support/contended.js';
 import { hold, THIRD } from '../support/line-bench.js';
 import { rejection } from '../support/rejection.js';
 
 const SIZES = [1, 3, 5];
-const LONG = { ttlMs: 600_000, waitMs: 60_000, nodeTimeoutMs: 200 } as const;
 /** A lease that is shorter by far than the life of a place. */
 const SHORT = { ttlMs: 1_000, waitMs: 60_000, nodeTimeoutMs: 50 } as const;
-
-interface Line extends Bench {
-  /** The holder's lease. */
-  readonly lease: Lease;
-  /** What the one who waits has sent there, in order; but not what follows a claim that was decided without it. */
-  kinds(master: FakeMaster): CommandKind[];
-}
-
-/** A lock that another client holds. */
-async function held(nodes: number, options: RedlockOptions = LONG): Promise<Line> {
-  const bench = fakeCluster(nodes, options, { hasPushes: true });
-  const lease = await bench.other().redlock.acquire('r');
-  const kinds = (master: FakeMaster): CommandKind[] => {
-    const mine = master.sent.filter((command) => bench.random.tokens.includes(tokenOf(command))).map(kindOf);
-    return mine.filter((kind, i) => kind !== 'undo' || mine[i - 1] !== 'claim');
-  };
-  return { ...bench, lease, kinds };
-}
-
-const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
-
-/** Waits in line, has it, and gives it back; then another client has it again. */
-async function contendedLately(nodes: number): Promise<Line> {
-  const line = await held(nodes);
-  const wait = line.redlock.acquire('r');
-  await settle();
-  await line.lease.release();
-  await (await wait).release();
-  const lease = await line.other('third').redlock.acquire('r');
-  await settle();
-  for (const master of line.masters) master.sent.length = 0;
-  return { ...line, lease };
-}
 
 interface Placed extends Bench {
   /** Held by votes of the other two. */
@@ -261,73 +227,6 @@ describe('an acquisition that queues', () => {
     await line.time.advance(1_000);
     expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim', 'queue', 'claim']));
     await (await wait).release();
-  });
-
-  for (const [what, options] of [
-    ['a single try', { waitMs: 0 }],
-    ['fair false', { fair: false, waitMs: 100 }],
-  ] as const) {
-    it(`N=3, ${what}: it does not queue, also for a lock that was contended just now`, async () => {
-      const line = await contendedLately(3);
-      const failed = rejection(line.redlock.acquire('r', options));
-      await line.time.advance(options.waitMs);
-      const { attempts } = await failed;
-      expect(attempts === 1).to.equal(options.waitMs === 0);
-      const kinds = new Set(line.masters.flatMap(line.kinds));
-      expect([kinds.has('claim'), kinds.has('queue')]).to.deep.equal([true, false]);
-    });
-  }
-
-  for (const [what, first] of [
-    ['was refused', 'queue'],
-    ['found no quorum', 'claim'],
-  ] as const) {
-    it(`N=3: after a single try that ${what}, the next acquisition begins with a ${first}`, async () => {
-      const line = await contendedLately(3);
-      await line.time.advance(2_000); // what was before is forgotten, and push connections are open
-      if (first === 'claim') for (const master of line.masters) master.manner = 'lose-request';
-      const failed = rejection(line.redlock.acquire('r', { waitMs: 0 }));
-      await line.time.advance(LONG.nodeTimeoutMs);
-      await failed;
-      for (const master of line.masters) master.thaw();
-      await line.time.advance(10);
-      for (const master of line.masters) master.sent.length = 0;
-      const closing = line.redlock.acquire('r').catch(() => undefined);
-      await settle();
-      expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, first));
-      await Promise.all([line.redlock.close({ releaseHeld: true }), closing, line.time.advance(1_000)]);
-    });
-  }
-
-  it('N=3, push connections are lost while it queues: the next attempt asks all masters', async () => {
-    const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
-    const failed = rejection(line.redlock.acquire('r', { waitMs: 300 }));
-    await settle();
-    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue']));
-    for (const master of line.masters) master.opensLines = false;
-    for (const master of line.masters) master.line.lose('NOPERM no channels', true);
-    await line.time.advance(50);
-    const kinds = line.masters.map((master) => line.kinds(master).filter((kind) => kind !== 'undo'));
-    expect(kinds).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
-    await line.time.advance(250);
-    await failed;
-  });
-
-  it('N=3: a client of another library takes it while it is queued for: it is not queued for any more', async () => {
-    const line = await held(3);
-    const failed = rejection(line.redlock.acquire('r'));
-    await line.time.advance(100);
-    for (const master of line.masters) {
-      master.set('r', 'a foreign client', 600_000);
-      master.sent.length = 0;
-    }
-    await line.time.advance(59_900);
-    await failed;
-    for (const master of line.masters) {
-      const kinds = line.kinds(master);
-      expect(kinds.filter((kind) => kind === 'queue').length).to.be.below(3);
-    }
-    expect(line.masters.flatMap(line.kinds).filter((kind) => kind === 'claim').length).to.be.above(200);
   });
 
   it('N=3: one that queued for a lock that was free by then has met no contention', async () => {

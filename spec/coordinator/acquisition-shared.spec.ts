@@ -70,41 +70,6 @@ describe('an acquisition of a shared lock', () => {
     });
   }
 
-  it('N=3: an error tells what holds the lock, and not how it stands in the queue for it', async () => {
-    const bench = fakeCluster(3, { ttlMs: 60_000, waitMs: 60_000 }, { hasPushes: true });
-    await writing(bench.other()).acquire();
-    const controller = new AbortController();
-    const failed = rejection(writing(bench).acquire({ signal: controller.signal }));
-    await bench.time.advance(100);
-    controller.abort();
-    expect((await failed).tally.map(({ outcome }) => outcome)).to.deep.equal([
-      'refused',
-      'refused',
-      'pending',
-    ]);
-  });
-
-  it('N=3: one that queued at once, and did not come to claim, tells how it stood in the queue', async () => {
-    const bench = fakeCluster(3, { ttlMs: 60_000, waitMs: 60_000 }, { hasPushes: true });
-    await writing(bench.other()).acquire();
-    const first = rejection(writing(bench).acquire({ waitMs: 100 }));
-    await bench.time.advance(100);
-    await first;
-    void writing(bench.other('front')).acquire();
-    await bench.time.advance(100);
-    for (const master of bench.masters) master.sent.length = 0;
-    const controller = new AbortController();
-    const failed = rejection(writing(bench).acquire({ signal: controller.signal }));
-    await bench.time.advance(100);
-    controller.abort();
-    expect((await failed).tally.map(({ outcome }) => outcome)).to.deep.equal([
-      'refused',
-      'refused',
-      'refused',
-    ]);
-    expect(bench.masters.map(claims)).to.deep.equal([0, 0, 0]);
-  });
-
   it('N=3: a first claim is watched for nowhere, since the gate is what follows it', async () => {
     const bench = new SharedBench(3);
     await bench.ask({ holder: 'read' });
