@@ -116,4 +116,15 @@ describe('what attempts have learned, and the line', () => {
     ]);
     expect(bench.masters.map(claims)).to.deep.equal([0, 0, 0]);
   });
+
+  it('N=3, fair false: one that could queue is not to, and masters watch for it instead', async () => {
+    const options = { fair: false, retry: { minDelayMs: 100, maxDelayMs: 100 } };
+    const bench = fakeCluster(3, options, { hasPushes: true });
+    await bench.other().redlock.readWriteLock('r').read.acquire();
+    for (const master of bench.masters) master.sent.length = 0;
+    const failed = rejection(writing(bench).acquire({ waitMs: 550 }));
+    await bench.time.advance(550);
+    const { attempts } = await failed;
+    expect(bench.masters.map(claims)).to.deep.equal([attempts, attempts, attempts]);
+  });
 });

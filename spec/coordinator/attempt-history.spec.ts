@@ -99,6 +99,24 @@ describe('what attempts have learned', () => {
     await Promise.all(crowd);
   });
 
+  it('N=3: one that never had room tells so, for each master', async () => {
+    const { masters, redlock, time } = fakeCluster(3, { ttlMs: 60_000, nodeTimeoutMs: 1_000 });
+    for (const master of masters) master.manner = 'freeze';
+    const crowd = Array.from({ length: FIRST_LIMIT }, (_, i) =>
+      rejection(redlock.acquire(`r${i}`, { waitMs: 0 })),
+    );
+    const late = rejection(redlock.acquire('late', { waitMs: 300, nodeTimeoutMs: 200 }));
+    await time.advance(300);
+    const { code, tally } = await late;
+    const causes = tally.map((one) => (one.outcome === 'unknown' ? one.cause.message : one.outcome));
+    expect([code, ...causes]).to.deep.equal([
+      'NO_QUORUM',
+      ...masters.map(() => `not sent: ${FIRST_LIMIT} other attempts were under way`),
+    ]);
+    await time.advance(10_000);
+    await Promise.all(crowd);
+  });
+
   it('N=3: a key of another type among the votes of a holder does not make the pauses shorter', async () => {
     const bench = fakeCluster(3, EVERY_100_MS);
     for (const master of bench.masters.slice(1)) master.set('r', 'another', 60_000);

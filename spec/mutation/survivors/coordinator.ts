@@ -83,6 +83,12 @@ export const COORDINATOR: Survivors = {
       mutants: ['isContended: false → true', 'isForeignClient: false → true'],
     },
     {
+      why: 'a wait in line that has no time left ends before it begins, and the masters are asked for the lock then',
+      mutants: [
+        'shallQueue: !terms.isFair || history?.isForeignClient === true || backoff.isLast → !terms.isFair || history?.isForeignClient === true',
+      ],
+    },
+    {
       why: 'an acquisition that has met nobody yet queues a little earlier, and is served in its turn either way',
       mutants: [
         "shallQueue: backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '') → !contention.isRecent(terms.scope.keys[0] ?? '')",
