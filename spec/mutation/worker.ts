@@ -127,7 +127,7 @@ async function measure(files: readonly string[], mutants: number): Promise<Answe
     const mocha = mochaOf([file]);
     const atLoad = new Set(struck());
     let startedAt = 0;
-    await run(mocha, (runner) => {
+    const end = await run(mocha, (runner) => {
       runner.on('test', () => {
         for (const id of struck()) atLoad.add(id); // what hooks of suites come by counts for the whole file
         hits.fill(0);
@@ -149,6 +149,7 @@ async function measure(files: readonly string[], mutants: number): Promise<Answe
         failures.push(`${file}: ${test.fullTitle()}: ${error.message}`),
       );
     });
+    if (end === 'hung') failures.push(`${file}: nothing is left to happen while a spec waits`);
     for (const spec of specs) if (spec.file === file) spec.atLoad = [...atLoad];
   }
   hits = new Uint8Array(0);
@@ -206,12 +207,18 @@ async function answer(order: Order): Promise<void> {
   process.send?.(told);
 }
 
+/** Mocha gives a spec without a limit a timer, too: while that runs, something is left that can happen. */
+function setNoTimers(): void {
+  Mocha.Runnable.prototype.resetTimeout = () => undefined;
+}
+
 function fail(error: unknown): void {
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(1);
 }
 
 countTurns();
+if (timeout === '0') setNoTimers();
 process.setMaxListeners(0); // what the bundle adds as it is loaded is added for each mutant
 process.on('beforeExit', () => onHung?.());
 process.on('disconnect', () => process.exit()); // nobody is left to ask for anything
