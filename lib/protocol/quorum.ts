@@ -143,7 +143,6 @@ export function decideClaim(counts: Counts): Decision | undefined {
   if (granted >= quorum) return 'granted';
   if (held > spare) return 'held';
   if (granted + pending >= quorum) return undefined;
-  if (pending === 0) return verdict(counts);
   // A quorum is impossible by now; is the reason settled? A pending answer can only move the verdict to an earlier class.
   if (held + pending > spare) return undefined;
   const withWrongType = held + counts.wrongType;
@@ -166,5 +165,5 @@ export function decideClaim(counts: Counts): Decision | undefined {
 export function quorumBackInMs(quarantinedMs: readonly number[], voting: number, nodes: number): number {
   const sorted = [...quarantinedMs].sort((a, b) => a - b);
   const missing = Math.min(quorumOf(nodes) - voting, sorted.length);
-  return missing <= 0 ? 0 : (sorted[missing - 1] ?? 0);
+  return sorted[missing - 1] ?? 0; // 0: none is missing, or none is quarantined
 }

@@ -2,10 +2,15 @@ import { expect } from 'chai';
 import {
   type Counts,
   countNodes,
+  countOutcomes,
   decideClaim,
   type Decision,
+  GRANTED,
+  type Outcome,
   quorumBackInMs,
   quorumOf,
+  unknown,
+  unknownBy,
   verdict,
 } from '../../lib/protocol/quorum.js';
 
@@ -88,6 +93,43 @@ describe('quorum', () => {
   });
 });
 
+describe('outcomes', () => {
+  const refused = (isWrongType: boolean): Outcome => ({
+    kind: 'refused',
+    remainingMs: undefined,
+    isWrongType,
+    isForeignClient: false,
+  });
+  const OUTCOMES: Readonly<Record<Answer, Outcome>> = {
+    granted: GRANTED,
+    held: refused(false),
+    wrongType: refused(true),
+    quarantined: { kind: 'quarantined', remainingMs: 1 },
+    misconfigured: unknown(new Error('no rights'), true),
+    unknown: unknown(new Error('no reply')),
+  };
+
+  it('each is counted in its class, and a node without one as pending: N in all', () => {
+    for (let answered = 0; answered <= 3; answered++) {
+      for (const answers of combinations(answered)) {
+        const outcomes = answers.map((answer) => OUTCOMES[answer]);
+        expect(countOutcomes(outcomes, 3), answers.join()).to.deep.equal(countsOf(answers, 3));
+      }
+    }
+  });
+
+  it('an error in place of a reply is a fault of the set-up only if the server says that it cannot take part', () => {
+    for (const [message, isMisconfigured] of [
+      ["NOPERM this user has no permissions to run the 'set' command", true],
+      ['LOADING Redis is loading the dataset in memory', false],
+      ['Connection is closed.', false],
+    ] as const) {
+      const cause = new Error(message);
+      expect(unknownBy(cause)).to.deep.equal({ kind: 'unknown', cause, isMisconfigured });
+    }
+  });
+});
+
 describe('a quorum that quarantine costs', () => {
   it('is back when enough masters vote again', () => {
     expect(quorumBackInMs([300, 100, 200], 0, 3)).to.equal(200);
@@ -116,6 +158,12 @@ describe('a full round', () => {
         const decision = naive(answers);
         expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(decision);
         expect(decideClaim(countsOf(answers, nodes)), answers.join()).to.equal(decision);
+      }
+    });
+
+    it(`N=${nodes}: how often each of the six classes came decides`, () => {
+      for (const answers of combinations(nodes)) {
+        expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(naive(answers));
       }
     });
 

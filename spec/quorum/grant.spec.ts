@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import { Node, type Withdrawn } from '../../lib/node/node.js';
+import { READ, WRITE } from '../../lib/protocol/scope.js';
+import { Grant } from '../../lib/quorum/grant.js';
+import { plainScope } from '../support/commands.js';
+import { FakeMaster } from '../support/fake-master.js';
+import { FakeTime } from '../support/fake-time.js';
+
+const FENCE = 7;
+const time = new FakeTime();
+const nodes = [0, 1, 2].map((i) => new Node(new FakeMaster(`m${i + 1}`, time), i, time));
+const [first, second, third] = nodes as [Node, Node, Node]; // three
+
+function granted(sentTo: readonly Node[] = nodes, fence = FENCE): Grant {
+  return new Grant(plainScope('r'), 'token', fence, sentTo);
+}
+
+/** A request for a grant. @param onDrop  called when it is dropped */
+function request(onDrop: () => void = () => undefined): Withdrawn {
+  return { follow: () => false, owes: () => false, drop: onDrop };
+}
+
+describe('grant: its instants', () => {
+  it('neither its validity nor the end of its votes moves back', () => {
+    const grant = granted();
+    for (const atMs of [5_000, 9_000, 7_000]) {
+      grant.prolong(atMs);
+      grant.keptUntil(atMs + 1);
+    }
+    expect([grant.validUntilMs, grant.expiredByMs]).to.deep.equal([9_000, 9_001]);
+  });
+
+  it('its counters live on from the whole millisecond in which they were last touched', () => {
+    const grant = granted();
+    grant.countersTouched(9.9);
+    expect(grant.countedAtMs).to.equal(9);
+    grant.countersTouched(12.1);
+    expect(grant.countedAtMs).to.equal(12);
+  });
+});
+
+describe('grant: the masters that may hold its votes', () => {
+  it('are those that it was sent to, each once, in the order of the instance', () => {
+    const grant = granted([second]);
+    grant.wasSentTo([second], nodes);
+    expect(grant.sentTo).to.deep.equal([second]);
+    grant.wasSentTo([first, second], nodes);
+    expect(grant.sentTo).to.deep.equal([first, second]);
+  });
+
+  it('all of them: no list of its own, since there are many grants', () => {
+    const grant = granted([second]);
+    grant.wasSentTo([first, third], nodes);
+    expect(grant.sentTo).to.equal(nodes);
+    grant.wasSentTo([first], nodes);
+    expect(grant.sentTo).to.equal(nodes);
+  });
+});
+
+describe('grant: counts that differ from its fencing token', () => {
+  it('none was seen: the release raises nothing', () => {
+    const grant = granted();
+    grant.counted(FENCE);
+    expect(grant.seen).to.equal(0);
+  });
+
+  for (const [counts, seen] of [
+    [[FENCE + 2], FENCE + 2],
+    [[FENCE - 2], FENCE], // that master is behind: it is raised to the token
+    [[FENCE + 2, FENCE + 1, FENCE - 1, FENCE], FENCE + 2],
+  ] as const) {
+    it(`${counts.join(', ')} for ${FENCE}: the release raises to ${seen}`, () => {
+      const grant = granted();
+      for (const count of counts) grant.counted(count);
+      expect(grant.seen).to.equal(seen);
+    });
+  }
+
+  it('they are not known: the release raises to the token', () => {
+    const grant = granted();
+    grant.countsUnknown();
+    expect(grant.seen).to.equal(FENCE);
+  });
+});
+
+describe('grant: its end', () => {
+  it('kept, handed over, ended', () => {
+    const grant = granted();
+    const look = (): boolean[] => [grant.isHeld, grant.isEnded];
+    expect(look()).to.deep.equal([true, false]);
+    grant.handOver();
+    expect(look()).to.deep.equal([false, false]);
+    grant.end();
+    expect(look()).to.deep.equal([false, true]);
+  });
+
+  it('a write lock that is downgraded is a read lock, and nothing else about it changes', () => {
+    const scope = { ...plainScope('r'), isFenced: true, marker: 'marker', guardMs: 5, kind: WRITE };
+    const grant = new Grant(scope, 'token', FENCE, nodes);
+    grant.downgrade();
+    const { guardMs, isFenced, keys, kind, marker } = grant;
+    expect({ guardMs, isFenced, keys, kind, marker }).to.deep.equal({ ...scope, kind: READ });
+  });
+});
+
+describe('grant: its requests that some master has not answered', () => {
+  it('are open until they are closed, whichever comes first', () => {
+    const [one, two, three] = [request(), request(), request()] as const;
+    const grant = granted();
+    expect(grant.open).to.deep.equal([]);
+    for (const sent of [one, two, three]) grant.opened(sent);
+    expect(grant.open).to.have.ordered.members([one, two, three]);
+    grant.closed(two);
+    expect(grant.open).to.have.ordered.members([one, three]);
+    grant.closed(two);
+    expect(grant.open).to.have.ordered.members([one, three]);
+    grant.closed(one);
+    grant.closed(one);
+    expect(grant.open).to.have.ordered.members([three]);
+    grant.closed(three);
+    grant.closed(three);
+    expect(grant.open).to.deep.equal([]);
+    grant.opened(one);
+    expect(grant.open).to.have.ordered.members([one]);
+  });
+
+  it('it is given back: all of them are dropped', () => {
+    const dropped: string[] = [];
+    const grant = granted();
+    for (const name of ['one', 'two']) grant.opened(request(() => dropped.push(name)));
+    grant.setAside();
+    expect(dropped).to.deep.equal(['one', 'two']);
+  });
+});
