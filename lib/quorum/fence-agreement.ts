@@ -70,7 +70,7 @@ export class FenceAgreement implements Sink {
 
   /** The round is over: drops what was not sent. */
   end(): void {
-    if (this.#fence > 0) for (const node of this.#nodes) node.forget(this);
+    for (const node of this.#nodes) node.forget(this);
   }
 
   onSent(): void {}

@@ -60,7 +60,7 @@ export class PermitAgreement implements Sink {
     const awaited = this.#nodes.filter(
       (node) => this.#round.outcomes[node.index] === undefined && node.isHealthy,
     );
-    return awaited.length > 0 && most + awaited.length >= quorumOf(this.#nodes.length);
+    return most + awaited.length >= quorumOf(this.#nodes.length);
   }
 
   /** The round is over: drops what was not sent. */

@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acceptance: what was not sent outlives the attempt',
     file: 'lib/quorum/fence-agreement.ts',
-    find: 'if (this.#fence > 0) for (const node of this.#nodes) node.forget(this);',
+    find: 'for (const node of this.#nodes) node.forget(this);',
     replace: '',
     specs: ['spec/quorum/fence-agreement.spec.ts'],
   },
