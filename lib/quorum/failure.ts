@@ -220,7 +220,7 @@ export function nameResources(resources: readonly string[]): string {
 function adviceFor(failure: RoundFailure, outcomes: readonly (Outcome | undefined)[], nodes: number): string {
   const silent = outcomes.filter((one) => one?.kind === 'unknown' && one.cause instanceof Silence).length;
   const granted = outcomes.filter((one) => one?.kind === 'granted').length;
-  if (failure !== 'unknown' || silent === 0 || granted + silent < quorumOf(nodes)) return '';
+  if (failure !== 'unknown' || granted + silent < quorumOf(nodes)) return '';
   return '. nodeTimeoutMs is how long an attempt waits for a silent master';
 }
 

@@ -28,7 +28,7 @@ export interface Orphan {
 
 /** Sends one undo. `done` resolves to whether it was confirmed. */
 class Repair implements Sink {
-  isWanted = true;
+  readonly isWanted = true;
   readonly done: Promise<boolean>;
   #resolve: (isDone: boolean) => void = () => undefined;
   readonly #request: Request;
@@ -51,8 +51,8 @@ class Repair implements Sink {
     this.#resolve(false);
   }
 
+  /** Nobody needs it any more. If it was sent, its answer is still awaited: so few are on the wire at a time. */
   giveUp(node: Node): void {
-    this.isWanted = false;
     if (node.forget(this)) this.#resolve(false);
   }
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { CounterFloor } from '../../lib/quorum/counter-floor.js';
 import { FLOOR_LEAD_US } from '../../lib/protocol/lua/mutex.js';
-import { quorumOf } from '../../lib/protocol/quorum.js';
+import { type Outcome, quorumOf } from '../../lib/protocol/quorum.js';
 
 /** A master's clock, in µs, when a claim that was sent at that instant of ours arrives. */
 const START_US = 1_790_000_000_000_000;
@@ -36,7 +36,12 @@ describe('floor: where new counters begin', () => {
     [[9_000, 0, 4_000], 9_000],
     [[0, 4_000, 30_000], 4_000], // two that are close outweigh one that is ahead
     [[0, 1_000, 50_000, 51_000], 51_000], // of two pairs, the later one
+    [[51_000, 50_000, 1_000, 0], 51_000],
+    [[30_000, 0, 4_000], 4_000],
+    [[50_000, 0, 0], 0], // two that are equal
     [[0, 10_000], 10_000], // just close enough
+    [[0, 10_000, 50_000], 10_000],
+    [[0, 10_001, 50_000], 50_000],
     [[0, 10_001], 10_001],
     [[-5_000_000, 0, 1_000, 2_000, 9_000_000], 2_000],
   ] as const) {
@@ -44,6 +49,36 @@ describe('floor: where new counters begin', () => {
       expect(taught(aheads).at(0)).to.equal(START_US + best + FLOOR_LEAD_US / 2);
     });
   }
+
+  it('is 0 without fencing: such a claim has no counters', () => {
+    const floor = taught([7]);
+    expect(floor.of({ isFenced: true }, 100))
+      .to.equal(floor.at(100))
+      .and.above(0);
+    expect(floor.of({ isFenced: false }, 100)).to.equal(0);
+  });
+
+  it('learns from those that granted and created a counter, if nothing waited before it was sent', () => {
+    const refused: Outcome = {
+      kind: 'refused',
+      remainingMs: 1,
+      isWrongType: false,
+      isForeignClient: false,
+    };
+    const granted = (clockUs: number): Outcome => ({ kind: 'granted', fence: 1, clockUs });
+    const known = granted(0); // its counter was there already
+    const learned = (isPrompt: boolean, outcomes: readonly (Outcome | undefined)[]): number => {
+      const floor = new CounterFloor();
+      floor.learnFrom({ isPrompt, sentAtMs: 100, outcomes });
+      return floor.at(100);
+    };
+    const created = granted(clockOf(5, 100));
+    const expected = clockOf(5, 100) + FLOOR_LEAD_US / 2;
+    expect(learned(true, [undefined, refused, known, created])).to.equal(expected);
+    expect(learned(true, [created])).to.equal(expected);
+    expect(learned(false, [created])).to.equal(0);
+    expect(learned(true, [undefined, refused, known])).to.equal(0);
+  });
 
   it("a master's later clock reading counts, its earlier one does not", () => {
     const floor = taught([0, 1_000]);

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Grant } from '../../lib/quorum/grant.js';
 import { validUntilMsOf } from '../support/insides.js';
 import type { Lease } from '../../lib/lease/public.js';
+import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
@@ -374,6 +375,8 @@ describe('renewals: one call', () => {
     readonly nodes: readonly Node[];
     readonly grants: readonly Grant[];
     readonly owed: [string, string][];
+    /** Tokens of leases that ended while they were renewed. */
+    readonly dropped: string[];
     /** How each of them ended. */
     readonly ends: string[];
     send(): void;
@@ -381,31 +384,33 @@ describe('renewals: one call', () => {
     answered(): number;
   }
 
-  /** Four leases, held by three masters. @param timeoutsMs  the node timeout of each */
+  /** Four leases, held by three masters. @param timeoutsMs  the node timeout of each @param names  of what is held */
   function scene(
     sentTo?: (nodes: readonly Node[]) => readonly Node[],
     timeoutsMs: readonly number[] = [50, 50, 50, 50],
+    names: readonly string[] = ['a', 'b', 'c', 'd'],
   ): Scene {
     const time = new FakeTime();
     const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
     const nodes = masters.map((master, i) => new Node(master, i, time));
-    const grants = ['a', 'b', 'c', 'd'].map((name) => {
+    const grants = names.map((name) => {
       for (const master of masters) master.set(name, `t${name}`, 1_000);
       return new Grant(plainScope(name), `t${name}`, 0, sentTo?.(nodes) ?? nodes);
     });
     const owed: [string, string][] = [];
+    const dropped: string[] = [];
     const ends = grants.map(() => 'open');
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map((grant, i) => {
       const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
-      return new Renewing(grant, request, { nodeTimeoutMs: timeoutsMs[i] ?? NaN, onEnd: () => undefined });
+      return new Renewing(grant, request, { nodeTimeoutMs: timeoutsMs[i] ?? 50, onEnd: () => undefined });
     });
     const environment: RenewalEnvironment = {
       nodes,
       clock: time,
       timers: time,
       owe,
-      onDropped: () => undefined,
+      onDropped: ({ grant }) => void dropped.push(grant.token),
       onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
       onUnsure: (one) => void (ends[due.indexOf(one)] = 'unsure'),
     };
@@ -416,6 +421,7 @@ describe('renewals: one call', () => {
       nodes,
       grants,
       owed,
+      dropped,
       ends,
       send: () => renewTogether(environment, due, () => void answered++),
       answered: () => answered,
@@ -578,5 +584,111 @@ describe('renewals: one call', () => {
       await settle();
       expect(ends, JSON.stringify(reply)).to.include('unsure');
     }
+  });
+
+  it('two go together, in one call without the source of its script', async () => {
+    const { ends, grants, masters, send, time } = scene();
+    const calls: Command[] = [];
+    const [first] = masters;
+    const call = first?.call.bind(first);
+    if (first === undefined || call === undefined) return;
+    first.call = (command) => {
+      calls.push(command);
+      return call(command);
+    };
+    for (const grant of grants.slice(2)) grant.end();
+    send();
+    await settle();
+    expect(ends.slice(0, 2)).to.deep.equal(new Array(2).fill(`extended from ${time.now()}`));
+    expect(calls.map(({ name }) => name)).to.deep.equal(['evalsha']);
+    expect(time.pending).to.equal(0);
+  });
+
+  it('a quorum of connected masters is enough', async () => {
+    const { ends, grants, masters, send, time } = scene();
+    masters[0]?.become('lost');
+    send();
+    await settle();
+    expect(ends).to.deep.equal(grants.map(() => `extended from ${time.now()}`));
+  });
+
+  /** Two of them fill a call. */
+  const LONG = ['a', 'b', 'c', 'd', 'e'].map((name) => name.repeat(MAX_LENGTH / 2));
+
+  it('more than fit into one call: as many calls as they need, and it calls back after the last', async () => {
+    const { answered, ends, grants, masters, send, time } = scene(undefined, [], LONG.slice(0, 4));
+    send();
+    expect(masters.map(({ calls }) => calls)).to.deep.equal([2, 2, 2]);
+    await settle();
+    expect(ends).to.deep.equal(grants.map(() => `extended from ${time.now()}`));
+    expect(answered()).to.equal(1);
+    for (const [i, master] of masters.entries())
+      expect(
+        master.sent.map((command) => command.args[2]),
+        `m${i + 1}`,
+      ).to.deep.equal(LONG.slice(0, 4));
+  });
+
+  it('if only one is left for the last call, it goes alone', async () => {
+    const { answered, ends, send, time } = scene(undefined, [], LONG);
+    send();
+    await settle();
+    expect(ends).to.deep.equal([...new Array<string>(4).fill(`extended from ${time.now()}`), 'unsure']);
+    expect(answered()).to.equal(0);
+  });
+
+  it('a master that refuses one of them extends the others', async () => {
+    const { ends, masters, send, time } = scene();
+    masters[1]?.set('d', 'somebody', 1_000);
+    masters[2]?.replies.push(new Error('ERR busy'));
+    send();
+    await settle();
+    expect(ends).to.deep.equal([...new Array<string>(3).fill(`extended from ${time.now()}`), 'unsure']);
+  });
+
+  it('all have answered, with errors: unsure at once, and nothing is in flight any more', async () => {
+    const { ends, grants, masters, send, time } = scene();
+    for (const master of masters) master.replies.push(new Error('ERR busy'));
+    send();
+    await settle();
+    expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', 'unsure']);
+    expect(grants.map(({ open }) => open.length)).to.deep.equal([0, 0, 0, 0]);
+    expect(time.pending).to.equal(0);
+  });
+
+  it('a call that the client gave up may still run: the release of a lease follows it', async () => {
+    const { ends, grants, masters, nodes, send } = scene();
+    for (const master of masters) master.manner = 'freeze';
+    send();
+    await settle();
+    for (const master of masters) master.timeOutByClient();
+    await settle();
+    expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', 'unsure']);
+    const sent = grants[0]?.open[0];
+    expect(nodes.map((node) => sent?.owes(node))).to.deep.equal([true, true, true]);
+  });
+
+  it('a lease that ends meanwhile says so, if it is in a call', async () => {
+    const { dropped, grants, masters, send } = scene();
+    for (const master of masters) master.manner = 'freeze';
+    send();
+    await settle();
+    grants[1]?.setAside();
+    expect(dropped).to.deep.equal(['tb']);
+  });
+
+  it('one that goes alone is in no call', () => {
+    const { grants, nodes } = scene();
+    const [grant] = grants;
+    const [node] = nodes;
+    if (grant === undefined || node === undefined) return;
+    const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
+    const alone = new Renewing(grant, request, { nodeTimeoutMs: 50, onEnd: () => undefined });
+    alone.drop();
+    expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([
+      false,
+      false,
+      false,
+    ]);
   });
 });

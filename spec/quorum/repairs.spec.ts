@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { MAX_ENTRIES_PER_NODE, Repairs } from '../../lib/quorum/repairs.js';
+import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
+import { inspection } from '../../lib/protocol/request.js';
+import { expiredByMs } from '../../lib/protocol/validity.js';
+import { MAX_ENTRIES_PER_NODE, owe as oweUndo, Repairs } from '../../lib/quorum/repairs.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+
+/** How many undos may be on the wire to a master, and how many requests to a silent one. */
+const ON_THE_WIRE = 16;
 
 function environment() {
   const time = new FakeTime();
@@ -24,9 +30,71 @@ describe('repairs: undos that did not get through at first', () => {
     const { master, repairs, time, owe } = environment();
     master.set('k1', owe(), 30_000);
     await settle();
-    expect([master.value('k1'), repairs.size]).to.deep.equal([undefined, 0]);
+    expect([master.value('k1'), repairs.size, time.pending]).to.deep.equal([undefined, 0, 0]);
     await time.advance(60_000);
-    expect([master.sent.length, time.pending]).to.deep.equal([1, 0]);
+    expect(master.sent.length).to.equal(1);
+  });
+
+  it('after all were done, the next one is tried again as well', async () => {
+    const { master, repairs, time, owe } = environment();
+    owe();
+    await settle();
+    master.state = 'lost';
+    owe();
+    master.state = 'ready';
+    await time.advance(50);
+    expect([repairs.size, master.sent.length, time.pending]).to.deep.equal([0, 2, 0]);
+  });
+
+  it('one that is new is tried again soon, however long others have waited', async () => {
+    const { master, repairs, time, owe } = environment();
+    master.state = 'lost';
+    owe();
+    await time.advance(10_000);
+    owe();
+    master.state = 'ready';
+    await time.advance(49);
+    expect([repairs.size, master.sent.length]).to.deep.equal([2, 0]);
+    await time.advance(1);
+    expect([repairs.size, master.sent.length]).to.deep.equal([0, 2]);
+  });
+
+  it('one after another that comes in does not keep the first from being tried again', async () => {
+    const { master, time, owe } = environment();
+    master.state = 'lost';
+    owe();
+    await time.advance(40);
+    owe();
+    master.state = 'ready';
+    await time.advance(10);
+    expect(master.sent.length).to.equal(2);
+  });
+
+  it('the same undo is not sent twice at a time', async () => {
+    const { master, node, repairs, time } = environment();
+    const orphan = { scope: plainScope('k'), token: 'token', untilMs: time.now() + 30_000 };
+    master.manner = 'freeze';
+    repairs.add(node, orphan);
+    await settle();
+    repairs.add(node, { ...orphan });
+    repairs.run();
+    await settle();
+    expect(master.sent.length).to.equal(1);
+  });
+
+  it('is settled when those under way have been answered', async () => {
+    const { master, repairs, owe } = environment();
+    let isSettled = false;
+    await repairs.settled();
+    master.manner = 'freeze';
+    owe();
+    await settle();
+    void repairs.settled().then(() => (isSettled = true));
+    await settle();
+    expect(isSettled).to.equal(false);
+    master.thaw();
+    await settle();
+    expect(isSettled).to.equal(true);
   });
 
   it('waits for a master that is lost, without a command, and undoes when it is back', async () => {
@@ -73,6 +141,59 @@ describe('repairs: undos that did not get through at first', () => {
     }
   });
 
+  it('at the instant at which the vote is over, nothing is sent any more', () => {
+    const { master, repairs, time, owe } = environment();
+    master.state = 'lost';
+    owe(1_000);
+    master.state = 'ready';
+    time.stall(1_000);
+    repairs.run();
+    expect([repairs.size, master.sent.length]).to.deep.equal([0, 0]);
+  });
+
+  it('one that waits behind others is not sent once its vote is over', async () => {
+    const { master, repairs, time, owe } = environment();
+    master.manner = 'freeze';
+    for (let i = 0; i < ON_THE_WIRE; i++) owe();
+    owe(1_000);
+    await time.advance(3_000);
+    expect(repairs.size).to.equal(ON_THE_WIRE);
+    master.thaw();
+    await time.advance(3_000);
+    expect([repairs.size, master.sent.length]).to.deep.equal([0, ON_THE_WIRE]);
+  });
+
+  it('those on the wire stay there, though their votes are over: no others take their places', async () => {
+    const { master, repairs, time, owe } = environment();
+    master.manner = 'freeze';
+    for (let i = 0; i < ON_THE_WIRE; i++) owe(1_000);
+    await time.advance(3_000);
+    expect(repairs.size).to.equal(0);
+    owe();
+    await time.advance(3_000);
+    expect(master.sent.length).to.equal(ON_THE_WIRE);
+    master.thaw();
+    await time.advance(3_000);
+    expect([repairs.size, master.sent.length]).to.deep.equal([0, ON_THE_WIRE + 1]);
+  });
+
+  it('what was not sent to a silent master by then is dropped, and makes room', async () => {
+    const { master, node, repairs, time, owe } = environment();
+    master.manner = 'freeze';
+    for (let i = 0; i < ON_THE_WIRE; i++) node.send({ request: inspection('other'), sink: IGNORED_ANSWER });
+    await settle();
+    node.markSilent();
+    for (let i = 0; i < ON_THE_WIRE; i++) owe(1_000);
+    await settle();
+    expect([node.waiting, master.sent.length]).to.deep.equal([ON_THE_WIRE, ON_THE_WIRE]);
+    await time.advance(3_000);
+    expect([node.waiting, repairs.size, time.pending]).to.deep.equal([0, 0, 0]);
+    owe();
+    master.thaw();
+    await time.advance(100);
+    expect([repairs.size, master.sent.length]).to.deep.equal([0, ON_THE_WIRE + 1]);
+  });
+
   it('has one timer for all, and none when nothing is owed', async () => {
     const { master, time, owe } = environment();
     master.state = 'lost';
@@ -111,6 +232,20 @@ describe('repairs: undos that did not get through at first', () => {
     ]);
   });
 
+  it('too many for one master: one that was told again counts as new', async () => {
+    const { master, node, repairs, time, owe } = environment();
+    const again = { scope: plainScope('again'), token: 'again', untilMs: time.now() + 30_000 };
+    master.state = 'lost';
+    repairs.add(node, again);
+    for (let i = 1; i < MAX_ENTRIES_PER_NODE; i++) owe();
+    repairs.add(node, { ...again });
+    owe();
+    master.state = 'ready';
+    await time.advance(5_000);
+    const undone = new Set(master.sent.map(({ args }) => args[2]));
+    expect([undone.has('again'), undone.has('k1'), undone.has('k2')]).to.deep.equal([true, false, true]);
+  });
+
   it('keeps a token once, for as long as its later vote lives', async () => {
     const { master, node, repairs, time } = environment();
     master.state = 'lost';
@@ -135,12 +270,36 @@ describe('repairs: undos that did not get through at first', () => {
     expect([repairs.size, master.sent.length]).to.deep.equal([0, 2]);
   });
 
-  it('schedules nothing after close, whatever is still owed', async () => {
+  it('schedules and sends nothing after close, whatever is still owed', async () => {
     const { master, repairs, time, owe } = environment();
     master.state = 'lost';
     owe();
     repairs.close();
+    master.state = 'ready';
     owe();
+    await settle();
+    expect([time.pending, repairs.size, master.sent.length]).to.deep.equal([0, 1, 0]);
+  });
+
+  it('nothing is owed: there is nothing to close', () => {
+    const { repairs, time } = environment();
+    repairs.close();
     expect(time.pending).to.equal(0);
+  });
+
+  it('an undo is owed for as long as what it takes back may live', async () => {
+    const { master, node, repairs, time } = environment();
+    const driftFactor = 0.01;
+    master.state = 'lost';
+    const orphan = { scope: plainScope('k'), token: 'token', lifeMs: 1_000 };
+    const untilMs = expiredByMs(time.now(), 1_000, driftFactor);
+    oweUndo({ clock: time, repairs, driftFactor }, node, orphan);
+    expect(repairs.size).to.equal(1);
+    time.stall(untilMs - time.now() - 1);
+    repairs.run();
+    expect(repairs.size).to.equal(1);
+    time.stall(1);
+    repairs.run();
+    expect(repairs.size).to.equal(0);
   });
 });

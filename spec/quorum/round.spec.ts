@@ -1,25 +1,71 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { scriptedClaim } from '../../lib/protocol/request.js';
-import { Round } from '../../lib/quorum/round.js';
+import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
+import { GRANTED, type Outcome, unknown } from '../../lib/protocol/quorum.js';
+import { inspection, scriptedClaim } from '../../lib/protocol/request.js';
+import type { Scope } from '../../lib/protocol/scope.js';
+import { type Outgrowth, Round } from '../../lib/quorum/round.js';
+import { Silence } from '../../lib/redis/server-errors.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
 interface Bench {
   readonly masters: readonly [FakeMaster, FakeMaster, FakeMaster];
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly [Node, Node, Node];
   readonly round: Round;
+  /** Where votes came in after the end. */
+  readonly late: string[];
 }
 
 /** A claim of two resources at three masters, not sent yet. */
-function bench(): Bench {
+function bench(scope: Scope = plainScope('a', 'b')): Bench {
   const time = new FakeTime();
   const master = (i: number): FakeMaster => new FakeMaster(`m${i}`, time);
   const masters = [master(1), master(2), master(3)] as const;
-  const nodes = masters.map((one, i) => new Node(one, i, time));
-  const request = scriptedClaim(plainScope('a', 'b'), 'token', 1_000, 0);
-  return { masters, nodes, round: new Round(nodes, request, time.now(), { onLateVote: () => undefined }) };
+  const nodes = masters.map((one, i) => new Node(one, i, time)) as [Node, Node, Node];
+  const request = scriptedClaim(scope, 'token', 1_000, 0);
+  const late: string[] = [];
+  const onLateVote = ({ name }: Node): void => void late.push(name);
+  return { masters, nodes, round: new Round(nodes, request, time.now(), { onLateVote }), late };
+}
+
+const FENCED: Scope = { ...plainScope('a'), isFenced: true };
+const SEMAPHORE: Scope = {
+  ...plainScope('a'),
+  kind: { name: 'semaphore', permits: 5, wanted: 1, slots: '' },
+};
+const REFUSED: Outcome = {
+  kind: 'refused',
+  remainingMs: 500,
+  isWrongType: false,
+  isForeignClient: false,
+};
+
+/** The same, sent, and answered by nobody: a spec says what comes back. */
+async function asked(scope?: Scope): Promise<Bench & { readonly isSettled: () => boolean }> {
+  const one = bench(scope);
+  for (const master of one.masters) master.manner = 'lose-request';
+  let isSettled = false;
+  void one.round.ask(one.nodes).then(() => (isSettled = true));
+  await settle();
+  return { ...one, isSettled: () => isSettled };
+}
+
+/** What a round led to; it notes what it is told. */
+class Grown implements Outgrowth {
+  isEnded = false;
+  isHeld = true;
+  readonly counts: number[] = [];
+  closings = 0;
+
+  counted(count: number): void {
+    this.counts.push(count);
+  }
+
+  closed(): void {
+    this.closings++;
+  }
 }
 
 describe('round: requests in flight', () => {
@@ -61,5 +107,439 @@ describe('round: which masters count as silent', () => {
 
   it('the caller stopped waiting: nobody', async () => {
     expect(await ended(false)).to.deep.equal([true, true, true]);
+  });
+});
+
+describe('round: when it is over', () => {
+  it('asked one after another: all that were asked have answered, and the rest can be asked', async () => {
+    const { masters, nodes, round } = bench();
+    const [home, ...others] = nodes;
+    await round.ask([home]);
+    expect([round.granted, round.pending, round.isWanted, round.isPrompt]).to.deep.equal([1, 2, true, true]);
+    await round.ask(others);
+    expect([round.decision, round.isWanted, round.isPrompt]).to.deep.equal(['granted', false, false]);
+    expect(masters.map(({ sent }) => sent.length)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('not before all that were asked have answered, as long as it is open', async () => {
+    const { nodes, round, isSettled } = await asked();
+    round.onReply(nodes[0], [1, 0, 0]);
+    await settle();
+    expect(isSettled()).to.equal(false);
+    round.onReply(nodes[1], [1, 0, 0]);
+    await settle();
+    expect([isSettled(), round.isWanted]).to.deep.equal([true, false]);
+  });
+
+  it('decided while it is sent, since masters are away: the others are sent nothing', async () => {
+    const { masters, nodes, round } = bench();
+    for (const master of masters.slice(0, 2)) master.state = 'lost';
+    await round.ask(nodes);
+    expect([round.decision, masters[2].sent.length]).to.deep.equal(['unknown', 0]);
+  });
+
+  it('asks nobody after that', async () => {
+    const { masters, nodes, round } = bench();
+    round.end(new Error('not asked'), false);
+    let calls = 0;
+    round.askThen(nodes, () => calls++);
+    await settle();
+    expect([calls, ...masters.map(({ sent }) => sent.length)]).to.deep.equal([1, 0, 0, 0]);
+  });
+
+  it('nothing that waits for a connection is sent after that', async () => {
+    const { masters, nodes, round } = bench();
+    masters[2].state = 'opening';
+    await round.ask(nodes);
+    expect([round.decision, masters[2].listeners]).to.deep.equal(['granted', 0]);
+    masters[2].become('ready');
+    await settle();
+    expect([masters[2].sent.length, round.sentTo]).to.deep.equal([0, nodes.slice(0, 2)]);
+  });
+
+  it('time is up: each missing answer is unknown, with what is known of its cause', async () => {
+    const { masters, nodes, round } = bench();
+    masters[0].manner = 'freeze';
+    masters[1].state = 'opening';
+    masters[2].replies.push([0, 500, 0]);
+    void round.ask(nodes);
+    await settle();
+    masters[0].state = 'opening'; // it was sent before
+    round.end(new Silence(50), true);
+    round.end(new Silence(90), true); // once is enough
+    const said = round.outcomes.map((one) => (one?.kind === 'unknown' ? one.cause.message : one?.kind));
+    expect(said).to.deep.equal(['no reply within 50 ms', 'not connected within 50 ms', 'refused']);
+    const { held, pending, unknown: unclear } = round;
+    expect({ held, pending, unclear }).to.deep.equal({ held: 1, pending: 0, unclear: 2 });
+  });
+
+  it('its caller stopped waiting: the cause is the same for all', async () => {
+    const { masters, nodes, round } = bench();
+    masters[1].state = 'opening';
+    for (const i of [0, 2] as const) masters[i].manner = 'freeze';
+    void round.ask(nodes);
+    const cause = new Error('enough');
+    round.end(cause, false);
+    expect(round.outcomes).to.deep.equal([unknown(cause), unknown(cause), unknown(cause)]);
+  });
+
+  it('a reply that no master gives is unknown, and so is an error', async () => {
+    const { nodes, round } = await asked();
+    const cause = new Error('Connection is closed.');
+    round.onReply(nodes[0], 'odd');
+    round.onFailure(nodes[1], cause);
+    const [first, second] = round.outcomes;
+    expect([first?.kind, second]).to.deep.equal(['unknown', unknown(cause)]);
+    expect(first?.kind === 'unknown' && first.cause.message).to.match(/ no master gives .*string/);
+  });
+});
+
+describe('round: whether all was sent at once, so that its instant says when it arrives', () => {
+  it('no, if a master was connected only later', async () => {
+    const { masters, nodes, round } = bench(FENCED);
+    masters[0].manner = 'freeze';
+    masters[2].state = 'opening';
+    void round.ask(nodes);
+    await settle();
+    expect(round.isPrompt).to.equal(true);
+    masters[2].become('ready');
+    await settle();
+    expect(round.isPrompt).to.equal(false);
+  });
+
+  it('yes, if a master had to be sent the script', async () => {
+    const { masters, nodes, round } = bench();
+    for (const master of masters) master.knowsScripts = false;
+    await round.ask(nodes);
+    expect([round.decision, round.isPrompt]).to.deep.equal(['granted', true]);
+  });
+
+  it('yes, if it went with others at the end of the turn', async () => {
+    const { nodes, round } = bench(FENCED);
+    for (const node of nodes)
+      for (let i = 0; i < 3; i++) node.send({ request: inspection('other'), sink: IGNORED_ANSWER });
+    await round.ask(nodes);
+    expect([round.decision, round.isPrompt]).to.deep.equal(['granted', true]);
+  });
+});
+
+describe('round: what comes in after its end', () => {
+  /** Two masters have granted, the third has not answered. */
+  async function decided(scope?: Scope): Promise<Bench & { readonly grown: Grown }> {
+    const one = await asked(scope);
+    const reply = scope === SEMAPHORE ? [1, 0, 0, 2] : [1, 7, 0];
+    for (const node of one.nodes.slice(0, 2)) one.round.onReply(node, reply);
+    await settle();
+    expect([one.round.decision, one.round.isWanted]).to.deep.equal(['granted', false]);
+    const grown = new Grown();
+    one.round.became(grown);
+    return { ...one, grown };
+  }
+
+  it('a vote is told, a refusal is not; the outcome stays as it was', async () => {
+    const { late, nodes, round } = await decided();
+    round.onReply(nodes[2], [1, 0, 0]);
+    expect([late, round.outcomes[2], round.pending]).to.deep.equal([['m3'], undefined, 1]);
+    const another = await decided();
+    another.round.onReply(another.nodes[2], [0, 500, 0]);
+    another.round.onFailure(another.nodes[2], new Error('Connection is closed.'));
+    another.round.onReply(another.nodes[2], 'odd');
+    expect([another.late, another.round.outcomes[2]]).to.deep.equal([[], undefined]);
+  });
+
+  it('the end of its time changes nothing any more', async () => {
+    const { nodes, round } = await decided();
+    round.end(new Silence(50), true);
+    expect([round.outcomes[2], round.pending, round.unknown]).to.deep.equal([undefined, 1, 0]);
+    expect(nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([true, true, true]);
+  });
+
+  it('a vote that the undo follows on the same connection is not told', async () => {
+    const { late, nodes, round } = await decided();
+    expect([round.owes(nodes[2]), round.follow(nodes[2]), round.owes(nodes[2])]).to.deep.equal([
+      true,
+      true,
+      false,
+    ]);
+    round.onReply(nodes[2], [1, 0, 0]);
+    expect(late).to.deep.equal([]);
+  });
+
+  it('on a cluster it is, since requests may overtake each other', async () => {
+    const { late, masters, nodes, round } = await decided();
+    masters[2].isCluster = true;
+    round.follow(nodes[2]);
+    round.onReply(nodes[2], [1, 0, 0]);
+    expect(late).to.deep.equal(['m3']);
+  });
+
+  it("a fenced vote's count is told to what came of the round; one without fencing has none", async () => {
+    const fenced = await decided(FENCED);
+    fenced.round.onReply(fenced.nodes[2], [1, 9, 0]);
+    expect(fenced.grown.counts).to.deep.equal([9]);
+    const plain = await decided();
+    plain.round.onReply(plain.nodes[2], [1, 0, 0]);
+    expect(plain.grown.counts).to.deep.equal([]);
+  });
+
+  it('permits are noted, and change nothing about those that are held', async () => {
+    const { late, nodes, round } = await decided(SEMAPHORE);
+    round.onReply(nodes[2], [1, 0, 0, 4]);
+    expect([round.slots, round.slotsAt(nodes[2]), late]).to.deep.equal(['2', '4', ['m3']]);
+  });
+
+  it('the last answer closes it, once', async () => {
+    const { grown, nodes, round } = await decided();
+    expect([round.isAnswered, grown.closings]).to.deep.equal([false, 0]);
+    round.onReply(nodes[2], [0, 500, 0]);
+    round.onFailure(nodes[2], new Error('Connection is closed.'));
+    expect([round.isAnswered, grown.closings]).to.deep.equal([true, 1]);
+    const another = await decided();
+    another.round.onFailure(another.nodes[2], new Error('Connection is closed.'));
+    expect([another.round.isAnswered, another.grown.closings]).to.deep.equal([true, 1]);
+  });
+
+  it('it is not closed before, even if it was given up', async () => {
+    const { nodes, round } = await asked();
+    const grown = new Grown();
+    round.became(grown);
+    round.drop();
+    for (const [i, node] of nodes.entries()) {
+      expect(grown.closings).to.equal(0);
+      round.onReply(node, i === 0 ? 'odd' : [0, 500, 0]);
+    }
+    expect(grown.closings).to.equal(1);
+  });
+
+  it('it is not closed as long as a master may still be sent it', async () => {
+    const { masters, nodes, round } = bench();
+    const grown = new Grown();
+    round.became(grown);
+    masters[1].set('a', 'another', 1_000);
+    masters[2].state = 'opening';
+    const over = round.ask(nodes);
+    await settle();
+    expect([round.isAnswered, round.isWanted, grown.closings]).to.deep.equal([true, true, 0]);
+    masters[2].become('ready');
+    await over;
+    expect([round.decision, grown.closings]).to.deep.equal(['granted', 0]);
+    await settle();
+  });
+
+  it('a command that the client gave up may still run: it stays in flight, and is not closed', async () => {
+    const { grown, nodes, round } = await decided();
+    round.onFailure(nodes[2], new Error('Command timed out'), true);
+    expect([round.isAnswered, round.owes(nodes[2]), grown.closings]).to.deep.equal([false, true, 0]);
+  });
+
+  it('nothing came of it yet, or it failed: nobody needs to be told', async () => {
+    const { late, nodes, round } = await asked(FENCED);
+    round.end(new Error('enough'), false);
+    expect([round.isGone, round.mayResend]).to.deep.equal([false, false]);
+    for (const node of nodes) round.onReply(node, [1, 9, 0]);
+    expect([late, round.isAnswered]).to.deep.equal([['m1', 'm2', 'm3'], true]);
+    round.fail();
+    expect(round.isGone).to.equal(true);
+  });
+
+  it('what came of it decides whether late votes are of use', async () => {
+    const { grown, round } = await decided();
+    const look = (): boolean[] => [round.isGone, round.mayResend];
+    expect(look()).to.deep.equal([false, true]);
+    grown.isHeld = false; // handed over
+    expect(look()).to.deep.equal([false, false]);
+    grown.isEnded = true;
+    expect(look()).to.deep.equal([true, false]);
+  });
+
+  it('the lease ends before it is over: it ends, with what it has; afterwards nothing changes any more', async () => {
+    const { isSettled, nodes, round } = await asked();
+    expect(round.mayResend).to.equal(true);
+    round.onReply(nodes[0], [1, 0, 0]);
+    round.drop();
+    await settle();
+    expect([isSettled(), round.isWanted, round.granted, round.unknown]).to.deep.equal([true, false, 1, 2]);
+    expect(nodes.map(({ isHealthy }) => isHealthy)).to.deep.equal([true, true, true]);
+    const { outcomes } = round;
+    const before = [...outcomes];
+    round.drop();
+    expect(outcomes).to.deep.equal(before);
+  });
+});
+
+describe('round: fencing tokens', () => {
+  it('a quorum of the same one is the token; another count is seen all the same', async () => {
+    const { nodes, round } = await asked(FENCED);
+    const [m1, m2, m3] = nodes;
+    let splits = 0;
+    round.onSplit = () => splits++;
+    round.onReply(m1, [1, 7, 0]);
+    expect([round.highestFence, round.highestCount, round.fence]).to.deep.equal([7, 7, 0]);
+    round.onReply(m2, [1, 9, 0]);
+    expect([splits, round.fence, round.isWanted, round.isOfOneMind]).to.deep.equal([1, 0, true, false]);
+    round.onReply(m3, [1, 9, 0]);
+    expect([splits, round.fence, round.isWanted, round.isOfOneMind]).to.deep.equal([1, 9, false, false]);
+    expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 9, 9]);
+    expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
+  });
+
+  it('all the same: of one mind, unless another count was met', async () => {
+    const { nodes, round } = await asked(FENCED);
+    for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 9, 0]);
+    expect([round.isOfOneMind, round.highestCount]).to.deep.equal([true, 9]);
+    expect([round.fenceAt(nodes[2]), round.hasVoted(nodes[2])]).to.deep.equal([0, false]);
+    for (const count of [12, 11]) round.met(count);
+    expect([round.isOfOneMind, round.highestCount, round.highestFence]).to.deep.equal([false, 12, 9]);
+  });
+
+  it('without fencing there is nothing to agree on', async () => {
+    const { nodes, round } = await asked();
+    round.met(5);
+    for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 0, 0]);
+    expect([round.isOfOneMind, round.fence, round.highestFence]).to.deep.equal([true, 0, 0]);
+    expect(round.hasVoted(nodes[0])).to.equal(false);
+  });
+
+  it('one that is accepted counts where the master granted, until it is over', async () => {
+    const { nodes, round } = await asked(FENCED);
+    const [m1, m2, m3] = nodes;
+    round.onReply(m1, [1, 7, 0]);
+    round.onReply(m2, [0, 500, 0]);
+    for (const node of [m2, m3]) {
+      round.accepted(node, 9);
+      expect(round.fenceAt(node)).to.equal(0);
+    }
+    round.onReply(m3, [1, 9, 0]);
+    round.accepted(m1, 9);
+    expect([round.fence, round.isWanted]).to.deep.equal([9, false]);
+    round.accepted(m1, 11);
+    expect(round.fenceAt(m1)).to.equal(9);
+  });
+
+  it('time is up: refusals stay what they are', async () => {
+    const { nodes, round } = await asked(FENCED);
+    round.onReply(nodes[0], [1, 7, 0]);
+    round.onReply(nodes[1], [0, 500, 0]);
+    round.end(new Error('no reply within 50 ms'), true);
+    const { granted, held, pending, unknown: unclear } = round;
+    expect({ granted, held, pending, unclear }).to.deep.equal({
+      granted: 1,
+      held: 1,
+      pending: 0,
+      unclear: 1,
+    });
+    expect(round.outcomes[1]?.kind).to.equal('refused');
+  });
+
+  it('time is up without an agreement: votes for less than the highest do not count', async () => {
+    const { nodes, round } = await asked(FENCED);
+    round.onReply(nodes[0], [1, 7, 0]);
+    round.onReply(nodes[1], [1, 9, 0]);
+    round.end(new Error('no reply within 50 ms'), true);
+    const { granted, pending, unknown: unclear } = round;
+    expect({ granted, pending, unclear }).to.deep.equal({ granted: 1, pending: 0, unclear: 2 });
+    expect(round.decision).to.equal('unknown');
+    const [first, second] = round.outcomes;
+    expect(second?.kind).to.equal('granted');
+    expect(first?.kind === 'unknown' && first.cause.message).to.match(/something else .* within 50 ms$/);
+  });
+});
+
+describe('round: permits', () => {
+  it('a quorum of the same are those that are held', async () => {
+    const { nodes, round } = await asked(SEMAPHORE);
+    let splits = 0;
+    round.onSplit = () => splits++;
+    for (const [i, slot] of [2, 4].entries()) round.onReply(nodes[i] ?? nodes[0], [1, 0, 0, slot]);
+    expect([splits, round.slots, round.isWanted]).to.deep.equal([1, undefined, true]);
+    round.onReply(nodes[2], [1, 0, 0, 4]);
+    expect([splits, round.slots, round.isWanted]).to.deep.equal([1, '4', false]);
+    expect(nodes.map((node) => round.slotsAt(node))).to.deep.equal(['2', '4', '4']);
+    expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
+  });
+
+  it('some were put to a master: no others can be held any more', async () => {
+    const { nodes, round } = await asked(SEMAPHORE);
+    const [m1, m2, m3] = nodes;
+    round.onReply(m1, [1, 0, 0, 2]);
+    round.onReply(m2, [1, 0, 0, 4]);
+    round.alignOn('2');
+    round.onReply(m3, [1, 0, 0, 4]);
+    expect([round.slots, round.isWanted]).to.deep.equal([undefined, true]);
+    round.aligned(m2, '2');
+    expect([round.slots, round.isWanted]).to.deep.equal(['2', false]);
+    round.aligned(m3, '2');
+    expect(round.slotsAt(m3)).to.equal('4');
+  });
+
+  it('a master that did not grant cannot be brought to others', async () => {
+    const { nodes, round } = await asked(SEMAPHORE);
+    round.onReply(nodes[0], [0, 500, 0]);
+    for (const node of nodes) {
+      round.aligned(node, '2');
+      expect(round.slotsAt(node)).to.equal(undefined);
+    }
+  });
+
+  for (const [title, isPut, left] of [
+    ['the first ones', false, [true, false]],
+    ['those that were put to a master', true, [false, true]],
+  ] as const) {
+    it(`time is up without an agreement: only votes for ${title} count`, async () => {
+      const { nodes, round } = await asked(SEMAPHORE);
+      round.onReply(nodes[0], [1, 0, 0, 2]);
+      round.onReply(nodes[1], [1, 0, 0, 4]);
+      if (isPut) round.alignOn('4');
+      round.end(new Error('no reply'), true);
+      expect(round.outcomes.slice(0, 2).map((one) => one?.kind === 'granted')).to.deep.equal(left);
+      expect([round.granted, round.pending, round.unknown]).to.deep.equal([1, 0, 2]);
+    });
+  }
+});
+
+describe('round: votes that do not count after all', () => {
+  it('a grant is taken back, for another outcome; that may end the round', async () => {
+    const { nodes, round } = await asked(FENCED);
+    const [m1, m2, m3] = nodes;
+    round.onReply(m1, [1, 7, 0]);
+    round.onReply(m2, [1, 9, 0]);
+    round.retract(m1, REFUSED);
+    expect([round.granted, round.held, round.pending, round.isWanted]).to.deep.equal([1, 1, 1, true]);
+    round.retract(m1, unknown(new Error('again'))); // it is no grant any more
+    expect([round.granted, round.held, round.unknown, round.pending]).to.deep.equal([1, 1, 0, 1]);
+    round.retract(m3, REFUSED); // it has not answered
+    expect(round.outcomes[2]).to.equal(undefined);
+    round.retract(m2, REFUSED);
+    expect([round.decision, round.isWanted, round.pending]).to.deep.equal(['held', false, 1]);
+  });
+
+  it('not once it is over', async () => {
+    const { nodes, round } = await asked();
+    for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 0, 0]);
+    round.retract(nodes[0], REFUSED);
+    expect([round.granted, round.held, round.decision]).to.deep.equal([2, 0, 'granted']);
+  });
+});
+
+describe('round: a second look', () => {
+  const WRONG_TYPE: Outcome = { ...REFUSED, remainingMs: undefined, isWrongType: true };
+
+  it('says more about a refusal, and takes the place of an answer that is missing; no more than that', async () => {
+    const { nodes, round } = await asked();
+    const [m1, m2, m3] = nodes;
+    round.onReply(m1, [0, 500, 0]);
+    const look = (): number[] => [round.granted, round.held, round.wrongType, round.unknown, round.pending];
+    expect(look()).to.deep.equal([0, 1, 0, 0, 2]);
+    for (const seen of [GRANTED, unknown(new Error('odd'))]) round.revise(m1, seen);
+    expect(look()).to.deep.equal([0, 1, 0, 0, 2]);
+    round.revise(m1, WRONG_TYPE);
+    expect([round.outcomes[0], ...look()]).to.deep.equal([WRONG_TYPE, 0, 0, 1, 0, 2]);
+    round.revise(m2, REFUSED);
+    expect([round.outcomes[1], ...look()]).to.deep.equal([REFUSED, 0, 1, 1, 0, 1]);
+    round.onFailure(m3, new Error('Connection is closed.'));
+    const { outcomes } = round;
+    const [, , before] = outcomes;
+    round.revise(m3, REFUSED); // it did answer
+    expect([outcomes[2], ...look()]).to.deep.equal([before, 0, 1, 1, 1, 0]);
   });
 });

@@ -20,4 +20,160 @@ export const QUORUM: Survivors = {
       ],
     },
   ],
+  'lib/quorum/permit-agreement.ts': [
+    {
+      why: 'for the types: a semaphore grants with its permits, somebody has granted, and an answer is that to a request',
+      mutants: [
+        "proceed: this.#round.slotsAt(node) ?? '' → this.#round.slotsAt(node)",
+        'onReply: this.#ask?.request.read(reply) → this.#ask.request.read(reply)',
+        "onReply: outcome.slots ?? '' → outcome.slots",
+        "mostGiven: ranked[0] ?? '' → ranked[0]",
+      ],
+    },
+    {
+      why: 'the grant is taken back and counted again, with the same permits',
+      mutants: ["onReply: outcome?.kind === 'granted' → false"],
+    },
+    { why: 'a request is made that goes to nobody', mutants: ['alignRest: others.length === 0 → false'] },
+    { why: 'each set is there once', mutants: ['mostGiven: a < b → a <= b'] },
+  ],
+  'lib/quorum/fence-agreement.ts': [
+    {
+      why: 'nobody has granted with 0 or less: before anything is proposed, that is hopeless as well',
+      mutants: ['proceed: this.#fence === 0 || this.#isHopeless() → this.#isHopeless()'],
+    },
+    {
+      why: 'for the types: by then there is a request',
+      mutants: [
+        'proceed: this.#ask !== undefined → true',
+        'onReply: this.#ask?.request.read(reply) → this.#ask.request.read(reply)',
+      ],
+    },
+    {
+      why: 'nothing waits unsent at a master to which nothing was put',
+      mutants: ['proceed: this.#put[node.index] !== undefined → true'],
+    },
+    {
+      why: 'then so few are left that no quorum is possible, whatever is proposed',
+      mutants: [
+        '#isHopeless: below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > this.#fence → below + this.#round.pending < quorumOf(this.#nodes.length)',
+        '#isHopeless: this.#highest() > this.#fence → this.#highest() >= this.#fence',
+      ],
+    },
+    {
+      why: 'the grant is taken back and counted again, with the same fencing token',
+      mutants: ["onReply: outcome?.kind === 'granted' → false"],
+    },
+    {
+      why: 'nothing is sent any more once the round is over',
+      mutants: ['#onConflict: count < this.#fence || !this.isWanted → count < this.#fence'],
+    },
+  ],
+  'lib/quorum/repairs.ts': [
+    { why: 'it is owed no more by then', mutants: ['giveUp: false → true'] },
+    {
+      why: 'for the types: there is an oldest one where there are too many, and a list for each master',
+      mutants: [
+        'add: oldest !== undefined → true',
+        'add: repairs?.add(orphan) → repairs.add(orphan)',
+        'add: repairs?.attempt(orphan) → repairs.attempt(orphan)',
+      ],
+    },
+    {
+      why: 'a master that is away fails at once, without a command, and one that connects is sent it a little sooner',
+      mutants: ['run: isReady && !this.#running.has(orphan.token) → !this.#running.has(orphan.token)'],
+    },
+    {
+      why: 'once it is closed nothing is added, and no timer is left',
+      mutants: ['#schedule: this.#isClosed || this.#timer !== undefined → this.#timer !== undefined'],
+    },
+  ],
+  'lib/quorum/counter-floor.ts': [
+    {
+      why: 'nobody is close to a clock that is not known, itself included',
+      mutants: ['learn: this.#aheadUs.filter((ahead) => ahead !== undefined) → this.#aheadUs'],
+    },
+    {
+      why: 'for the types: nothing is lower than what is not there',
+      mutants: ['best: close === most && found !== undefined → close === most'],
+    },
+    { why: 'two that are equal', mutants: ['best: candidate < found → candidate <= found'] },
+  ],
+  'lib/quorum/round.ts': [
+    { why: 'nothing is sent before it is asked', mutants: ['#isAsking: false → true'] },
+    {
+      why: 'what is not there reads as undefined',
+      mutants: [
+        'constructor: i < nodes.length → false',
+        'constructor: this.outcomes[i] = undefined; → nothing',
+        'constructor: request.isFenced → true',
+        'constructor: request.isFenced → false',
+        'onReply: outcome.slots !== undefined → true',
+      ],
+    },
+    {
+      why: 'only the floor asks whether all was sent at once: without fencing there is none, and with it, all was sent by then',
+      mutants: [
+        'askThen: this.#isAsking = false; → nothing',
+        'askThen: this.#deliveries.sent < this.#asked && this.request.isFenced → this.#deliveries.sent < this.#asked',
+      ],
+    },
+    {
+      why: 'all was sent: a callback at the end of the turn for nothing',
+      mutants: [
+        'askThen: this.#deliveries.sent < this.#asked && this.request.isFenced → this.request.isFenced',
+        'askThen: this.#deliveries.sent < this.#asked → this.#deliveries.sent <= this.#asked',
+      ],
+    },
+    {
+      why: 'it is agreed, and yet open: so few votes count that it fails, with or without those for something else',
+      mutants: ['end: !this.#isAgreed → true'],
+    },
+    {
+      why: 'only the end of its time comes with a silence, which is what a connection that is not there changes',
+      mutants: ['end: isTimeout && isUnsent → isUnsent'],
+    },
+    { why: 'an end after the end does nothing', mutants: ['drop: !this.#isOver → true'] },
+    {
+      why: 'for the types: masters answer only once they are asked, and claims of permits are granted with permits',
+      mutants: [
+        '#proceed: this.#settle?.() → this.#settle()',
+        '#count: outcome.slots !== undefined && this.request.takesPermits → this.request.takesPermits',
+      ],
+    },
+    {
+      why: 'nobody asks the round of an extension for permits',
+      mutants: [
+        '#count: outcome.slots !== undefined && this.request.takesPermits → outcome.slots !== undefined',
+      ],
+    },
+    {
+      why: 'nothing waits unsent anywhere',
+      mutants: [
+        '#finish: this.#deliveries.sent < this.#nodes.length → true',
+        '#finish: this.#deliveries.sent < this.#nodes.length → this.#deliveries.sent <= this.#nodes.length',
+      ],
+    },
+  ],
+  'lib/quorum/failure.ts': [
+    {
+      why: 'an extension that failed although a quorum granted was late, in any case',
+      mutants: ['extensionError: isLate → false'],
+    },
+  ],
+  'lib/quorum/renewal-batch.ts': [
+    {
+      why: 'such a call is sent at once or not at all: nobody asks whether it is still wanted',
+      mutants: ['isWanted: true → false'],
+    },
+    { why: 'it is always told whether the call may run', mutants: ['onFailure: false → true'] },
+    {
+      why: 'all have answered: it is over in a moment, and closed then',
+      mutants: ['#noteAnswer: this.#isOver → true'],
+    },
+    {
+      why: 'all is done by then: an unhandled rejection follows, which ends a program, and which these runs do not notice',
+      mutants: ['#proceed: this.#onSure?.() → this.#onSure()'],
+    },
+  ],
 };
