@@ -4,7 +4,7 @@ import { queueKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { type CommandKind, holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
+import { holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { all, contendedLately, held, LONG } from '../support/contended.js';
