@@ -19,9 +19,6 @@ const REVIEWED = [
   'lib/quorum/agreement.ts',
   'lib/node/send-queue.ts',
   'lib/node/send-window.ts',
-];
-/** Nobody has gone through the survivors of these yet: they are tried where they are named, `npm run mutate -- FILE`. */
-const UNREVIEWED = [
   'lib/protocol/quorum.ts',
   'lib/quorum/round.ts',
   'lib/quorum/fence-agreement.ts',
@@ -37,9 +34,6 @@ const UNREVIEWED = [
   'lib/coordinator/attempt-history.ts',
   'lib/coordinator/home-master.ts',
   'lib/coordinator/undoing.ts',
-  'lib/coordinator/adoption.ts',
-  'lib/coordinator/extensions.ts',
-  'lib/coordinator/restart-guard.ts',
   'lib/line/mutex-line.ts',
   'lib/line/shared-line.ts',
   'lib/line/queue-wait.ts',
@@ -47,15 +41,21 @@ const UNREVIEWED = [
   'lib/line/queue-place.ts',
   'lib/line/turnstile.ts',
   'lib/line/recent-contention.ts',
-  'lib/lease/lease.ts',
   'lib/node/batch.ts',
 ];
-const UNREVIEWED_LUA = ['mutex', 'queue', 'scripts', 'shared', 'shared-scripts'];
+const REVIEWED_LUA = ['mutex', 'queue', 'scripts', 'shared', 'shared-scripts'];
+/** Nobody has gone through the survivors of these yet: they are tried where they are named, `npm run mutate -- FILE`. */
+const UNREVIEWED = [
+  'lib/coordinator/adoption.ts',
+  'lib/coordinator/extensions.ts',
+  'lib/coordinator/restart-guard.ts',
+  'lib/lease/lease.ts',
+];
 
 export const TARGETS: readonly Target[] = [
   ...REVIEWED.map((file) => ({ file, isLua: false, isReviewed: true })),
   ...UNREVIEWED.map((file) => ({ file, isLua: false, isReviewed: false })),
-  ...UNREVIEWED_LUA.map((name) => ({ file: `lib/protocol/lua/${name}.ts`, isLua: true, isReviewed: false })),
+  ...REVIEWED_LUA.map((name) => ({ file: `lib/protocol/lua/${name}.ts`, isLua: true, isReviewed: true })),
 ];
 
 export const SIMULATION_SPECS = 'spec/mutation/seeds.ts';
