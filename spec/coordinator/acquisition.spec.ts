@@ -386,4 +386,14 @@ describe('what is tried again', () => {
     expect(await redlock.tryAcquire('r')).to.equal(null);
     await settle();
   });
+
+  it('N=3: a slow master that does not know the script gets the claim again while the lease is held, and votes for it', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const slow = masters[2] as FakeMaster;
+    slow.knowsScripts = false;
+    slow.latencyMs = 20;
+    const lease = await redlock.acquire('r', { ttlMs: 60_000 });
+    await time.advance(100);
+    expect(slow.value('r')).to.equal(lease.token);
+  });
 });
