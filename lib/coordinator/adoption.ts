@@ -6,7 +6,7 @@ import type { Cancellation } from '../runtime/cancellation.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
-import { cancelledError, isHopeless, lossError, roundError } from '../quorum/failure.js';
+import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
 import { Grant } from '../quorum/grant.js';
 import type { Round } from '../quorum/round.js';
 import { NOT_AWAITED } from '../redis/server-errors.js';
@@ -48,7 +48,7 @@ export async function adopt(
       throw cancelledError(cancellation.cancelled, context, round, nodes);
     const { decision } = round;
     if (decision === 'granted' && clock.now() < grant.validUntilMs) return grant;
-    const failure = decision === 'granted' ? 'late' : decision;
+    const failure = failureOf(decision);
     const error = roundError(failure, round, nodes, context);
     if (decision === 'held' || decision === 'wrongType')
       throw lossError('masters refuse to extend it', resources, error);
