@@ -63,6 +63,14 @@ export const COORDINATOR: Survivors = {
       mutants: ['#giveUp: withdrawal.end(); → nothing', '#depart: withdrawal.end(); → nothing'],
     },
   ],
+  'lib/coordinator/extensions.ts': [
+    {
+      why: 'a batch of one is not sent: what is due by itself goes alone from there as well',
+      mutants: [
+        'renew: due.length === 1 || request.operation.letter === undefined → request.operation.letter === undefined',
+      ],
+    },
+  ],
   'lib/coordinator/undoing.ts': [
     {
       why: 'the claim was sent behind the requests of the wait, and the undo follows the claim',
