@@ -7,7 +7,7 @@ import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { holdBack, kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import type { FakeMaster } from '../support/fake-master.js';
+import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { bootstraps, deployments, markers, readiness } from '../support/guard/deployment.js';
 import { leases, losses, minorities, periods, resends } from '../support/guard/losses.js';
@@ -118,6 +118,48 @@ describe('restart guard: to the millisecond', () => {
     await time.advance(1_000);
     expect(isReady).to.equal(true);
     await ready;
+  });
+
+  it('N=3, ready(): masters are asked again when enough quarantines end, after a node timeout if none does', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ...GUARDED, nodeTimeoutMs: 50 });
+    await refused(redlock);
+    const [quarantined, ...others] = masters;
+    if (quarantined === undefined) return;
+    await time.advance(GUARD_MS - 700);
+    for (const master of others) master.replies.push(...new Array<Error>(4).fill(serverError('ERR busy')));
+    quarantined.sent.length = 0;
+    let isReady = false;
+    const ready = redlock.ready().then(() => (isReady = true));
+    const asked = [];
+    for (const ms of [699, 1, 49, 1, 50, 49]) {
+      await time.advance(ms);
+      asked.push(quarantined.sent.length);
+    }
+    expect([asked, isReady]).to.deep.equal([[1, 2, 2, 3, 4, 4], false]);
+    await time.advance(1);
+    await ready;
+    expect([quarantined.sent.length, time.pending]).to.deep.equal([5, 0]);
+  });
+
+  it('N=3: an odd reply is no vote to ready(), which asks again', async () => {
+    const { redlock, masters, time } = await started(3);
+    for (const master of masters.slice(1)) master.replies.push([7, 0, 0]);
+    let isReady = false;
+    const ready = redlock.ready().then(() => (isReady = true));
+    await settle();
+    expect(isReady).to.equal(false);
+    await time.advance(DEFAULTS.nodeTimeoutMs);
+    await ready;
+  });
+
+  it('N=3: an odd reply to bootstrap() tells nothing of that master; of a quorum: NO_QUORUM', async () => {
+    const { redlock, masters } = fakeCluster(3, GUARDED);
+    masters[2]?.replies.push([7, 0, 0]);
+    const { nodes } = await redlock.bootstrap();
+    expect(nodes.map(({ state }) => state)).to.deep.equal(['declared', 'declared', 'unknown']);
+    expect(nodes[2]).to.have.nested.property('cause.message', 'a reply that no master gives to this request');
+    for (const master of masters.slice(1)) master.replies.push([7, 0, 0]);
+    expect((await rejection(redlock.bootstrap())).code).to.equal('NO_QUORUM');
   });
 
   it('N=3: a quarantined master did not look: an attempt that failed is undone there as well', async () => {

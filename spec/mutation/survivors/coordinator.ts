@@ -71,6 +71,16 @@ export const COORDINATOR: Survivors = {
       ],
     },
   ],
+  'lib/coordinator/restart-guard.ts': [
+    {
+      why: 'a survey has a look for every master',
+      mutants: [
+        'readBootstrap: look?.kind → look.kind',
+        'readBootstrap: look?.cause ?? oddReply() → look?.cause',
+        'readBootstrap: look?.cause → look.cause',
+      ],
+    },
+  ],
   'lib/coordinator/undoing.ts': [
     {
       why: 'the claim was sent behind the requests of the wait, and the undo follows the claim',
