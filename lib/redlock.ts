@@ -136,7 +136,6 @@ export class Redlock {
       timers: environment.leaseTimers ?? timers,
       fraction: () => this.#random.fraction(),
       ttlBounds: terms,
-      isClosing: () => this.#isClosing,
       onEnd: (lease) => this.#held.delete(lease),
     };
   }

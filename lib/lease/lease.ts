@@ -30,8 +30,6 @@ export interface LeaseEnvironment {
   /** A fraction in [0, 1), for jitter. */
   readonly fraction: () => number;
   readonly ttlBounds: TtlBounds;
-  /** The instance ends: holders are to stop. */
-  readonly isClosing: () => boolean;
   /** Called once, when the lease is held no longer, whatever the reason. */
   readonly onEnd: (lease: Lease) => void;
 }
@@ -186,8 +184,7 @@ export class Lease implements PublicLease {
 
   /** The instance closes: whoever works under it is to stop. It stays held. */
   tellClosing(): void {
-    const controller = this.#watch();
-    if (!controller.signal.aborted) controller.abort(closingError(this.resources));
+    this.#watch().abort(closingError(this.resources));
   }
 
   /** Nobody renews or watches it any more; it is held until its validity ends. */
@@ -211,7 +208,6 @@ export class Lease implements PublicLease {
     care.controller = controller;
     this.checkValidity(this.#environment.clock.now());
     if (this.#state.kind === 'lost') controller.abort(this.#state.error);
-    else if (this.#environment.isClosing()) controller.abort(closingError(this.resources));
     this.#arm();
     return controller;
   }

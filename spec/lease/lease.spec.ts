@@ -3,13 +3,19 @@ import type { Lease } from '../../lib/lease/public.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo } from '../support/commands.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
-import { settle } from '../support/fake-time.js';
+import { type FakeTime, settle } from '../support/fake-time.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const SIZES = [1, 2, 3, 4, 5];
 const VALID_MS = 2_968; // of a ttl of 3000
 const extensions = (master: FakeMaster | undefined): number =>
   master === undefined ? NaN : kindsSentTo(master).filter((kind) => kind === 'extend').length;
+
+/** From here on, timers fire after half of their time. */
+function fireEarly(time: FakeTime): void {
+  const background = time.background.bind(time);
+  time.background = (delayMs, callback) => background(delayMs / 2, callback);
+}
 
 describe('Lease', () => {
   it('reports what it locks, for how long, and that it is held', async () => {
@@ -60,6 +66,16 @@ describe('Lease', () => {
     expect([lost.status, released.status]).to.deep.equal(['lost', 'released']);
     expect(thrown(() => lost.assertHeld()).code).to.equal('LOCK_LOST');
     expect(thrown(() => released.assertHeld()).code).to.equal('NOT_HELD');
+    expect(lost.release()).to.be.an.instanceOf(Promise);
+  });
+
+  it('the signal of one that was released does not say that its instance closes, whenever it is read first', async () => {
+    const { redlock } = fakeCluster(3);
+    const [first, second] = [await redlock.acquire('a'), await redlock.acquire('b')];
+    void first.signal;
+    await Promise.all([first.release(), second.release()]);
+    await redlock.close();
+    expect([first.signal.aborted, second.signal.aborted]).to.deep.equal([false, false]);
   });
 
   it('`await using` releases it', async () => {
@@ -167,6 +183,18 @@ describe('Lease.extend', () => {
     }
   });
 
+  it('N=3, a quorum agrees in the last millisecond of its validity: it is extended, and held for as long as that gives', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { nodeTimeoutMs: 60_000 });
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    for (const master of masters) master.manner = 'freeze';
+    const extended = lease.extend();
+    await settle();
+    time.stall(VALID_MS - 1);
+    for (const master of masters) master.thaw();
+    await extended;
+    expect([lease.status, lease.remainingMs()]).to.deep.equal(['held', 1]);
+  });
+
   it('waits no longer than its validity for silent masters', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     const lease = await redlock.acquire('r', { ttlMs: 3_000, nodeTimeoutMs: 60_000 });
@@ -254,6 +282,64 @@ describe('Lease, renewed', () => {
     expect(extensions(masters[0])).to.equal(2);
   });
 
+  it('N=3, masters that fail at once: it is tried again, but not with less than a 32nd of the ttl left', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+    for (const master of masters)
+      master.replies.push(...Array.from({ length: 500 }, () => serverError('ERR no')));
+    await time.advance(VALID_MS - 3_000 / 32 - 1);
+    const before = extensions(masters[0]);
+    expect(before).to.be.above(10);
+    await time.advance(3_000 / 32 - 2);
+    expect([extensions(masters[0]), lease.status]).to.deep.equal([before, 'held']);
+  });
+
+  for (const [name, reply] of [
+    ['succeeds', undefined],
+    ['fails', serverError('ERR no')],
+  ] as const) {
+    it(`N=3: a renewal waits for an extension by hand that is under way, and is made when that ${name}`, async () => {
+      const { redlock, masters, time } = fakeCluster(3);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+      await time.advance(900);
+      for (const master of masters) master.latencyMs = 150;
+      if (reply !== undefined) for (const master of masters) master.replies.push(reply);
+      const extended = lease.extend().catch(() => 0);
+      await time.advance(149);
+      expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+      await time.advance(1);
+      await extended;
+      expect(masters.map(extensions)).to.deep.equal([2, 2, 2]);
+      await time.advance(10_000);
+      expect([lease.status, extensions(masters[0]) > 9]).to.deep.equal(['held', true]);
+    });
+  }
+
+  for (const [leftMs, status] of [
+    [2, 'lost'],
+    [3, 'held'],
+  ] as const) {
+    it(`N=3, ${leftMs} ms are left when its timer fires: ${status}`, async () => {
+      const { redlock, time } = fakeCluster(3);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+      time.stall(VALID_MS - leftMs);
+      await time.advance(0);
+      expect([lease.status, lease.remainingMs()]).to.deep.equal([status, status === 'held' ? VALID_MS : 0]);
+    });
+  }
+
+  it('N=3, closing: a renewal that waits for an extension by hand is not made once drainMs is over', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+    await time.advance(900);
+    for (const master of masters) master.latencyMs = 150;
+    const extended = lease.extend();
+    const closed = redlock.close({ drainMs: 120 });
+    await time.advance(1_000);
+    await Promise.all([extended, closed]);
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+  });
+
   it('N=3, slow masters: renewals do not pile up', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     const lease = await redlock.acquire('r', { ttlMs: 3_000, renew: true, nodeTimeoutMs: 2_000 });
@@ -278,6 +364,78 @@ describe('Lease and its timers', () => {
     void renewed.signal;
     await renewed.extend();
     expect(time.pending).to.equal(2);
+  });
+
+  it('N=3, a renewal under way: its deadline, and the end of validity only with less than three node timeouts left', async () => {
+    for (const [nodeTimeoutMs, pending] of [
+      [(VALID_MS - 1_000) / 3, 1],
+      [(VALID_MS - 1_000) / 3 + 1, 2],
+    ] as const) {
+      const { redlock, masters, time } = fakeCluster(3);
+      await redlock.acquire('r', { ttlMs: 3_000, renew: true, nodeTimeoutMs });
+      for (const master of masters) master.manner = 'freeze';
+      await time.advance(1_000);
+      expect(time.pending).to.equal(pending);
+    }
+  });
+
+  it('one that fires early is set again: the signal does not', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    fireEarly(time);
+    const { signal } = lease;
+    await time.advance(VALID_MS - 3);
+    expect([signal.aborted, time.pending]).to.deep.equal([false, 1]);
+    await time.advance(3);
+    expect([signal.aborted, time.pending]).to.deep.equal([true, 0]);
+  });
+
+  it('N=3, one that fires early while a renewal is under way: no other follows it at once', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    await redlock.acquire('r', { ttlMs: 3_000, renew: true, nodeTimeoutMs: 1_000 });
+    fireEarly(time);
+    for (const master of masters) master.manner = 'freeze';
+    await time.advance(2_001);
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+  });
+
+  it('none for one whose signal is read for the first time when it has ended', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const [released, lost] = [await redlock.acquire('a'), await redlock.acquire('b')];
+    await released.release();
+    expect([released.signal.aborted, time.pending]).to.deep.equal([false, 0]);
+    time.stall(lost.ttlMs);
+    expect([lost.signal.aborted, time.pending]).to.deep.equal([true, 0]);
+  });
+
+  it('one that is watched and extended: the one for the new end', async () => {
+    const { redlock, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r', { ttlMs: 3_000 });
+    void lease.signal;
+    await time.advance(1_000);
+    await lease.extend();
+    expect(time.pending).to.equal(1);
+  });
+
+  it('none for one that is not watched, also when an extension has failed and the next has not', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    const lease = await redlock.acquire('r');
+    for (const master of masters) master.replies.push(serverError('ERR no'));
+    await rejection(lease.extend());
+    await lease.extend();
+    expect(time.pending).to.equal(0);
+  });
+
+  it('none for one that is held on when its instance has closed, renewed and watched, or only watched', async () => {
+    for (const renew of [true, false]) {
+      const { redlock, time } = fakeCluster(3);
+      const lease = await redlock.acquire('r', { ttlMs: 3_000, renew });
+      const { signal } = lease;
+      const closed = redlock.close({ drainMs: 1 });
+      await time.advance(1);
+      await closed;
+      expect([lease.status, signal.aborted, time.pending]).to.deep.equal(['held', true, 0]);
+    }
   });
 
   const ends: [string, (lease: Lease, masters: readonly FakeMaster[]) => unknown][] = [
