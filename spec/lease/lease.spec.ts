@@ -315,6 +315,23 @@ describe('Lease, renewed', () => {
     });
   }
 
+  for (const [fraction, afterMs] of [
+    [0, 197],
+    [0.5, 148],
+    [0.999, 99],
+  ] as const) {
+    it(`N=3, a renewal fails with 1968 ms left: the next after a twentieth to a tenth of that, by a chance of ${fraction} after ${afterMs} ms`, async () => {
+      const { redlock, masters, random, time } = fakeCluster(3);
+      random.fractionValue = fraction;
+      await redlock.acquire('r', { ttlMs: 3_000, renew: true });
+      for (const master of masters) master.replies.push(serverError('ERR no'));
+      await time.advance(1_000 + afterMs - 1);
+      expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+      await time.advance(1);
+      expect(masters.map(extensions)).to.deep.equal([2, 2, 2]);
+    });
+  }
+
   for (const [leftMs, status] of [
     [2, 'lost'],
     [3, 'held'],
