@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
-import { fakeCluster } from '../support/fake-cluster.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { gate, kindsSentTo, type OnItsWay, sentTo } from '../support/commands.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
@@ -26,6 +26,19 @@ async function arrive(onTheirWay: OnItsWay[], kind: string): Promise<void> {
   if (one === undefined) throw new Error(`no ${kind} is on its way`);
   one.run();
   await settle();
+}
+
+/** Four masters, of which the last is away: three counters that differ, and what comes from each is let through by hand. */
+function threeOfFour(counts: readonly number[]): Pick<Bench, 'redlock' | 'time'> & {
+  readonly m1: FakeMaster;
+  readonly m2: FakeMaster;
+  readonly ways: ReturnType<typeof gate>[];
+} {
+  const { redlock, masters, time } = fakeCluster(4);
+  seed(masters, counts);
+  const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
+  away.state = 'lost';
+  return { redlock, time, m1, m2, ways: masters.map(gate) };
 }
 
 describe('acceptance: masters that granted with different fences agree on one', () => {
@@ -175,11 +188,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
   });
 
   it('N=4: a master says no to a fence that was given up: the one that is put by now stays', async () => {
-    const { redlock, masters } = fakeCluster(4);
-    seed(masters, [1, 4, 5]);
-    const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
-    away.state = 'lost';
-    const ways = masters.map(gate);
+    const { redlock, m1, m2, ways } = threeOfFour([1, 4, 5]);
     const acquired = redlock.acquire('r', ONE_ATTEMPT);
     await settle();
     for (const way of ways.slice(0, 3)) await arrive(way, 'claim'); // 2, 5, 6
@@ -193,11 +202,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
   });
 
   it('N=4: the attempt fails while a fence is put to the masters: no other one is asked', async () => {
-    const { redlock, masters, time } = fakeCluster(4);
-    seed(masters, [1, 5, 7]);
-    const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
-    away.state = 'lost';
-    const ways = masters.map(gate);
+    const { redlock, m1, m2, ways, time } = threeOfFour([1, 5, 7]);
     const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
     await settle();
     for (const way of ways.slice(0, 2)) await arrive(way, 'claim');
@@ -209,11 +214,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
   });
 
   it('N=4: a fence that was given up is not put any more to a master that was sent nothing yet', async () => {
-    const { redlock, masters } = fakeCluster(4);
-    seed(masters, [1, 4, 5]);
-    const [m1, m2, , away] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
-    away.state = 'lost';
-    const ways = masters.map(gate);
+    const { redlock, m1, m2, ways } = threeOfFour([1, 4, 5]);
     const acquired = redlock.acquire('r', ONE_ATTEMPT);
     await settle();
     await arrive(ways[0] ?? [], 'claim');

@@ -139,7 +139,7 @@ function flags({ nodes, clients, guarded, beyond }: SimulationOptions): string {
     .join('');
 }
 
-/** What CI does; its nightly run also looks by seeds for what small worlds find, and goes further in those. */
+/** What CI does. Mistakes that a schedule of a small world reveals are not looked for by seeds. */
 async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOptions): Promise<number> {
   const runs = await many([...Array.from({ length: seeds }, (_, i) => i + 1), ...fresh(count)], run);
   const bySeedsOnly = VARIANTS.filter((variant) => variant.small === undefined);
@@ -149,7 +149,7 @@ async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOpt
     ...(await proveTimestamps(say)),
     ...(await proveSmall(smallOptions, say)),
     ...(await proveSmallVariants('', say)),
-    ...(await proveVariants('', say, smallOptions.isFull ? VARIANTS : bySeedsOnly)),
+    ...(await proveVariants('', say, bySeedsOnly)),
   ];
   return Math.max(runs, tell(failures));
 }

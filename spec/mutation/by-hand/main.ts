@@ -1,6 +1,7 @@
 /**
  * `npm run mutants [-- part of a name | --changed]`: known mutants of lib, each built into a copy of the tree of its own, and the
- * specs that have to notice it. With --changed, of files of lib changed since the branch left main. Exits with 1 when one lived, does not fit the sources any more or keeps the specs from running.
+ * specs that have to notice it. With --changed, only those of which the file or a spec was changed since the branch left main.
+ * Exits with 1 when one lived, does not fit the sources any more or keeps the specs from running.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,6 @@ import { LEASE } from './lease.js';
 import { LINE } from './line.js';
 import { LUA } from './lua.js';
 import { NODE } from './node.js';
-import { PROTOCOL } from './protocol.js';
 import { QUORUM } from './quorum.js';
 import type { Survivors } from './survivors.js';
 
@@ -14,6 +13,5 @@ export const SURVIVORS: Survivors = {
   ...LINE,
   ...LUA,
   ...NODE,
-  ...PROTOCOL,
   ...QUORUM,
 };

@@ -2,8 +2,9 @@
 
 /** The most deviations of a schedule in CI. */
 export const CI_K = 1;
-/** The same in its nightly run, in worlds whose usual order has no more steps than this: half a million schedules, not two. */
+/** The same in its nightly run, in worlds of up to `FULL_STEPS`. */
 export const FULL_K = 2;
+/** The most steps in the usual order of such a world: all worlds together would be three times as many schedules. */
 export const FULL_STEPS = 60;
 /** The most faults of a schedule. */
 export const MOST_FAULTS = 2;

@@ -22,8 +22,7 @@ export const USAGE = `npm run simulate [-- OPTIONS]      the production code und
   --small --variants [NAME]                      the known mistakes that small worlds find, by growing k;
                        --write puts them all into docs/SIMULATION.md, with how long seeds take
   --variants [NAME]    each known mistake, built in on purpose, must be noticed
-  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds, every known
-                       mistake; --full goes further in small worlds, and looks for every mistake by seeds, too`;
+  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds, every known mistake`;
 
 export interface SimulateOptions {
   readonly mode: 'seeds' | 'one' | 'minutes' | 'variants' | 'small' | 'small variants' | 'ci' | 'help';
@@ -65,6 +64,7 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       help: { type: 'boolean' },
     },
   });
+  if (values.full === true && values.small !== true) throw new Error('--full needs --small');
   if (positionals.length > 0 && values.variants !== true)
     throw new Error(`${positionals[0]} is not an option`);
   const given = values as Readonly<Record<string, string | boolean | undefined>>; // the counts' names are computed

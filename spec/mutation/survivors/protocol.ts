@@ -1,3 +1,0 @@
-import type { Survivors } from './survivors.js';
-
-export const PROTOCOL: Survivors = {};
