@@ -39,6 +39,7 @@ export class Line {
     const { redlock } = await this.bench.open();
     const lease = await redlock.acquire(this.resource, { ttlMs: TTL_MS });
     this.#lastFence = lease.fence ?? 0;
+    await this.#heldEverywhere();
     return lease;
   }
 
@@ -60,12 +61,20 @@ export class Line {
   async program(name: 'wait-in-line' | 'hold', ...args: readonly string[]): Promise<Program> {
     const program = new Program(name, this.bench.urls, ...args);
     this.#programs.push(program);
-    if (name === 'hold') await program.says('held');
-    else {
+    if (name === 'hold') {
+      await program.says('held');
+      await this.#heldEverywhere();
+    } else {
       await this.inLine(++this.#waiting);
       await this.#ticketsPassed();
     }
     return program;
+  }
+
+  /** Resolves when the last master has granted, too; until then it would give its vote to the first who waits. */
+  async #heldEverywhere(): Promise<void> {
+    for (const hand of this.bench.hands)
+      await eventually('the vote of the last master', async () => (await hand.exists(this.resource)) === 1);
   }
 
   /** Resolves when the masters' clocks are past the last ticket, so that who joins next is behind it. */
