@@ -266,6 +266,33 @@ describe('simulation: a client and its link', () => {
     await until(210);
     expect(seen).to.deep.equal(['timer', 'socket', 'deadline']);
   });
+
+  for (const [title, comesIn] of [
+    ['just as it goes on', (hear: () => void): void => hear()],
+    [
+      'when it is paused again just then',
+      (hear: () => void, client: SimulatedClient): void => {
+        client.pause();
+        hear();
+      },
+    ],
+  ] as const) {
+    it(`a client that was paused: what comes in ${title} waits behind what came in before`, async () => {
+      const { client, until } = stand(false);
+      await until(100);
+      const seen: string[] = [];
+      client.pause();
+      for (const name of ['first', 'second']) client.hear(() => seen.push(name));
+      await until(200);
+      client.goOn();
+      comesIn(() => client.hear(() => seen.push('third')), client);
+      await until(210);
+      if (client.isPaused) expect(seen).to.deep.equal([]);
+      client.goOn();
+      await until(220);
+      expect(seen).to.deep.equal(['first', 'second', 'third']);
+    });
+  }
 });
 
 describe('simulation: plans and command lines', () => {

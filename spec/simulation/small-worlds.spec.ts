@@ -61,6 +61,23 @@ describe('small worlds: all schedules within a bound', function () {
     expect((await runSmall(small, [])).digest).not.to.equal(once.digest);
   });
 
+  it('a reply that comes just as a paused client goes on waits behind those that it holds', async () => {
+    const { lines, violations } = await runSmall(
+      smallWorld('semaphore-2'),
+      parseSchedule('6:pause,8:long'),
+      true,
+    );
+    expect(violations).to.deep.equal([]);
+    const plan = lines.filter(({ who }) => who === 'PLAN').slice(0, 3);
+    expect(plan.map(({ what }) => what)).to.deep.equal([
+      'fault 6: client paused: c1, 360 ms',
+      "step 8: m1's reply to c1 is put off, long",
+      'fault 6 ends',
+    ]);
+    const [paused, putOff] = plan.map(({ atMs }) => atMs);
+    expect(putOff, 'both end at the same instant').to.equal(paused);
+  });
+
   it('a schedule on the command line is run alone', async () => {
     const found = await search({ world: 'acquire-2', schedule: '3:late', k: 0, faults: 0 });
     expect([found.schedules, found.isWhole, found.violation]).to.deep.equal([1, true, undefined]);

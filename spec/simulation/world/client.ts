@@ -58,6 +58,8 @@ export class SimulatedClient implements Timers {
   #suspendedMs = 0;
   #suspendedSinceMs: number | undefined;
   #held: Held[] = [];
+  /** How much of what it held is still to be handled, now that it has gone on. */
+  #backlog = 0;
 
   /** @param rate  how fast its clocks run, in ms per true ms */
   constructor(name: string, world: World, rate: number) {
@@ -139,7 +141,7 @@ export class SimulatedClient implements Timers {
     this.#pausedSinceMs = undefined;
     this.isPaused = false;
     const held = this.#held.splice(0).sort((one, other) => one.turn - other.turn);
-    for (const { run, turn } of held) this.#world.after(0, () => this.#deliver(run, turn));
+    for (const one of held) this.#handleSoon(one);
   }
 
   crash(): void {
@@ -203,9 +205,24 @@ export class SimulatedClient implements Timers {
     this.armed--;
   }
 
+  /** What comes in while a backlog is handled waits behind it: no message overtakes one that came in before. */
   #deliver(run: () => void, turn: Turn): void {
+    if (this.#backlog > 0) this.#handleSoon({ run, turn });
+    else this.#handle({ run, turn });
+  }
+
+  /** In an event of its own, behind the rest of the backlog. */
+  #handleSoon(one: Held): void {
+    this.#backlog++;
+    this.#world.after(0, () => {
+      this.#backlog--;
+      this.#handle(one);
+    });
+  }
+
+  #handle(one: Held): void {
     if (!this.isAlive) return;
-    if (this.isPaused) this.#held.push({ turn, run });
-    else run();
+    if (this.isPaused) this.#held.push(one);
+    else one.run();
   }
 }
