@@ -40,13 +40,26 @@ async function read(file: string): Promise<Results> {
 function findWrong(results: Results): string[] {
   const isOurs = ({ contender }: { contender: Results['loads'][number]['contender'] }): boolean =>
     entryOf(contender).kind === 'own';
-  const { loads, faults, refusals, contention, crashes, cost, steps, renewal, memory, packages, uncaught } =
-    results;
+  const {
+    loads,
+    faults,
+    refusals,
+    contention,
+    crashes,
+    cost,
+    steps,
+    renewal,
+    memory,
+    names,
+    packages,
+    uncaught,
+  } = results;
   const troubled = [
     ...loads,
     ...cost,
     ...steps,
     ...memory,
+    ...names,
     ...renewal.filter(isOurs),
     ...packages.filter(isOurs),
   ]

@@ -25,6 +25,8 @@ export type Order =
   /** One after another: so many locks on different resources, which are kept until they are given back. */
   | { readonly kind: 'take-many'; readonly session: string; readonly count: number }
   | { readonly kind: 'give-back-many'; readonly session: string }
+  /** So many locks on names that nobody used before, each given back at once; numbers of names count from `from`. */
+  | { readonly kind: 'use-many'; readonly session: string; readonly from: number; readonly count: number }
   | { readonly kind: 'close'; readonly session: string };
 
 export interface RunAsked {
@@ -120,6 +122,7 @@ export interface Answers {
   readonly 'give-back-one': number;
   readonly 'take-many': undefined;
   readonly 'give-back-many': undefined;
+  readonly 'use-many': undefined;
   readonly close: undefined;
 }
 

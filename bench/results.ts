@@ -116,6 +116,14 @@ export interface MemoryRow extends Row {
   readonly bytesPerLease?: number;
 }
 
+/** What a name that was used once leaves on one master. */
+export interface NameRow extends Row {
+  readonly keysPerName?: number;
+  /** With the share of the tables that hold them; undefined if nothing is left. */
+  readonly bytesPerName?: number;
+  readonly livesMs?: number;
+}
+
 export interface PackageRow extends Row {
   readonly version?: string;
   readonly importMs?: Spread;
@@ -148,6 +156,7 @@ export interface Results {
   readonly steps: readonly StepRow[];
   readonly renewal: readonly RenewalRow[];
   readonly memory: readonly MemoryRow[];
+  readonly names: readonly NameRow[];
   readonly packages: readonly PackageRow[];
 }
 

@@ -13,6 +13,7 @@ import { measureCrashes } from './scenarios/crashes.js';
 import { measureFaults, measureRefusals } from './scenarios/faults.js';
 import { measureMemory, measureRenewal } from './scenarios/held.js';
 import { measureLoads } from './scenarios/loads.js';
+import { measureNames } from './scenarios/names.js';
 import { measurePackages } from './scenarios/packages.js';
 import type { Scene } from './scenarios/scene.js';
 import { measureSteps } from './scenarios/steps.js';
@@ -29,6 +30,7 @@ type Found = Pick<
   | 'steps'
   | 'renewal'
   | 'memory'
+  | 'names'
   | 'packages'
 >;
 
@@ -42,6 +44,7 @@ const NOTHING: Found = {
   steps: [],
   renewal: [],
   memory: [],
+  names: [],
   packages: [],
 };
 
@@ -54,7 +57,7 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
   crashes: async (scene) => ({ crashes: await measureCrashes(scene) }),
   cost: async (scene) => ({ cost: await measureCost(scene), steps: await measureSteps(scene) }),
   renewal: async (scene) => ({ renewal: await measureRenewal(scene) }),
-  memory: async (scene) => ({ memory: await measureMemory(scene) }),
+  memory: async (scene) => ({ memory: await measureMemory(scene), names: await measureNames(scene) }),
   package: async (scene) => ({ packages: await measurePackages(scene) }),
 };
 
@@ -173,7 +176,7 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
     case 'renewal':
       return contenders * 0.6 * (plan.settleMs + plan.renewalMs + plan.renewed * 0.8);
     case 'memory':
-      return contenders * 1.6 * (1_500 + plan.leases * 0.4);
+      return contenders * (1.6 * (1_500 + plan.leases * 0.4) + 1_000 + plan.leases * 0.3);
     case 'package':
       return 8_000 + plan.imports * contenders * 150;
   }

@@ -1,7 +1,14 @@
 /**
  * What an instance stands on: masters, clock, timers, randomness.
  */
-import { type Clock, SystemClock, SystemTimers, type Timers } from './runtime/clock.js';
+import {
+  type Clock,
+  SystemClock,
+  SystemTimers,
+  systemWallClock,
+  type Timers,
+  type WallClock,
+} from './runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
 import type { InstanceTerms } from './input/options.js';
 import { type Random, SystemRandom } from './runtime/random.js';
@@ -19,6 +26,8 @@ export interface Environment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
+  /** For the fencing tokens that are proposed before a master's clock is known. @default none are */
+  readonly wall?: WallClock;
   /** For the end of a lease whose holder listens for it, and that is not renewed. @default timers */
   readonly leaseTimers?: Timers;
   /** Closes what the instance owns. */
@@ -41,6 +50,7 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
     clock: new SystemClock(),
     timers: new SystemTimers(),
     random: new SystemRandom(),
+    wall: systemWallClock,
     disconnect: () => {
       for (const transport of transports) transport.close();
       disconnect();

@@ -109,15 +109,18 @@ export class Redlock {
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
-    const { clock, timers, random, transports } = environment;
+    const { clock, timers, random, transports, wall } = environment;
     checkMasters(transports, terms);
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = optionsInForce(terms, this.#hasCluster);
     this.#terms = terms;
     this.#random = random;
     this.#disconnect = environment.disconnect;
-    const { driftFactor } = terms;
-    this.#coordinator = new Coordinator({ transports, clock, timers, random, driftFactor });
+    this.#coordinator = new Coordinator({
+      ...{ transports, clock, timers, random, wall },
+      driftFactor: terms.driftFactor,
+      isFenced: terms.fencing,
+    });
     this.#keys = new ResourceKeys(this.#coordinator.nodes, terms);
     this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(terms.keyPrefix),

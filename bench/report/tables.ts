@@ -118,7 +118,7 @@ function stepTable({ steps }: Results): Table {
   };
 }
 
-function heldTables({ renewal, memory, renewed, renewedTtlMs, leases }: Results): readonly Table[] {
+function heldTables({ renewal, memory, names, renewed, renewedTtlMs, leases }: Results): readonly Table[] {
   return [
     {
       title: `${whole(renewed)} leases renewed by the library, N = 5, ttl ${renewedTtlMs / 1_000} s`,
@@ -136,6 +136,16 @@ function heldTables({ renewal, memory, renewed, renewedTtlMs, leases }: Results)
         `${labelOf(contender)}: ${hold}`,
         trouble === undefined ? whole(bytesPerLease) : brief(trouble),
       ]),
+    },
+    {
+      title: 'What a name that was used once leaves on a master, N = 5, names of 16 characters',
+      head: ['', 'keys', 'bytes', 'for, s', 'at 1,000 new names a second, MB'],
+      rows: names.map(({ contender, trouble, keysPerName, bytesPerName, livesMs }) => {
+        if (trouble !== undefined) return failed(contender, trouble, 4);
+        const megabytes = ((bytesPerName ?? 0) * (livesMs ?? 0)) / 1e6; // 1,000 a second is one a ms
+        const lives = livesMs === undefined ? undefined : livesMs / 1_000;
+        return [labelOf(contender), whole(keysPerName), whole(bytesPerName), whole(lives), short(megabytes)];
+      }),
     },
   ];
 }

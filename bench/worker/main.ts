@@ -6,7 +6,7 @@ import type { Session } from '../contenders/contender.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Envelope, monotonicMs, type Order, type Refusal, type Reply } from '../orders.js';
 import { contend, gather, probe } from './contention.js';
-import { measureMemory, measureRenewal } from './memory.js';
+import { measureMemory, measureRenewal, useOnce } from './memory.js';
 import { Stopwatch } from './stopwatch.js';
 
 interface Opened {
@@ -37,7 +37,7 @@ async function carryOut(order: Order): Promise<unknown> {
       return contender.kinds;
     case 'open': {
       const session = await contender.open(order.urls);
-      // names of its own: nobody uses a lock over one master and over five at the same time, and counters would differ
+      // names of its own: nobody uses a lock over one master and over five at the same time
       const stopwatch = new Stopwatch(session, `bench:${name}:${order.session}`);
       sessions.set(order.session, { session, stopwatch, held: [] });
       return undefined;
@@ -87,6 +87,8 @@ function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): 
       return takeMany(session, held, order.count);
     case 'give-back-many':
       return giveBackAll(session, held);
+    case 'use-many':
+      return useOnce(session, order);
     case 'close':
       sessions.delete(order.session);
       return session.close();

@@ -70,6 +70,18 @@ export async function measureRenewal(session: Session, asked: RenewalAsked): Pro
   };
 }
 
+/** Uses names of 16 characters, each once. */
+export async function useOnce(
+  session: Session,
+  { from, count }: { readonly from: number; readonly count: number },
+): Promise<void> {
+  await inFlight(count, async (i) => {
+    const lease = await session.acquire(`bench:once:${String(from + i).padStart(5, '0')}`);
+    await session.release(lease);
+  });
+  await session.settled();
+}
+
 async function inFlight(count: number, work: (i: number) => Promise<void>): Promise<void> {
   let next = 0;
   const one = async (): Promise<void> => {

@@ -2,7 +2,8 @@
 import type { Admission } from './admission.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { RecentContention } from '../line/recent-contention.js';
-import type { CounterFloor } from '../quorum/counter-floor.js';
+import type { MasterClocks } from '../quorum/master-clocks.js';
+import type { ClockReadings } from '../quorum/clock-readings.js';
 import type { Node } from '../node/node.js';
 import type { Random } from '../runtime/random.js';
 import type { Repairs } from '../quorum/repairs.js';
@@ -19,7 +20,8 @@ export interface AcquisitionEnvironment {
   readonly timers: Timers;
   readonly random: Random;
   readonly repairs: Repairs;
-  readonly floor: CounterFloor;
+  readonly clocks: MasterClocks;
+  readonly readings: ClockReadings;
   readonly subscriptions: Subscriptions;
   readonly contention: RecentContention;
   readonly admission: Admission;

@@ -145,7 +145,7 @@ export class Acquisition implements LateVotes {
     this.#isInside = true;
     // not where masters watch for it: a single watching master keeps nobody out
     const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
-    this.#claim(this.#request(this.#environment.random.token(), sentAtMs), sentAtMs, home, onEnd);
+    this.#claim(this.#request(this.#environment.random.token()), sentAtMs, home, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
@@ -160,8 +160,7 @@ export class Acquisition implements LateVotes {
     this.#finish(timer);
     if (!line.wasFree) contention.note(this.#terms.scope.keys[0] ?? '');
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
-      const sentAtMs = clock.earliest();
-      return this.#claimNow(line.claim(sentAtMs), sentAtMs);
+      return this.#claimNow(line.claim(), clock.earliest());
     }
     await this.#depart(line.depart(end));
     return undefined;
@@ -178,17 +177,18 @@ export class Acquisition implements LateVotes {
     const round = new Round(nodes, request, sentAtMs, this);
     this.#awaited = round;
     const timer = timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
-    const agreement = Agreement.for(round, nodes, this.#terms.ttlMs);
+    const agreement = Agreement.for(round, nodes);
     const conclude = (isFull = true): void => {
       agreement?.end();
       onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
     };
     if (home === undefined) round.askThen(nodes, conclude);
     else void askHomeMasterFirst(nodes, round, home).then(conclude);
+    if (request.isFenced) this.#environment.readings.refresh();
   }
 
   #drawTicket(): number {
-    return (this.#ticket ||= this.#environment.subscriptions.ticket());
+    return (this.#ticket ||= this.#environment.clocks.ticket());
   }
 
   #finish(timer?: Timer): void {
@@ -205,6 +205,10 @@ export class Acquisition implements LateVotes {
     else awaited.end(new Silence(this.#terms.nodeTimeoutMs), true);
   };
 
+  onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
+    this.#environment.clocks.learn(node.index, clockUs, sentAtMs);
+  }
+
   /** A vote that arrives after its attempt failed or its lease ended is undone. */
   onLateVote(node: Node, round: Round): void {
     if (round.isGone) this.#owe(node, round.request.token);
@@ -213,8 +217,7 @@ export class Acquisition implements LateVotes {
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept(round: Round, timer: Timer): Grant | undefined {
-    const { clock, driftFactor, floor, nodes } = this.#environment;
-    if (round.request.isFenced) floor.learnFrom(round);
+    const { clock, driftFactor, nodes } = this.#environment;
     this.#line?.claimed(round);
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
@@ -224,9 +227,7 @@ export class Acquisition implements LateVotes {
     const sentTo = this.#line?.isSpread === true ? nodes : round.sentTo;
     const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
     alignRest(nodes, round, scope);
-    if (!round.isOfOneMind) grant.counted(round.highestCount);
     grant.prolong(untilMs);
-    grant.countersTouched(round.sentAtMs);
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
@@ -289,16 +290,16 @@ export class Acquisition implements LateVotes {
   }
 
   /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */
-  #request(token: string, sentAtMs: number): Request {
+  #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
     const isFirst = this.#backoff.attempts === 1;
-    return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token, sentAtMs);
+    return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token);
   }
 
-  #scripted(token: string, sentAtMs: number): Request {
+  #scripted(token: string): Request {
     const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
     const { scope, ttlMs } = this.#terms;
-    return scriptedClaim(scope, token, ttlMs, this.#environment.floor.of(scope, sentAtMs), watch);
+    return scriptedClaim(scope, token, ttlMs, this.#environment.clocks, watch);
   }
 
   /** Created on first use: most acquisitions are granted at once. */

@@ -8,6 +8,7 @@ import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
 import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
 import { Grant } from '../quorum/grant.js';
+import { extension } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import { NOT_AWAITED } from '../redis/server-errors.js';
 import { validUntilMs } from '../protocol/validity.js';
@@ -37,8 +38,7 @@ export async function adopt(
   const backoff = new Backoff(environment, terms, cancellation);
   for (;;) {
     const grant = new Grant(terms.scope, token, fence, nodes);
-    grant.countsUnknown();
-    const request = extensions.request(grant, { ttlMs, fence, mayCreate: false });
+    const request = extension(grant, token, { ttlMs, mayCreate: false });
     const round = extensions.round(grant, request);
     await voted(extensions, round, nodeTimeoutMs, cancellation);
     extensions.note(grant, round);

@@ -9,10 +9,12 @@ import { Admission } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import { RecentContention } from '../line/recent-contention.js';
-import type { Clock, Timers } from '../runtime/clock.js';
-import { CounterFloor } from '../quorum/counter-floor.js';
+import type { Clock, Timers, WallClock } from '../runtime/clock.js';
+import { ClockReadings } from '../quorum/clock-readings.js';
+import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
 import { Node } from '../node/node.js';
+import { Pace } from '../node/pace.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
@@ -31,6 +33,10 @@ export interface CoordinatorOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly driftFactor: number;
+  /** For the fencing tokens that are proposed before a master's clock is known. */
+  readonly wall: WallClock | undefined;
+  /** Its locks are fenced unless a call says otherwise. */
+  readonly isFenced: boolean;
 }
 
 export class Coordinator {
@@ -41,10 +47,14 @@ export class Coordinator {
   /** From now on, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
-  constructor({ transports, clock, timers, random, driftFactor }: CoordinatorOptions) {
+  constructor(options: CoordinatorOptions) {
+    const { transports, clock, timers, random, driftFactor, wall, isFenced } = options;
     const turn = new LoopTurn(transports.length);
-    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn));
-    this.quorum = quorumOf(this.nodes.length);
+    this.quorum = quorumOf(transports.length);
+    const pace = new Pace(clock, timers, this.quorum);
+    this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn, pace));
+    const clocks = new MasterClocks(transports.length, clock, wall);
+    const readings = new ClockReadings(this.nodes, clocks, clock);
     this.#environment = {
       nodes: this.nodes,
       nodesByName: [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -52,13 +62,15 @@ export class Coordinator {
       timers,
       random,
       repairs: new Repairs(this.nodes, clock, timers),
-      floor: new CounterFloor(),
-      subscriptions: new Subscriptions(this.nodes, clock, timers),
+      clocks,
+      readings,
+      subscriptions: new Subscriptions(this.nodes, clocks, clock, timers),
       contention: new RecentContention(clock),
       admission: new Admission(),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#environment);
+    if (isFenced) readings.begin();
   }
 
   /** How many undos are still owed to masters that did not confirm them. */
@@ -92,9 +104,10 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     grant.setAside();
     grant.end();
-    const request = release(grant, grant.token, grant.seen);
+    const request = release(grant, grant.token);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
+      isUrgent: grant.keys.some((key) => this.#environment.contention.isRecent(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
     });
     return new Promise((resolve) => {
@@ -163,8 +176,9 @@ export class Coordinator {
    * script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
-    const { repairs, subscriptions, timers } = this.#environment;
+    const { readings, repairs, subscriptions, timers } = this.#environment;
     this.#isClosed = true;
+    readings.close();
     subscriptions.close();
     repairs.run();
     const all = [repairs.settled(), ...this.nodes.map((node) => node.idle())];

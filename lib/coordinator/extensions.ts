@@ -4,9 +4,8 @@
  */
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { Grant } from '../quorum/grant.js';
-import { counterTtlMs } from '../protocol/keys.js';
 import type { Node } from '../node/node.js';
-import { extension, type ExtensionTerms, type Request } from '../protocol/request.js';
+import { extension, type Request } from '../protocol/request.js';
 import {
   type ExtensionEnd,
   type RenewalEnvironment,
@@ -18,9 +17,6 @@ import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
-
-/** A renewal extends the counters as well when an eighth of their life has passed since they were last used. */
-const COUNTED_PER_LIFE = 8;
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
@@ -80,7 +76,7 @@ export class Extensions {
    * confirmed before the old validity ended: later, another holder may have come and gone (protocol E).
    */
   extend(grant: Grant, order: ExtensionOrder): void {
-    const request = this.request(grant, { ttlMs: order.ttlMs, fence: grant.fence, mayCreate: true });
+    const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
     this.#extendAlone(new Renewing(grant, request, order));
   }
 
@@ -88,18 +84,12 @@ export class Extensions {
   renew(due: readonly DueExtension[], onAnswered: () => void): void {
     const together: Renewing[] = [];
     for (const { grant, order } of due) {
-      const fence = this.#countersLive(grant, order.ttlMs) ? 0 : grant.fence;
-      const request = this.request(grant, { ttlMs: order.ttlMs, fence, mayCreate: true });
+      const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
       const one = new Renewing(grant, request, order);
       if (due.length === 1 || request.operation.letter === undefined) this.#extendAlone(one);
       else together.push(one);
     }
     renewTogether(this.#renewals, together, onAnswered);
-  }
-
-  request(grant: Grant, terms: ExtensionTerms): Request {
-    if (terms.fence > 0) grant.countersTouched(this.#environment.clock.earliest());
-    return extension(grant, grant.token, terms);
   }
 
   /** The fan-out of such a request. The undo or release of the grant will follow it. */
@@ -153,6 +143,7 @@ export class Extensions {
     const leftMs = grant.validUntilMs - clock.inTurn();
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
     const round = this.round(grant, request);
+    round.isUrgent = leftMs < request.ttlMs / 2;
     const onSettled = (): void => {
       this.note(grant, round);
       const isGranted = round.decision === 'granted';
@@ -175,13 +166,5 @@ export class Extensions {
   /** The masters may hold its votes for a full ttl from now on. */
   #keep(grant: Grant, ttlMs: number, nowMs: number): void {
     grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#environment.driftFactor));
-  }
-
-  /**
-   * Whether the counters were used recently. They outlive their last use by far, so a renewal every few seconds need not
-   * extend them. A counter that expires nevertheless starts again from the master's clock, above its old value.
-   */
-  #countersLive({ countedAtMs }: Grant, ttlMs: number): boolean {
-    return this.#environment.clock.earliest() - countedAtMs < counterTtlMs(ttlMs) / COUNTED_PER_LIFE;
   }
 }

@@ -28,7 +28,7 @@ export function undoingOf(
       ? nodes
       : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
   const sent = line === undefined ? [round] : [round, ...line.sent];
-  return new Withdrawal(undo(scope, token, round.highestCount), targets, sent, {
+  return new Withdrawal(undo(scope, token), targets, sent, {
     counts: (node) => round.outcomes[node.index]?.kind === 'refused',
     onFailed,
   });

@@ -30,9 +30,8 @@ export interface HandedPermits {
 }
 
 /**
- * The highest fence that a handle may carry, since masters lift their counters to it. Counters begin with the µs since 1970
- * and rise by one a grant, which is slower than the clock; so no lease gets there before the year 2112. From there to the
- * last fence is room for 142 years of a million grants a second: locks go on even after a handle with just this one.
+ * The highest fence that a handle may carry. Fences are the µs since 1970, or little more, so no lease gets there before
+ * the year 2112; a handle with a higher one is none of ours.
  */
 export const HIGHEST_HANDED_FENCE = 2 ** 52;
 

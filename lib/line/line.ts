@@ -1,6 +1,5 @@
 /** Waiting one's turn: the interface that an acquisition uses for both ways of waiting, `MutexLine` and `SharedLine`. */
 import type { Answers, RoundFailure } from '../quorum/failure.js';
-import type { CounterFloor } from '../quorum/counter-floor.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Withdrawn } from '../node/node.js';
 import type { Watch } from '../protocol/operation.js';
@@ -15,7 +14,6 @@ import type { QueueEnvironment, QueueWaitEnd } from './queue-wait.js';
 /** What both ways of waiting need of an instance. */
 export interface LineEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
-  readonly floor: CounterFloor;
   readonly driftFactor: number;
 }
 
@@ -47,7 +45,7 @@ export interface Line {
   /** Ends that wait from outside. Places and votes stay. */
   end(): void;
   /** The claim to send when it is its turn. */
-  claim(sentAtMs: number): Request;
+  claim(): Request;
   /** The watch that a claim out of line asks for. @param isOnce  whether it is the last, or the next attempt queues */
   watch(isOnce: () => boolean): Watch | undefined;
 

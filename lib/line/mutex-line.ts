@@ -50,9 +50,9 @@ export class MutexLine implements Line {
     this.#theVisit.end('ended');
   }
 
-  claim(sentAtMs: number): Request {
+  claim(): Request {
     const { scope, ttlMs } = this.#terms;
-    return claimInLine(scope, this.#theVisit.token, ttlMs, this.#environment.floor.of(scope, sentAtMs));
+    return claimInLine(scope, this.#theVisit.token, ttlMs, this.#environment.clocks);
   }
 
   watch(): undefined {

@@ -156,7 +156,7 @@ export class QueueVisit {
     const { nodeTimeoutMs, ttlMs } = this.#terms;
     const { clock, nodes, timers } = this.#environment;
     this.#hasHeld = true;
-    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, 0));
+    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, this.#environment.clocks));
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     const sentAtMs = clock.earliest();
     await round.ask(nodes);
@@ -173,7 +173,7 @@ export class QueueVisit {
     this.#keeper?.cancel();
     this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
       for (const scope of scopes) {
-        const order = { ttlMs, fence: 0, mayCreate: false };
+        const order = { ttlMs, mayCreate: false };
         void this.#round(extension(scope, this.#terms.token, order)).ask(nodes);
       }
       this.#keep(scopes);

@@ -14,6 +14,7 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
+import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { NOBODY, QueuePlace, pollMs } from './queue-place.js';
 import type { Push } from '../protocol/pushes.js';
@@ -36,6 +37,7 @@ export interface QueueEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
+  readonly clocks: MasterClocks;
   readonly subscriptions: Subscriptions;
 }
 
@@ -212,7 +214,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
-    if (told !== undefined) this.#environment.subscriptions.learn(node, told.clockUs, place.sentAtMs);
+    if (told !== undefined) this.#environment.clocks.learn(node.index, told.clockUs, place.sentAtMs);
     if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
     else if (outcome.kind === 'refused' && !outcome.isWrongType) {
       // pushes use another connection, and may overtake the reply to an earlier request

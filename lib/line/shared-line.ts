@@ -52,11 +52,11 @@ export class SharedLine implements Line {
   }
 
   /** A waiter at the gate is watched for while it is the head. */
-  claim(sentAtMs: number): Request {
+  claim(): Request {
     const { scope, ttlMs } = this.#terms;
-    const { floor, random } = this.#environment;
+    const { clocks, random } = this.#environment;
     const watch = { watcher: this.#theTurnstile.watcher, rank: 0 };
-    return scriptedClaim(scope, random.token(), ttlMs, floor.of(scope, sentAtMs), watch);
+    return scriptedClaim(scope, random.token(), ttlMs, clocks, watch);
   }
 
   /**

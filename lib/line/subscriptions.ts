@@ -8,6 +8,7 @@
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { pushChannel } from '../protocol/keys.js';
 import { RESERVE_MS } from '../protocol/lua/queue.js';
+import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Node, Sink } from '../node/node.js';
 import { type Push, readPush } from '../protocol/pushes.js';
 import { toInteger } from '../protocol/replies.js';
@@ -30,10 +31,6 @@ const IDLE_MS = 5_000;
 const REFUSED_MS = 5_000;
 /** An echo, a message to ourselves, that has not come back after this time was lost. */
 const ECHO_MS = 1_000;
-/** A clock reading loses this many µs of precision for each ms of its age: clocks run apart by 1 % at most. */
-const DRIFT_US_PER_MS = 10;
-/** A reading that is older than the latest one by more than this does not count. */
-const FRESH_MS = 1_000;
 
 /**
  * A push for a token that has left may still be for its claim, which is on its way. After this time it cannot be: a
@@ -56,10 +53,6 @@ class PushConnection {
   subscription: Subscription | undefined;
   /** The echo under way. */
   echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
-  /** The master's clock minus ours, and the uncertainty of that; µs. */
-  aheadUs: number | undefined;
-  uncertainUs = Infinity;
-  readAtMs = -Infinity;
 
   constructor(node: Node) {
     this.node = node;
@@ -68,6 +61,7 @@ class PushConnection {
 
 export class Subscriptions {
   readonly #lines: readonly PushConnection[];
+  readonly #clocks: MasterClocks;
   readonly #clock: Clock;
   readonly #timers: Timers;
   /** All tokens of an instance share one channel. */
@@ -78,7 +72,8 @@ export class Subscriptions {
   #idle: Timer | undefined;
   #isClosed = false;
 
-  constructor(nodes: readonly Node[], clock: Clock, timers: Timers) {
+  constructor(nodes: readonly Node[], clocks: MasterClocks, clock: Clock, timers: Timers) {
+    this.#clocks = clocks;
     this.#lines = nodes.map((node) => new PushConnection(node));
     this.#clock = clock;
     this.#timers = timers;
@@ -129,27 +124,6 @@ export class Subscriptions {
     if (line?.isOpen === true) this.#sayHello(line);
   }
 
-  /** Notes a master's clock from a reply. */
-  learn(node: Node, clockUs: number, sentAtMs: number): void {
-    const line = this.#lines[node.index];
-    if (line === undefined || clockUs === 0) return;
-    const nowMs = this.#clock.earliest();
-    const uncertainUs = (nowMs - sentAtMs) * 500;
-    if (uncertainUs > line.uncertainUs + (nowMs - line.readAtMs) * DRIFT_US_PER_MS) return;
-    line.aheadUs = clockUs - (sentAtMs + nowMs) * 500;
-    line.uncertainUs = uncertainUs;
-    line.readAtMs = nowMs;
-  }
-
-  /** A ticket: the masters' time now, in µs, as far as it is known; the median of their clocks. */
-  ticket(): number {
-    const freshMs = Math.max(...this.#lines.map(({ readAtMs }) => readAtMs)) - FRESH_MS;
-    const fresh = this.#lines.filter(({ readAtMs }) => readAtMs >= freshMs);
-    const ahead = fresh.flatMap(({ aheadUs }) => (aheadUs === undefined ? [] : [aheadUs]));
-    ahead.sort((a, b) => a - b);
-    return Math.max(1, Math.round(this.#clock.earliest() * 1_000 + (ahead[(ahead.length - 1) >> 1] ?? 0)));
-  }
-
   close(): void {
     this.#isClosed = true;
     this.#idle?.cancel();
@@ -188,7 +162,7 @@ export class Subscriptions {
       onSent: () => undefined,
       onReply: (_node, reply) => {
         const [receivers, clockUs] = Array.isArray(reply) ? reply.map(toInteger) : [];
-        this.learn(node, clockUs ?? 0, sentAtMs);
+        this.#clocks.learn(node.index, clockUs ?? 0, sentAtMs);
         this.#openIfProven(line);
         if (receivers === 0) line.subscription?.renew(); // the push connection leads to another server
       },
@@ -248,7 +222,7 @@ export class Subscriptions {
   }
 
   #openIfProven(line: PushConnection): void {
-    if (line.isOpen || !line.isHeard || line.aheadUs === undefined) return;
+    if (line.isOpen || !line.isHeard || !this.#clocks.isKnown(line.node.index)) return;
     line.isOpen = true;
     for (const recipient of [...this.#recipients.values()]) recipient.onOpen(line.node);
   }

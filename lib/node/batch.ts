@@ -45,6 +45,16 @@ export class Batch {
     return true;
   }
 
+  /** Adds the first of them, up to `most`. @returns how many fit */
+  addSome(entries: readonly { readonly request: Request }[], most: number): number {
+    let count = 0;
+    for (const { request } of entries) {
+      if (count === most || !this.add(request)) break;
+      count++;
+    }
+    return count;
+  }
+
   /** One call for all of them. @param isWhole  send the script's source: the master may not know it */
   command(isWhole: boolean): Command {
     const keys: string[] = [];
@@ -53,8 +63,10 @@ export class Batch {
     let countAt = 0;
     let count = 0;
     let mustBeWhole = isWhole;
+    let drawn: number | undefined;
     for (const request of this.requests) {
       const { operation, token } = request;
+      drawn = request.drawWith(drawn);
       if (head?.isLike(request) !== true) {
         if (head !== undefined) groups[countAt] = String(count);
         head = request;
@@ -93,8 +105,8 @@ export class Batch {
   }
 }
 
-function loadOf({ operation, scope, withCounters }: Request): number {
-  const isLight = operation.letter === ENTRY.extend && !withCounters && scope.keys.length === 1;
+function loadOf({ operation, scope }: Request): number {
+  const isLight = operation.letter === ENTRY.extend && scope.keys.length === 1;
   return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
 

@@ -2,7 +2,9 @@
  * One master: sends requests on its connection in order, and tracks which are in flight.
  *
  * A request is sent at once if at most one other is in flight. Otherwise it waits for the end of the turn (the code that
- * runs now, and everything that it resolved), and shares one call with the requests that became ready meanwhile.
+ * runs now, and everything that it resolved), and for the call before (`pace.ts`), and shares one call with the requests
+ * that became ready meanwhile. What is urgent does not wait for the call before: undos, releases of locks that somebody
+ * waits for, extensions of leases that end soon, and what cannot share a call.
  *
  * Bounds: at most `WINDOW` requests are in flight, or `SILENT_WINDOW` once an attempt gave up waiting for this master.
  * Further requests wait here, and are dropped unsent when their attempt ends. Undos and releases go on waiting unless the
@@ -14,45 +16,23 @@
  */
 import { Batch, entryReply, isAllYes, LESSON, LoopTurn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
-import { inPlainWords, isClientTimeout, redact, toError, unsentFor } from '../redis/server-errors.js';
+import {
+  inPlainWords,
+  isClientTimeout,
+  redact,
+  Silence,
+  toError,
+  unsentFor,
+} from '../redis/server-errors.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
-import { type SendEntry, SendQueue } from './send-queue.js';
+import { SendQueue } from './send-queue.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
 import { SendWindow } from './send-window.js';
+import type { Pace, PacedCall } from './pace.js';
+import type { Ask, Sink, Withdrawn } from './sink.js';
 
-/** Receives the answer to a request, once per node: a round, an undo, a release. */
-export interface Sink {
-  /** False once nobody waits for the answer: what was not sent yet is dropped. */
-  readonly isWanted: boolean;
-  /** After NOSCRIPT, whether to send a request again that may leave a vote. @default isWanted */
-  readonly mayResend?: boolean;
-  /**
-   * False once time is up, though it should still be sent: it then waits for a master that answers, and fails at a silent
-   * one. @default true
-   */
-  readonly isInTime?: boolean;
-  onSent(node: Node): void;
-  onReply(node: Node, reply: unknown): void;
-  /**
-   * There will be no answer: the connection failed, or the server replied with an error. `mayRun`: the client timed out
-   * by itself, and the master may still carry the request out.
-   */
-  onFailure(node: Node, cause: Error, mayRun?: boolean): void;
-}
-
-/** A request with its sink; one object for all nodes. */
-export type Ask = SendEntry<Sink>;
-
-/** Requests for a token, as its undo or release sees them. */
-export interface Withdrawn {
-  /** Notes that an undo or release follows the request on the same connection. @returns false if none is in flight */
-  follow(node: Node): boolean;
-  /** Whether a request is in flight there without an undo or release behind it. */
-  owes(node: Node): boolean;
-  /** Nobody needs it any more: unsent requests are dropped. */
-  drop(): void;
-}
+export type { Ask, Sink, Withdrawn };
 
 const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 
@@ -61,6 +41,9 @@ export class Node {
   readonly #transport: Transport;
   readonly #window: SendWindow;
   readonly #turn: LoopTurn;
+  readonly #pace: Pace | undefined;
+  /** Something urgent is among what waits. */
+  #isUrgent = false;
   /** Requests that wait for the end of the turn, for room in the window, or for the connection. */
   readonly #queue = new SendQueue<Sink>();
   /** Requests that follow one in flight: they wait for the end of the turn, but not for room. */
@@ -74,7 +57,8 @@ export class Node {
   #isTaught = false;
 
   /** @param turn  shared by the masters of an instance */
-  constructor(transport: Transport, index: number, clock: Clock, turn = new LoopTurn()) {
+  constructor(transport: Transport, index: number, clock: Clock, turn = new LoopTurn(), pace?: Pace) {
+    this.#pace = transport.isCluster ? undefined : pace;
     this.#transport = transport;
     this.#listeners = new ConnectionListeners(transport);
     this.index = index;
@@ -96,6 +80,11 @@ export class Node {
 
   get state(): TransportState {
     return this.#transport.state;
+  }
+
+  /** Connected; unlike a look at `state`, this connects nothing. */
+  get isReady(): boolean {
+    return this.#transport.isReady;
   }
 
   /** Connected, and not silent: it has answered since an attempt last gave up waiting for it. */
@@ -134,6 +123,7 @@ export class Node {
         if (this.#isIdle) this.#transmit(ask);
         else {
           this.#queue.add(ask);
+          this.#isUrgent ||= ask.isUrgent === true || ask.request.isWhole || !ask.request.sharesCalls;
           this.#flushSoon();
         }
         return;
@@ -197,8 +187,12 @@ export class Node {
     return wasWaiting;
   }
 
-  /** The cause for a missing answer to an unsent request: the connection if it is still opening, else the silence. */
+  /** What waits for the call before may go. */
+  readonly goOn = (): void => this.#flushSoon();
+
+  /** The cause for a missing answer to an unsent request: it waited for its connection, or for other requests. */
   unsentFor(silence: Error): Error {
+    if (this.isReady && silence instanceof Silence) return new Silence(silence.withinMs, 'not sent');
     return unsentFor(silence, this.#transport);
   }
 
@@ -253,56 +247,59 @@ export class Node {
   }
 
   #sendWaiting(): void {
-    let entries = this.#following;
+    const entries = this.#following;
     this.#following = [];
-    this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
-    while (entries.length > 0) entries = this.#transmitSome(entries);
+    const isHeld = this.#queue.size > 0 && !this.#isUrgent && this.#pace?.admits(this) === false;
+    this.#isUrgent = false;
+    if (!isHeld) this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
+    while (entries.length > 0) this.#transmitSome(entries);
     if (this.#window.isSilent) this.markSilent(); // the window may have noticed the silence only now
-    if (this.#queue.size > 0) this.#watchWaiting();
-    else this.#stopWatching();
+    if (this.#queue.size === 0) this.#stopWatching();
+    else if (!isHeld) this.#watchWaiting(); // held by the pace, it goes on soon
   }
 
-  /** Sends as many as fit into one call. @returns the rest */
-  #transmitSome(entries: Ask[]): Ask[] {
+  /** Takes as many as fit into one call, and sends them. */
+  #transmitSome(entries: Ask[]): void {
     const batch = new Batch();
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.inFlight);
-    let count = 0;
-    for (const { request } of entries) {
-      if (count === most || !batch.add(request)) break;
-      count++;
-    }
-    const [first] = entries;
-    const isAll = count === entries.length;
-    if (count > 1) {
-      this.#transmitBatch(isAll ? entries : entries.slice(0, count), this.#turn.commandFor(batch));
-    } else if (first !== undefined) this.#transmit(first);
-    return isAll ? [] : entries.slice(count);
+    const taken = entries.splice(0, batch.addSome(entries, most));
+    const [first] = taken;
+    if (taken.length > 1) this.#transmitBatch(taken, this.#turn.commandFor(batch));
+    else if (first !== undefined) this.#transmit(first);
   }
 
   #transmit(ask: Ask, command = ask.request.command): void {
-    this.#window.inFlight++;
-    ask.sink.onSent(this);
-    this.#call(command).then(
-      (reply) => {
-        this.#onAnswer(1);
-        ask.sink.onReply(this, reply);
-        if (this.#queue.size > 0) this.#flushSoon();
-      },
-      (error: unknown) => this.#onRejection([ask], toError(error)),
-    );
+    const paced = ask.request.sharesCalls ? this.#pace?.sent(command, 1) : undefined;
+    this.#deliver([ask], command, paced, (reply) => ask.sink.onReply(this, reply));
   }
 
   #transmitBatch(entries: readonly Ask[], command: Command): void {
+    const paced = this.#pace?.sent(command, entries.length);
+    this.#deliver(entries, command, paced, (reply) => {
+      this.#turn.crowd();
+      this.#onReplies(entries, reply);
+    });
+  }
+
+  #deliver(
+    entries: readonly Ask[],
+    command: Command,
+    paced: PacedCall | undefined,
+    onReply: (reply: unknown) => void,
+  ): void {
     this.#window.inFlight += entries.length;
     for (const { sink } of entries) sink.onSent(this);
     this.#call(command).then(
       (reply) => {
         this.#onAnswer(entries.length);
-        this.#turn.crowd();
-        this.#onReplies(entries, reply);
+        onReply(reply);
+        if (paced !== undefined) this.#pace?.answered(paced);
         if (this.#queue.size > 0) this.#flushSoon();
       },
-      (error: unknown) => this.#onRejection(entries, toError(error)),
+      (error: unknown) => {
+        this.#onRejection(entries, toError(error));
+        if (paced !== undefined) this.#pace?.answered(paced);
+      },
     );
   }
 

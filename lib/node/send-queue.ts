@@ -1,8 +1,9 @@
 /**
- * Requests that were not sent to a master yet, in order: they wait for the end of the turn, for room or for the
- * connection. Bounded by the attempts under way, each of which has at most one request here.
+ * Requests that were not sent to a master yet, in order, renewals first: they wait for the end of the turn, for the call
+ * before, for room or for the connection. Bounded by the attempts and renewals under way, each of which has at most one
+ * request here.
  *
- * An array, not a `Map`: a `Map` that is constantly filled and emptied leaves a trail of old tables. Once one of them is
+ * Arrays, not a `Map`: a `Map` that is constantly filled and emptied leaves a trail of old tables. Once one of them is
  * in the old generation, it keeps the next ones, and everything in them, from being collected early.
  */
 import type { Request } from '../protocol/request.js';
@@ -11,52 +12,76 @@ import type { Request } from '../protocol/request.js';
 export interface SendEntry<Sink> {
   readonly request: Request;
   readonly sink: Sink;
+  /** It does not wait for the call before, nor does what waits beside it. @default false */
+  readonly isUrgent?: boolean;
 }
 
 export class SendQueue<Sink extends { readonly isWanted: boolean; readonly isInTime?: boolean }> {
+  #renewals: SendEntry<Sink>[] = [];
   #entries: SendEntry<Sink>[] = [];
 
   get size(): number {
-    return this.#entries.length;
+    return this.#renewals.length + this.#entries.length;
   }
 
   add(entry: SendEntry<Sink>): void {
-    this.#entries.push(entry);
+    (entry.request.isRenewal ? this.#renewals : this.#entries).push(entry);
   }
 
   /** Removes the entry of this sink. @returns false if there is none */
   remove(sink: Sink): boolean {
-    const entries = this.#entries;
-    // usually it was added last, or is the oldest: its time is up
-    const isLast = entries.at(-1)?.sink === sink;
-    const at = isLast ? entries.length - 1 : entries.findIndex((entry) => entry.sink === sink);
-    if (at === -1) return false;
-    entries.splice(at, 1);
-    return true;
+    return removeFrom(this.#entries, sink) || removeFrom(this.#renewals, sink);
   }
 
   /** Takes entries from the front until `ready` has `most`, and appends those that are still wanted. */
   moveTo(ready: SendEntry<Sink>[], most: number): void {
-    let taken = 0;
-    for (const entry of this.#entries) {
-      if (ready.length >= most) break;
-      taken++;
-      if (entry.sink.isWanted) ready.push(entry);
-    }
-    this.#entries = this.#entries.slice(taken);
+    this.#renewals = moved(this.#renewals, ready, most);
+    this.#entries = moved(this.#entries, ready, most);
   }
 
   /** Removes and returns those whose time is up. */
   removeOverdue(): readonly SendEntry<Sink>[] {
-    const overdue = this.#entries.filter(({ sink }) => sink.isInTime === false);
-    if (overdue.length > 0) this.#entries = this.#entries.filter(({ sink }) => sink.isInTime !== false);
+    const overdue = [...this.#renewals, ...this.#entries].filter(isOverdue);
+    if (overdue.length > 0) {
+      this.#renewals = this.#renewals.filter((entry) => !isOverdue(entry));
+      this.#entries = this.#entries.filter((entry) => !isOverdue(entry));
+    }
     return overdue;
   }
 
   /** Removes and returns all. */
   removeAll(): readonly SendEntry<Sink>[] {
-    const entries = this.#entries;
+    const entries = [...this.#renewals, ...this.#entries];
+    this.#renewals = [];
     this.#entries = [];
     return entries;
   }
+}
+
+function isOverdue({ sink }: SendEntry<{ readonly isInTime?: boolean }>): boolean {
+  return sink.isInTime === false;
+}
+
+function removeFrom<Sink>(entries: SendEntry<Sink>[], sink: Sink): boolean {
+  // usually it was added last, or is the oldest: its time is up
+  const isLast = entries.at(-1)?.sink === sink;
+  const at = isLast ? entries.length - 1 : entries.findIndex((entry) => entry.sink === sink);
+  if (at === -1) return false;
+  entries.splice(at, 1);
+  return true;
+}
+
+/** @returns the entries that were not taken */
+function moved<Sink extends { readonly isWanted: boolean }>(
+  entries: SendEntry<Sink>[],
+  ready: SendEntry<Sink>[],
+  most: number,
+): SendEntry<Sink>[] {
+  let taken = 0;
+  for (const entry of entries) {
+    if (ready.length >= most) break;
+    taken++;
+    if (entry.sink.isWanted) ready.push(entry);
+  }
+  return entries.slice(taken);
 }

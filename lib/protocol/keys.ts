@@ -48,11 +48,3 @@ export function pushChannel(token: string): string {
 export function markerKey(keyPrefix: string): string {
   return keyPrefix === '' ? 'quorate:guard' : `quorate:guard:${keyPrefix}`;
 }
-
-/**
- * How long counters live after their last use, in ms: longer than clocks differ, and longer than the lease that they are
- * for.
- */
-export function counterTtlMs(ttlMs: number): number {
-  return Math.max(3_600_000, 2 * ttlMs);
-}

@@ -1,11 +1,13 @@
 /** Operations on exclusive locks: how each is sent, alone or in a batch with others, and how its reply is read. */
-import { counterKey, counterTtlMs, queueKey, turnKey } from './keys.js';
-import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
-import { readAcceptance, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
+import { counterKey, queueKey, turnKey } from './keys.js';
+import { COUNTER_LIFE_MS } from './lua/mutex.js';
+import { allKeys, command, namedKeys, type Operation } from './operation.js';
+import { readAcceptance, readClock, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
 import { ACCEPT, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);
+const COUNTER_LIFE = String(COUNTER_LIFE_MS);
 
 const CLAIMING: Pick<
   Operation,
@@ -18,7 +20,7 @@ const CLAIMING: Pick<
   withQueues: false,
   head: ({ ttlMs, withCounters, amount }) => [
     String(ttlMs),
-    withCounters ? String(counterTtlMs(ttlMs)) : '0',
+    withCounters ? COUNTER_LIFE : '0',
     String(amount),
   ],
   rest: () => undefined,
@@ -45,7 +47,7 @@ export const SCRIPTED_CLAIM: Operation = {
     // the usual case, written out: every lease begins here
     if (withCounters && keys.length === 1 && marker !== undefined) {
       const args = [scriptDigest(CLAIM.source), '3', key, counterKey(key), marker, token];
-      args.push(String(ttlMs), String(counterTtlMs(ttlMs)), String(amount), String(guardMs));
+      args.push(String(ttlMs), COUNTER_LIFE, String(amount), String(guardMs));
       return { name: 'evalsha', args };
     }
     return command(CLAIM, allKeys(request), token, [...CLAIMING.head(request), String(guardMs)]);
@@ -71,22 +73,22 @@ export const ACCEPTING: Operation = {
   leavesVote: false,
   withQueues: false,
   read: readAcceptance,
-  head: ({ ttlMs }) => [String(counterTtlMs(ttlMs))],
+  head: () => [COUNTER_LIFE],
   rest: ({ amount }) => String(amount),
   alone: (request) => {
-    const { amount, scope, token, ttlMs } = request;
-    const more = [String(amount), String(counterTtlMs(ttlMs)), String(scope.guardMs)];
+    const { amount, scope, token } = request;
+    const more = [String(amount), COUNTER_LIFE, String(scope.guardMs)];
     return command(ACCEPT, allKeys(request), token, more);
   },
 };
 
-/** Both give votes back and hand them over, and raise counters to the highest count seen, if one was. */
+/** Both give votes back and hand them over. */
 const WITHDRAWING: Pick<Operation, 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim'> = {
   isClaim: false,
   leavesVote: false,
   withQueues: true,
-  head: ({ withCounters }) => [withCounters ? '1' : '0'],
-  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
+  head: () => NONE,
+  rest: () => undefined,
 };
 
 export const UNDOING: Operation = {
@@ -96,7 +98,7 @@ export const UNDOING: Operation = {
   letter: ENTRY.undo,
   read: readUndo,
   alone: (request) => {
-    const { args } = command(UNDO, namedKeys(request), request.token, seen(request));
+    const { args } = command(UNDO, namedKeys(request), request.token, NONE);
     return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };
   },
 };
@@ -108,15 +110,15 @@ export const RELEASING: Operation = {
   letter: ENTRY.release,
   read: readCount,
   alone: (request) => {
-    const { withCounters, scope, token } = request;
+    const { scope, token } = request;
     const [key = ''] = scope.keys;
     // the usual case, written out: every lease ends here
-    if (!withCounters && scope.keys.length === 1)
+    if (scope.keys.length === 1)
       return {
         name: 'evalsha',
         args: [scriptDigest(RELEASE.source), '3', key, queueKey(key), turnKey(key), token],
       };
-    return command(RELEASE, namedKeys(request), token, seen(request));
+    return command(RELEASE, namedKeys(request), token, NONE);
   },
 };
 
@@ -128,19 +130,25 @@ export const EXTENDING: Operation = {
   leavesVote: true,
   withQueues: false,
   read: readVote,
-  head: ({ withCounters, mayCreate, ttlMs }) => [
-    String(ttlMs),
-    mayCreate ? '1' : '0',
-    withCounters ? String(counterTtlMs(ttlMs)) : '0',
-  ],
-  rest: ({ amount, withCounters }) => (withCounters ? String(amount) : undefined),
+  head: ({ mayCreate, ttlMs }) => [String(ttlMs), mayCreate ? '1' : '0'],
+  rest: () => undefined,
   alone: (request) => {
-    const { amount, scope, token } = request;
-    const more = [...EXTENDING.head(request), String(amount), String(scope.guardMs)];
+    const { scope, token } = request;
+    const more = [...EXTENDING.head(request), String(scope.guardMs)];
     return command(EXTEND, allKeys(request), token, more);
   },
 };
 
-function seen({ amount, withCounters }: Asked): readonly string[] {
-  return withCounters ? [String(amount)] : NONE;
-}
+/** Reads the master's clock, by `TIME`. */
+export const READING_CLOCK: Operation = {
+  isClaim: false,
+  isUndo: false,
+  script: undefined,
+  letter: undefined,
+  leavesVote: false,
+  withQueues: false,
+  read: readClock,
+  head: () => NONE,
+  rest: () => undefined,
+  alone: () => ({ name: 'time', args: NONE }),
+};

@@ -20,7 +20,7 @@ export interface Asked {
   readonly scope: Scope;
   readonly token: string;
   readonly ttlMs: number;
-  /** The fencing token, the highest count seen, or the floor. */
+  /** The fencing token: proposed by a claim, 0 for none, or put to a master that granted with a lower one. */
   readonly amount: number;
   readonly mayCreate: boolean;
   /** Its keys include the counters. */

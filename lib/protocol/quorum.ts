@@ -10,8 +10,8 @@ import { isMisconfigured } from '../redis/server-errors.js';
 /** One node's answer to a claim, an extension or a release. */
 export type Outcome =
   /**
-   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock if it re-created
-   * the counter from it, else 0. `slots`: the permits that the node gave, if some were claimed.
+   * `fence`: the fencing token that the node accepted, 0 without fencing. `clockUs`: the node's clock if it told it,
+   * as where it took that for the fencing token; else 0. `slots`: the permits that the node gave, if some were claimed.
    */
   | {
       readonly kind: 'granted';

@@ -62,6 +62,17 @@ function grantedWith(fence: number, clockUs: number): Outcome {
   return latest;
 }
 
+/** The master's clock in µs, from the seconds and µs of `TIME`; 0 for an odd reply. */
+export function clockOf(reply: unknown): number {
+  const [seconds = 0, us = 0] = integers(reply, 2);
+  return seconds * 1_000_000 + us;
+}
+
+export function readClock(reply: unknown): Outcome | undefined {
+  const clockUs = clockOf(reply);
+  return clockUs === 0 ? undefined : { kind: 'granted', fence: 0, clockUs };
+}
+
 /** A refused claim reports the remaining time, and whether a foreign client is the holder. */
 function readClaimed(
   code: number | undefined,
@@ -115,17 +126,17 @@ export function readPermits(reply: unknown, scope: Guarded & Pick<Scope, 'kind'>
     : { kind: 'granted', fence: 0, clockUs: 0, slots: slots.join() };
 }
 
-/** An acceptance is not a vote. If the counter has reached the fencing token already, `countInTheWay` reads that. */
+/** An acceptance is not a vote. If the master does not accept the fencing token, `leastAccepted` reads which it would. */
 export function readAcceptance(reply: unknown, scope: Guarded): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
   if (code === 1 && amount !== undefined) return { kind: 'granted', fence: amount, clockUs: 0 };
   return readNo(code, amount, scope);
 }
 
-/** The count with which a master refused an acceptance: it was not below the fencing token. */
-export function countInTheWay(reply: unknown): number | undefined {
-  const [code, count] = integers(reply, 3);
-  return code === 3 ? count : undefined;
+/** A master did not accept a fencing token: it would accept one above this. Undefined for any other reply. */
+export function leastAccepted(reply: unknown): number | undefined {
+  const [code, us] = integers(reply, 3);
+  return code === 3 ? us : undefined;
 }
 
 /** The replies that scripts share. @param amount  the number after the code */

@@ -19,6 +19,7 @@ import {
   EXTENDING,
   PLAIN_CLAIM,
   QUEUED_CLAIM,
+  READING_CLOCK,
   RELEASING,
   SCRIPTED_CLAIM,
   UNDOING,
@@ -34,10 +35,22 @@ const NONE: readonly string[] = Object.freeze([]);
  * Terms that most requests have; 0 or false if the operation does not need them. All objects have the same shape: many
  * are made.
  */
-type Terms = Pick<Asked, 'ttlMs' | 'withCounters' | 'amount'>;
+type Terms = Pick<Asked, 'ttlMs' | 'withCounters'> & {
+  /** The fencing token that is put to the masters. */
+  readonly amount: Proposal;
+};
 
 /** Terms that few requests have. */
 type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots'>>;
+
+/** Draws fencing tokens to propose. */
+export interface Proposals {
+  /** In µs; 0 for none. */
+  propose(): number;
+}
+
+/** The fencing token that a claim proposes, in µs, 0 for none; or where it draws one. */
+export type Proposal = number | Proposals;
 
 const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
 const NO_REST: Rest = Object.freeze({});
@@ -48,13 +61,13 @@ export class Request implements Asked {
   readonly scope: Scope;
   readonly token: string;
   readonly ttlMs: number;
-  readonly amount: number;
   readonly mayCreate: boolean;
   /** Its keys include the counters. */
   readonly withCounters: boolean;
   readonly watch: Watch | undefined;
   readonly slots: string;
   #command: Command | undefined;
+  #amount: Proposal;
 
   constructor(
     operation: Operation,
@@ -68,10 +81,30 @@ export class Request implements Asked {
     this.token = token;
     this.ttlMs = ttlMs;
     this.withCounters = withCounters;
-    this.amount = amount;
+    this.#amount = amount;
     this.mayCreate = mayCreate;
     this.watch = watch;
     this.slots = slots;
+  }
+
+  /**
+   * The fencing token that it puts to the masters. A claim draws the one that it proposes when it is first encoded, and
+   * not before: what was drawn before the attempt began could be below an earlier holder's.
+   */
+  get amount(): number {
+    if (typeof this.#amount !== 'number') this.#amount = this.#amount.propose();
+    return this.#amount;
+  }
+
+  /**
+   * Proposes this fencing token, unless it has drawn one: claims of one call share one. @param drawn  what another claim
+   * of the call has just drawn
+   * @returns what it has just drawn itself, else the same
+   */
+  drawWith(drawn: number | undefined): number | undefined {
+    if (typeof this.#amount === 'number') return drawn;
+    this.#amount = drawn ?? this.#amount.propose();
+    return this.#amount;
   }
 
   /** The command that sends it alone; built once for all masters. */
@@ -89,6 +122,11 @@ export class Request implements Asked {
     return this.operation.leavesVote;
   }
 
+  /** It extends what is held already: it goes before requests for something new. */
+  get isRenewal(): boolean {
+    return this.operation.letter === ENTRY.extend;
+  }
+
   /** Its grants carry fencing tokens, on which a quorum has to agree. */
   get isFenced(): boolean {
     return this.withCounters && this.operation.isClaim;
@@ -102,6 +140,11 @@ export class Request implements Asked {
   /** The restart guard applies to it: a batch with it checks the marker. */
   get isGuarded(): boolean {
     return this.operation.letter !== ENTRY.undo && this.operation.letter !== ENTRY.release;
+  }
+
+  /** It may go in one call with others. */
+  get sharesCalls(): boolean {
+    return this.operation.letter !== undefined;
   }
 
   /** It must take effect in one step: a batch with it is sent with the script's source. */
@@ -145,7 +188,7 @@ export class Request implements Asked {
 /** The arguments with which a script without keys does nothing. */
 const ON_NOTHING: ReadonlyMap<Script, readonly string[]> = new Map([
   [CLAIM, ['0', '0', '0', '0', '-1']],
-  [EXTEND, ['0', '0', '0', '0', '0', '-1']],
+  [EXTEND, ['0', '0', '0', '-1']],
   [QUEUE, []],
   ...CLAIMING_SHARED.map((script) => [script, NONE] as const),
 ]);
@@ -160,63 +203,49 @@ export function scriptedClaim(
   scope: Scope,
   token: string,
   ttlMs: number,
-  floorUs: number,
+  proposal: Proposal,
   watch?: Watch,
 ): Request {
   const { isFenced, kind } = scope;
-  const amount = isFenced ? floorUs : 0;
+  const amount = isFenced ? proposal : 0;
   const operation = kind.name === 'mutex' ? SCRIPTED_CLAIM : claimingOf(kind);
   const terms = { ttlMs, withCounters: isFenced, amount };
   return new Request(operation, scope, token, terms, watch === undefined ? NO_REST : { watch });
 }
 
 /** The claim of a waiter from the queues of exclusive locks: it leaves the queues. */
-export function claimInLine(scope: Scope, token: string, ttlMs: number, floorUs: number): Request {
-  const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? floorUs : 0 };
+export function claimInLine(scope: Scope, token: string, ttlMs: number, proposal: Proposal): Request {
+  const terms = { ttlMs, withCounters: scope.isFenced, amount: scope.isFenced ? proposal : 0 };
   return new Request(QUEUED_CLAIM, scope, token, terms);
 }
 
 /**
  * Makes a master that granted with a lower fencing token accept this one. Leaves no vote: without a vote it does nothing.
  */
-export function acceptance(scope: Scope, token: string, ttlMs: number, fence: number): Request {
+export function acceptance(scope: Scope, token: string, fence: number): Request {
   const operation = scope.kind.name === 'mutex' ? ACCEPTING : RW_ACCEPTING;
-  return new Request(operation, scope, token, { ttlMs, withCounters: true, amount: fence });
+  return new Request(operation, scope, token, { ttlMs: 0, withCounters: true, amount: fence });
 }
 
-/**
- * Undoes a claim, and looks at what holds the lock instead. Always sent with its source: it must take effect in one step.
- *
- * @param seen  the highest count that the attempt met: lower counters are raised to it
- */
-export function undo(scope: Scope, token: string, seen = 0): Request {
-  const operation = scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED;
-  return new Request(operation, scope, token, withdrawing(scope, seen));
+/** Undoes a claim, and looks at what holds the lock instead. Always sent with its source: it must take effect in one step. */
+export function undo(scope: Scope, token: string): Request {
+  return new Request(scope.kind.name === 'mutex' ? UNDOING : UNDOING_SHARED, scope, token, NO_TERMS);
 }
 
-/** @param seen  the highest count that was met: lower counters are raised to it; 0 if none is lower */
-export function release(scope: Scope, token: string, seen: number): Request {
-  const operation = scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED;
-  return new Request(operation, scope, token, withdrawing(scope, seen));
-}
-
-function withdrawing(scope: Scope, seen: number): Terms {
-  return { ttlMs: 0, withCounters: seen > 0 && scope.isFenced, amount: seen };
+export function release(scope: Scope, token: string): Request {
+  return new Request(scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED, scope, token, NO_TERMS);
 }
 
 export interface ExtensionTerms {
   readonly ttlMs: number;
-  /** The count to which counters are raised; 0 leaves them unchanged. */
-  readonly fence: number;
   /** Whether a key that is gone is set again; only while the lease is certainly valid. */
   readonly mayCreate: boolean;
 }
 
-export function extension(scope: Scope, token: string, { ttlMs, fence, mayCreate }: ExtensionTerms): Request {
+export function extension(scope: Scope, token: string, { ttlMs, mayCreate }: ExtensionTerms): Request {
   const { kind } = scope;
   const operation = kind.name === 'mutex' ? EXTENDING : extendingOf(kind);
-  const withCounters = fence > 0 && (kind.name === 'mutex' || kind.name === 'write');
-  const terms = { ttlMs, withCounters, amount: fence };
+  const terms = { ttlMs, withCounters: false, amount: 0 };
   return new Request(operation, scope, token, terms, mayCreate ? CREATING : NO_REST);
 }
 
@@ -233,6 +262,11 @@ export function sharedInspection(key: string): Request {
 
 export function inspection(key: string): Request {
   return lone(INSPECT, barely([key, queueKey(key)]), '', []);
+}
+
+/** Reads a master's clock. */
+export function clockReading(): Request {
+  return new Request(READING_CLOCK, barely([]), '', NO_TERMS);
 }
 
 /** Publishes a message to this client itself, and reads the master's clock. */

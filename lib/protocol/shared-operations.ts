@@ -1,7 +1,7 @@
 /**
  * Operations on read-write locks and semaphores. They are always sent alone, never in a batch.
  */
-import { counterTtlMs } from './keys.js';
+import { COUNTER_LIFE_MS } from './lua/mutex.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -48,8 +48,8 @@ function roleOf({ scope }: Asked): 'r' | 'w' {
   return scope.kind.name === 'write' ? 'w' : 'r';
 }
 
-function counterLife({ ttlMs, withCounters }: Asked): string {
-  return withCounters ? String(counterTtlMs(ttlMs)) : '0';
+function counterLife({ withCounters }: Asked): string {
+  return withCounters ? String(COUNTER_LIFE_MS) : '0';
 }
 
 function watchArgs({ watch }: Asked): readonly [watcher: string, rank: string] {
@@ -88,14 +88,7 @@ export const RW_ACCEPTING = operation(RW_ACCEPT, readAcceptance, (asked) => [
 const RW_EXTENDING = operation(
   RW_EXTEND,
   readVote,
-  (asked) => [
-    roleOf(asked),
-    String(asked.ttlMs),
-    asked.mayCreate ? '1' : '0',
-    counterLife(asked),
-    String(asked.amount),
-    guardOf(asked),
-  ],
+  (asked) => [roleOf(asked), String(asked.ttlMs), asked.mayCreate ? '1' : '0', guardOf(asked)],
   VOTE,
 );
 
@@ -125,11 +118,10 @@ const SEM_EXTENDING = operation(
   VOTE,
 );
 
-/** Removes a token; the highest count seen follows it in the arguments, if there was one. */
+/** Removes a token. */
 function leaving(isUndo: boolean): Operation {
   const alone = (asked: Asked): Command => {
-    const seen = asked.withCounters ? [String(asked.amount)] : NONE;
-    const known = command(LEAVE, namedKeys(asked), asked.token, seen);
+    const known = command(LEAVE, namedKeys(asked), asked.token, NONE);
     return isUndo ? { name: 'eval', args: [LEAVE.source, ...known.args.slice(1)] } : known;
   };
   return operation(LEAVE, readUndo, () => NONE, { isUndo, alone });

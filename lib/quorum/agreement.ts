@@ -10,14 +10,14 @@ export class Agreement {
   /**
    * Makes the masters of the round agree when they grant different things; undefined where there is nothing to agree on.
    */
-  static for(round: Round, nodes: readonly Node[], ttlMs: number): Agreement | undefined {
+  static for(round: Round, nodes: readonly Node[]): Agreement | undefined {
     const { isFenced, takesPermits } = round.request;
     if (!isFenced && !takesPermits) return undefined;
     const agreement = new Agreement();
     round.onSplit = () => {
       agreement.#steps ??= takesPermits
         ? new PermitAgreement(nodes, round)
-        : new FenceAgreement(nodes, round, ttlMs);
+        : new FenceAgreement(nodes, round);
       agreement.#steps.proceed();
     };
     return agreement;

@@ -1,7 +1,7 @@
 /**
- * Agreement on a fencing token (protocol A). Each master counts the grants of a resource by itself. A token is handed out
- * only when a quorum has accepted exactly this token for this attempt. Usually the counters are equal, and the claims
- * alone bring the agreement. Otherwise the highest count is proposed to the masters with lower ones.
+ * Agreement on a fencing token (protocol A2). Each master counts by itself. A token is handed out only when a quorum has
+ * accepted exactly this token for this attempt. Usually all masters take the token that the claim proposes, and the claims
+ * alone bring the agreement. Otherwise the highest token that one of them granted is put to the others.
  *
  * Tokens are unique, because two quorums share a master, and a master accepts only what is above everything that it
  * accepted before. Tokens rise, because a later grant's quorum shares a master with the earlier one's. This argument
@@ -9,49 +9,99 @@
  */
 import type { Ask, Node, Sink } from '../node/node.js';
 import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
-import { countInTheWay } from '../protocol/replies.js';
+import { leastAccepted } from '../protocol/replies.js';
 import { acceptance } from '../protocol/request.js';
 import type { Round } from './round.js';
 
 /**
- * How many times a higher token is proposed, if counters have moved on meanwhile. After that, such a master's vote is
- * lost.
+ * How many times a higher token is put, if counters have moved on meanwhile. After that, such a master's vote is lost.
  */
 const MAX_RAISES = 4;
 
+/** A fencing token that is put to masters. */
+class Candidate implements Sink {
+  readonly fence: number;
+  readonly ask: Ask;
+  readonly #agreement: FenceAgreement;
+
+  constructor(agreement: FenceAgreement, round: Round, fence: number) {
+    const { scope, token } = round.request;
+    this.fence = fence;
+    this.#agreement = agreement;
+    this.ask = { request: acceptance(scope, token, fence), sink: this };
+  }
+
+  get isWanted(): boolean {
+    return this.#agreement.isWanted;
+  }
+
+  onSent(): void {}
+
+  onReply(node: Node, reply: unknown): void {
+    this.#agreement.onReply(this, node, reply);
+  }
+
+  onFailure(node: Node, cause: Error): void {
+    this.#agreement.onFailure(node, cause);
+  }
+}
+
 /** Brings the granting masters of a round to one fencing token. Its deadline is the round's. */
-export class FenceAgreement implements Sink {
+export class FenceAgreement {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
-  readonly #ttlMs: number;
-  #ask: Ask | undefined;
-  /** The fencing token that is proposed to the masters. */
-  #fence = 0;
+  /** What is put to the masters now. */
+  #candidate: Candidate | undefined;
   #raises = 0;
-  /** The token that was proposed to each master last, by its index. */
-  readonly #put: number[] = [];
+  /** What was put to each master last, by its index. */
+  readonly #put: (Candidate | undefined)[] = [];
+  /** Masters whose clocks are too far behind a candidate. */
+  readonly #behind = new Set<Node>();
 
-  constructor(nodes: readonly Node[], round: Round, ttlMs: number) {
+  constructor(nodes: readonly Node[], round: Round) {
     this.#nodes = nodes;
     this.#round = round;
-    this.#ttlMs = ttlMs;
   }
 
   get isWanted(): boolean {
     return this.#round.isWanted;
   }
 
-  /** Proposes the highest token to each master that granted with a lower one and was not asked yet. */
+  /** Puts the highest token to each master that granted with a lower one and was not asked yet. */
   readonly proceed = (): void => {
-    if (this.#fence === 0 || this.#isHopeless()) this.#raise(this.#highest());
+    if (this.#round.pending === 0) this.#dropThoseBehind();
+    let candidate = this.#candidate;
+    if (candidate === undefined || this.#isHopeless(candidate.fence))
+      candidate = this.#raise(this.#highest());
     for (const node of this.#granting()) {
       if (!this.isWanted) return;
-      if (this.#round.fenceAt(node) >= this.#fence || this.#put[node.index] === this.#fence) continue;
-      if (this.#put[node.index] !== undefined) node.forget(this); // an earlier one, if it was not even sent
-      this.#put[node.index] = this.#fence;
-      if (this.#ask !== undefined) node.send(this.#ask);
+      const before = this.#put[node.index];
+      if (this.#round.fenceAt(node) >= candidate.fence || before === candidate) continue;
+      if (before !== undefined) node.forget(before); // if it was not even sent
+      this.#put[node.index] = candidate;
+      node.send(candidate.ask);
     }
   };
+
+  /** The round is over: drops what was not sent. */
+  end(): void {
+    for (const node of this.#nodes) {
+      const put = this.#put[node.index];
+      if (put !== undefined) node.forget(put);
+    }
+  }
+
+  onReply(candidate: Candidate, node: Node, reply: unknown): void {
+    const least = leastAccepted(reply);
+    if (least !== undefined) return this.#onRefusal(candidate, node, least);
+    const outcome = candidate.ask.request.read(reply);
+    if (outcome?.kind === 'granted') this.#round.accepted(node, outcome.fence);
+    else this.#round.retract(node, lost(outcome));
+  }
+
+  onFailure(node: Node, cause: Error): void {
+    this.#round.retract(node, unknownBy(cause));
+  }
 
   /** Masters whose votes count so far. */
   #granting(): readonly Node[] {
@@ -63,48 +113,44 @@ export class FenceAgreement implements Sink {
   }
 
   /** Masters have granted with a higher token since, and without them no quorum can accept this one. */
-  #isHopeless(): boolean {
-    const below = this.#granting().filter((node) => this.#round.fenceAt(node) <= this.#fence).length;
-    return below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > this.#fence;
+  #isHopeless(fence: number): boolean {
+    const below = this.#granting().filter((node) => this.#round.fenceAt(node) <= fence).length;
+    return below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > fence;
   }
 
-  /** The round is over: drops what was not sent. */
-  end(): void {
-    for (const node of this.#nodes) node.forget(this);
-  }
-
-  onSent(): void {}
-
-  onReply(node: Node, reply: unknown): void {
-    const count = countInTheWay(reply);
-    if (count !== undefined) return this.#onConflict(node, count);
-    const outcome = this.#ask?.request.read(reply);
-    if (outcome?.kind === 'granted') this.#round.accepted(node, outcome.fence);
-    else this.#round.retract(node, lost(outcome));
-  }
-
-  onFailure(node: Node, cause: Error): void {
-    this.#round.retract(node, unknownBy(cause));
-  }
-
-  /** Another attempt has raised that counter meanwhile. */
-  #onConflict(node: Node, count: number): void {
-    this.#round.met(count);
-    if (count < this.#fence || !this.isWanted) return; // about a proposal that was given up already
-    if (this.#raises > MAX_RAISES) {
-      const cause = new Error('its counter moved on while the fencing token was agreed on');
-      this.#round.retract(node, unknown(cause));
+  /** Another attempt has raised that counter meanwhile, or the master's clock is far from the others. */
+  #onRefusal(candidate: Candidate, node: Node, least: number): void {
+    const fence = this.#candidate?.fence ?? 0;
+    if (least < fence) {
+      if (candidate === this.#candidate) this.#onBehind(node); // else it was given up already
       return;
     }
-    this.#raise(Math.max(count, this.#fence) + 1);
+    if (this.#raises > MAX_RAISES) {
+      const cause = new Error('its counter moved on while the fencing token was agreed on');
+      return this.#round.retract(node, unknown(cause));
+    }
+    this.#raise(Math.max(least, fence) + 1);
     this.proceed();
   }
 
-  #raise(fence: number): void {
+  /**
+   * Perhaps it is the candidate that is wrong, since the clock of its master is far ahead. So votes of masters that are
+   * behind it count as long as others may still grant with their token.
+   */
+  #onBehind(node: Node): void {
+    this.#behind.add(node);
+    if (this.#round.pending === 0) this.#dropThoseBehind();
+  }
+
+  #dropThoseBehind(): void {
+    const cause = new Error('its clock is far behind the fencing token');
+    for (const node of this.#behind) this.#round.retract(node, unknown(cause)); // leads here again, to those left
+  }
+
+  #raise(fence: number): Candidate {
     this.#raises++;
-    this.#fence = fence;
-    const { scope, token } = this.#round.request;
-    this.#ask = { request: acceptance(scope, token, this.#ttlMs, fence), sink: this };
+    this.#candidate = new Candidate(this, this.#round, fence);
+    return this.#candidate;
   }
 }
 

@@ -15,11 +15,9 @@ export class Grant extends SettledScope implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
   readonly fence: number;
-  #seen = 0;
   #sentTo: readonly Node[];
   #validUntilMs = 0;
   #expiredByMs = 0;
-  #countedAtMs = 0;
   #state: GrantState = 'kept';
   /** Its requests that some master has not answered; undefined for a lease on healthy masters. */
   #open: Withdrawn[] | undefined;
@@ -41,21 +39,9 @@ export class Grant extends SettledScope implements Outgrowth {
     return this.#expiredByMs;
   }
 
-  /** When its counters were last made to live on. */
-  get countedAtMs(): number {
-    return this.#countedAtMs;
-  }
-
   /** The masters that were sent a request for it, and so may hold its votes. */
   get sentTo(): readonly Node[] {
     return this.#sentTo;
-  }
-
-  /**
-   * The highest count seen, if masters were seen to count differently: the release raises the others to it. Otherwise 0.
-   */
-  get seen(): number {
-    return this.#seen;
   }
 
   /** A quorum lets the holder rely on it up to this instant. The validity is never shortened. */
@@ -74,16 +60,6 @@ export class Grant extends SettledScope implements Outgrowth {
     if (before === all) return;
     const now = all.filter((node) => nodes.includes(node) || before.includes(node));
     this.#sentTo = now.length === all.length ? all : now;
-  }
-
-  /** Its counters live on from this instant. */
-  countersTouched(atMs: number): void {
-    this.#countedAtMs = Math.floor(atMs);
-  }
-
-  /** The masters' counters are not known: the release raises the lower ones. */
-  countsUnknown(): void {
-    this.#seen = this.fence;
   }
 
   /** Released or lost: a vote that arrives from now on is undone. */
@@ -117,10 +93,6 @@ export class Grant extends SettledScope implements Outgrowth {
   /** Requests that the undo or release of this grant has to follow. */
   get open(): readonly Withdrawn[] {
     return this.#open ?? NONE;
-  }
-
-  counted(count: number): void {
-    if (count !== this.fence) this.#seen = Math.max(this.#seen, this.fence, count);
   }
 
   opened(round: Withdrawn): void {

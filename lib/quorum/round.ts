@@ -2,7 +2,6 @@
  * Asks several masters for their votes at once. A round settles as soon as it is decided, or when its caller says that
  * time is up. Votes that arrive later go to a callback. It sets no timer: the caller has one deadline for everything.
  */
-import { atEndOfTurn } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
 import type { Node, Sink } from '../node/node.js';
 import {
@@ -18,9 +17,12 @@ import {
 } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 
-/** Receives votes that arrive after their round is over. */
+/** Receives what comes of a round beside its decision. */
 export interface LateVotes {
+  /** A vote has arrived after the round was over. */
   onLateVote(node: Node, round: Round): void;
+  /** A master told its clock, in µs. */
+  onClock?(node: Node, clockUs: number, round: Round): void;
 }
 
 /** What a round has to know of its grant. */
@@ -29,8 +31,6 @@ export interface Outgrowth {
   readonly isEnded: boolean;
   /** Neither ended nor handed over to another process. */
   readonly isHeld: boolean;
-  /** A master that answered late has this count. */
-  counted(count: number): void;
   /** Called when the last master has answered. */
   closed(round: Round): void;
 }
@@ -53,13 +53,10 @@ export class Round implements Sink, Counts {
   fence = 0;
   /** The permits that a quorum gave, as in `0,3`; undefined until then. */
   slots: string | undefined;
+  /** It does not wait for other calls: its time is short. */
+  isUrgent = false;
   /** Called when a quorum granted, but not the same to all: an agreement is needed. */
   onSplit: (() => void) | undefined;
-  /**
-   * Every request was sent in the turn of the event loop in which the round began: none waited for a connection or for
-   * room.
-   */
-  isPrompt = true;
   /** The grant of this round, once it has one. */
   #grant: Outgrowth | undefined;
   #hasFailed = false;
@@ -71,11 +68,9 @@ export class Round implements Sink, Counts {
   /** The permits that each master gave, by its index; empty unless permits were claimed. */
   readonly #slots: (string | undefined)[] = [];
   #alignedOn: string | undefined;
-  #met = 0;
   #asked = 0;
   #answered = 0;
   #isOver = false;
-  #isAsking = false;
   #settle: (() => void) | undefined;
 
   constructor(nodes: readonly Node[], request: Request, sentAtMs: number, late: LateVotes) {
@@ -124,21 +119,6 @@ export class Round implements Sink, Counts {
     return this.#fences.reduce((highest, fence) => Math.max(highest, fence), 0);
   }
 
-  /** The highest count seen on any master; 0 without fencing. */
-  get highestCount(): number {
-    return Math.max(this.#met, this.highestFence);
-  }
-
-  /** All masters that granted so far have the same count. */
-  get isOfOneMind(): boolean {
-    return !this.request.isFenced || (this.#met === 0 && this.#fences.every((fence) => fence === this.fence));
-  }
-
-  /** A master already has this count, because of another attempt or of a command that ran twice. */
-  met(count: number): void {
-    this.#met = Math.max(this.#met, count);
-  }
-
   /** The fencing token that this master accepted for it; 0 without one. */
   fenceAt(node: Node): number {
     return this.#fences[node.index] ?? 0;
@@ -174,16 +154,11 @@ export class Round implements Sink, Counts {
     if (this.#isOver) return onSettled();
     this.#asked += targets.length;
     this.#settle = onSettled;
-    if (this.#asked > targets.length) this.isPrompt = false;
-    this.#isAsking = true;
-    const ask = { request: this.request, sink: this };
+    const ask = { request: this.request, sink: this, isUrgent: this.isUrgent };
     for (const node of targets) {
       if (this.#isOver) break;
       node.send(ask);
     }
-    if (this.#deliveries.sent < this.#asked && this.request.isFenced)
-      atEndOfTurn(() => void (this.#isAsking = false)); // after the masters' own end of turn
-    else this.#isAsking = false;
   }
 
   /** Ends the round with the answers it has; `silence` is the cause for the missing ones. */
@@ -241,8 +216,6 @@ export class Round implements Sink, Counts {
   }
 
   onSent(node: Node): void {
-    const isSecondStep = this.#deliveries.isInFlight(node); // after NOSCRIPT
-    if (!isSecondStep && !this.#isAsking) this.isPrompt = false;
     this.#deliveries.send(node);
   }
 
@@ -255,9 +228,10 @@ export class Round implements Sink, Counts {
     const isFollowed = this.#deliveries.isFollowed(node) && !node.isCluster;
     this.#noteAnswer(node);
     const outcome = this.request.read(reply);
+    if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
+      this.#late.onClock?.(node, outcome.clockUs, this);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
-      if (this.request.isFenced) this.#grant?.counted(outcome.fence);
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
       if (!isFollowed) this.#late.onLateVote(node, this);
       return;

@@ -12,6 +12,8 @@ export interface WithdrawalOptions {
   readonly counts?: (node: Node) => boolean;
   /** How many confirmations settle it. By default, the answers of all that count. */
   readonly enough?: number;
+  /** Somebody waits for what it gives back. @default false */
+  readonly isUrgent?: boolean;
   /** Called for each master that did not confirm, also long after it has settled. */
   readonly onFailed: (node: Node) => void;
 }
@@ -57,7 +59,7 @@ export class Withdrawal implements Sink {
   sendThen(onSettled: () => void): void {
     this.#resolve = onSettled;
     if (this.#pending === 0) this.#settle();
-    const ask = { request: this.#request, sink: this };
+    const ask = { request: this.#request, sink: this, isUrgent: this.#options.isUrgent ?? false };
     for (const node of this.#targets) node.withdraw(ask, this.#rounds);
   }
 

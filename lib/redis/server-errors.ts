@@ -12,7 +12,11 @@ export class Silence extends Error {
   readonly withinMs: number;
 
   /** @param reason  why a connection that is still opening is not there yet, if known */
-  constructor(withinMs: number, what: 'no reply' | 'not connected' = 'no reply', reason?: Error) {
+  constructor(
+    withinMs: number,
+    what: 'no reply' | 'not connected' | 'not sent' = 'no reply',
+    reason?: Error,
+  ) {
     const why = reason === undefined ? '' : `: ${inPlainWords(reason).message}`;
     super(`${what} within ${Math.round(withinMs)} ms${why}`);
     this.withinMs = withinMs;
@@ -25,7 +29,7 @@ export function notConnected(reason: Error | undefined): Error {
   return new Error(text, { cause: reason });
 }
 
-/** The cause for an unsent request: not the server's silence if its connection is still opening. */
+/** The cause for a missing answer: not the server's silence if its connection is still opening. */
 export function unsentFor(silence: Error, { state, lossReason }: Dialled): Error {
   if (state !== 'opening' || !(silence instanceof Silence)) return silence;
   return new Silence(silence.withinMs, 'not connected', lossReason);

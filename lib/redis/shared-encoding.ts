@@ -4,8 +4,8 @@
  * `sendCommand`. With any other client, each encodes for itself.
  */
 
-/** What is sent without a script: a plain claim, and the commands of a timestamp lock. */
-export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del';
+/** What is sent without a script: a plain claim, the commands of a timestamp lock, and a look at the clock. */
+export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | 'time';
 
 /** A command to send; one object for all masters. */
 export interface Command {

@@ -40,6 +40,8 @@ export interface Transport {
   /** The prefix that the client itself puts before every key. */
   readonly keyPrefix: string;
   readonly state: TransportState;
+  /** Whether it is `ready`; unlike a look at `state`, this connects nothing. */
+  readonly isReady: boolean;
   /** Why the connection is lost, if the client reported it. */
   readonly lossReason: Error | undefined;
   /**
@@ -142,6 +144,7 @@ export class RedisTransport implements Transport {
       get: builtin('get'),
       getset: builtin('getset'),
       del: builtin('del'),
+      time: builtin('time'),
       evalsha: builtin('evalsha'),
       eval: builtin('eval'),
     };
@@ -167,6 +170,10 @@ export class RedisTransport implements Transport {
         this.#isFresh = false;
         return 'lost';
     }
+  }
+
+  get isReady(): boolean {
+    return this.#client.status === 'ready' && this.state === 'ready';
   }
 
   get lossReason(): Error | undefined {
@@ -220,6 +227,7 @@ export class RedisTransport implements Transport {
   };
 
   watch(listener: () => void): () => void {
+    if (this.#client.status !== 'ready') this.#hearErrors(); // before the listener, which may ask for the reason
     const onEvent = (): void => {
       void this.state; // notes a lost connection, even if nobody reads the state before the next attempt to connect
       listener();
@@ -277,6 +285,7 @@ function startupName(node: unknown): string {
 
 /** The command that does the same in that database; one object for all masters, too. */
 function inDatabase(command: Command, database: number): Command {
+  if (command.name === 'time') return command; // the same in each
   if (command.selecting?.database !== database) {
     const { name, args } = inScript(command);
     const moved = args.slice();

@@ -4,7 +4,7 @@
  *
  * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the masters
  * go on expiring; so `now()` adds the boot clock's lead over it. Only `systemWallClock` reads the wall clock, for the one
- * kind of lock whose protocol is based on it.
+ * kind of lock whose protocol is based on it, and for the fencing token that the first claim proposes.
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -30,7 +30,10 @@ export interface Clock {
 /** The time of day, in ms since 1970. It may step, and differs between machines. */
 export type WallClock = () => number;
 
-/** Only for timestamp locks: they store an instant of this clock on the server (the exception to rule 15). */
+/**
+ * The exceptions to rule 15: timestamp locks, which store an instant of this clock on the server, and the fencing tokens
+ * that are proposed before a master's clock is known; a master takes its own clock in place of one that is not near it.
+ */
 export const systemWallClock: WallClock = () => Date.now();
 
 /** How long, in ms of running time, `recent()` may miss a suspension: one step of the boot clock. */

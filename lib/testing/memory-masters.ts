@@ -255,6 +255,10 @@ class MemoryLink implements Transport {
     return this.#master.server.isUp && !this.#isClosed ? 'ready' : 'lost';
   }
 
+  get isReady(): boolean {
+    return this.state === 'ready';
+  }
+
   call(command: Command): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.state !== 'ready') return reject(closedError());

@@ -115,6 +115,10 @@ export function results(over: Partial<Results> = {}): Results {
     ],
     renewal: [{ contender: 'quorate', corePercent: 1.87, requestsPerTtl: 15.2, bytesPerLease: 905, lost: 6 }],
     memory: [{ contender: 'quorate', hold: 'held', bytesPerLease: 447 }],
+    names: [
+      { contender: 'quorate', keysPerName: 1, bytesPerName: 141.6, livesMs: 60_000 },
+      { contender: 'quorate-plain', keysPerName: 0 },
+    ],
     packages: [
       {
         contender: 'quorate',

@@ -113,7 +113,7 @@ describe('chaos kit: which request a command is', () => {
   it('a batch holds the kinds of its entries', () => {
     const batch = new Batch();
     batch.add(plainClaim(plainScope('a'), 't', 500));
-    batch.add(release(plainScope('b'), 't', 0));
+    batch.add(release(plainScope('b'), 't'));
     batch.add(undo(plainScope('c'), 't'));
     const { name, args } = batch.command(false);
     expect(kindsOf([name, ...args])).to.deep.equal(['batch', 'claim', 'release', 'undo']);

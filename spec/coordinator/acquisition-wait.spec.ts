@@ -4,7 +4,7 @@ import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { kindsSentTo, sentTo } from '../support/commands.js';
-import type { FakeMaster } from '../support/fake-master.js';
+import { COUNTED_US, type FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
@@ -100,13 +100,13 @@ describe('the wait of an acquisition', () => {
     it(`N=${nodes}, fencing on: claim and acceptance share one deadline; both are undone at its end`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       for (const [i, master] of masters.entries()) {
-        master.set(counterKey('r'), String(i + 1)); // no two alike
+        master.set(counterKey('r'), String(COUNTED_US + i)); // no two alike
         master.latencyMs = 40; // the answer to the acceptance would come after 80 ms
       }
       const acquired = redlock.acquire('r', { waitMs: 0, nodeTimeoutMs: 50 });
       if (nodes === 1) {
         await time.advance(40); // one is always of one mind
-        expect((await acquired).fence).to.equal(2);
+        expect((await acquired).fence).to.equal(COUNTED_US + 1);
         return;
       }
       const failed = rejection(acquired);
@@ -246,7 +246,7 @@ describe('an acquisition that is ended from outside', () => {
         for (const [i, master] of bench.masters.entries()) {
           master.latencyMs = 10;
           if (isHeld) master.set('r', 'another');
-          else master.set(counterKey('r'), String(i + 1));
+          else master.set(counterKey('r'), String(COUNTED_US + i));
         }
         return bench;
       };

@@ -293,20 +293,7 @@ describe('what a grant knows', () => {
     expect(silent === undefined ? [] : sentTo(silent).slice(before)).to.deep.equal(['release 1']);
   });
 
-  it('N=3: masters that count differently are brought to the highest count by the release', async () => {
-    const { redlock, masters, time } = fakeCluster(3);
-    const aheadUs = [2_000, 1_000, 1_000];
-    for (const [i, master] of masters.entries())
-      master.set(counterKey('r'), `${master.micros() + (aheadUs[i] ?? 0)}`, 60_000);
-    const lease = await redlock.acquire('r');
-    await lease.release();
-    await time.advance(100);
-    const counts = masters.map((master) => Number(master.value(counterKey('r'))));
-    expect(lease.fence).to.be.below(Math.max(...counts));
-    expect(new Set(counts).size).to.equal(1);
-  });
-
-  it('N=3: its counters were used just now, and the first renewals leave them alone', async () => {
+  it('N=3: renewals leave its counters alone', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     await time.advance(3_600_000);
     await redlock.acquire('r', { ttlMs: 3_000, renew: true });

@@ -46,6 +46,8 @@ function bench(): Bench {
     timers: time,
     random,
     driftFactor: 0.01,
+    wall: undefined,
+    isFenced: true,
   });
   const adopt: Bench['adopt'] = (terms = {}, cancellation = new Cancellation()) =>
     coordinator.adopt({ ...TERMS, ...terms }, HELD, cancellation);
@@ -53,15 +55,6 @@ function bench(): Bench {
 }
 
 describe('adoption', () => {
-  it('its release raises the counter of a master that is behind', async () => {
-    const { adopt, coordinator, masters } = bench();
-    const grant = await adopt();
-    masters[2]?.set(counterKey('r'), '3', 60_000); // older data were restored
-    await coordinator.release(grant, 50);
-    await settle();
-    expect(masters.map((master) => master.value(counterKey('r')))).to.deep.equal(['5', '5', '5']);
-  });
-
   it('what its release could not delete is owed for as long as masters may keep it', async () => {
     const { adopt, coordinator, masters, time } = bench();
     const grant = await adopt();

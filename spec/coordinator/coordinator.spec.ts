@@ -37,6 +37,8 @@ function bench(nodes: number): Bench {
     timers: time,
     random: new FakeRandom(),
     driftFactor: 0.01,
+    wall: undefined,
+    isFenced: true,
   };
   return { time, masters, coordinator: new Coordinator(environment) };
 }

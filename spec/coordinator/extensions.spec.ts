@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { FIRST_LIMIT } from '../../lib/coordinator/admission.js';
 import { Extensions } from '../../lib/coordinator/extensions.js';
 import { Node } from '../../lib/node/node.js';
-import { counterKey } from '../../lib/protocol/keys.js';
 import { READ, type Scope } from '../../lib/protocol/scope.js';
 import { Grant } from '../../lib/quorum/grant.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
@@ -94,6 +93,20 @@ describe('an extension', () => {
     ]);
     await time.advance(40);
     expect(grant.open).to.deep.equal([]);
+  });
+
+  it('is urgent with less than half of its ttl left: it does not wait for the call before', async () => {
+    for (const [leftMs, isUrgent] of [
+      [TTL_MS / 2 - 1, true],
+      [TTL_MS / 2, false],
+      [TTL_MS - 1, false],
+    ] as const) {
+      const { extend, hold, nodes } = bench();
+      const told: unknown[] = [];
+      for (const node of nodes) node.send = (ask) => void told.push(ask.isUrgent);
+      extend(hold(['a'], leftMs));
+      expect(told, `${leftMs} ms`).to.deep.equal([isUrgent, isUrgent, isUrgent]);
+    }
   });
 
   it('masters that do not answer it in time count as silent', async () => {
@@ -212,28 +225,6 @@ describe('renewals that are due together', () => {
     await settle();
     expect(ends).to.deep.equal({ a: 'extended', b: 'extended', c: 'extended', r: 'extended' });
     expect(masters.map(({ calls }) => calls)).to.deep.equal([2, 2, 2]);
-  });
-
-  it('counters live on from the first renewal after an eighth of their life', async () => {
-    const hourMs = 3_600_000;
-    for (const [afterMs, isDue] of [
-      [hourMs / 8 - 1, false],
-      [hourMs / 8, true],
-    ] as const) {
-      const { hold, masters, renew, time } = bench();
-      const grants = hold(['a', 'b'], hourMs, (name) => ({ ...plainScope(name), isFenced: true }));
-      for (const grant of grants) {
-        grant.countersTouched(time.now());
-        for (const master of masters) master.set(counterKey(grant.keys[0] ?? ''), '5', hourMs);
-      }
-      const [fromMs, nowMs] = [time.now(), time.now() + afterMs];
-      time.stall(afterMs);
-      renew(grants);
-      await settle();
-      for (const grant of grants) expect(grant.countedAtMs).to.equal(isDue ? nowMs : fromMs);
-      for (const master of masters)
-        expect(master.ttlMs(counterKey('a'))).to.equal(isDue ? hourMs : hourMs - afterMs);
-    }
   });
 });
 

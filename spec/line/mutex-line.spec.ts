@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { MutexLine } from '../../lib/line/mutex-line.js';
 import type { Lease } from '../../lib/lease/public.js';
-import { CounterFloor } from '../../lib/quorum/counter-floor.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import {
   type CommandKind,
@@ -43,7 +42,7 @@ describe('mutex line: it leaves without having claimed', () => {
       master.opensLines = isOpen;
     }
     const repairs = new Repairs(bench.nodes, bench.time, bench.time);
-    const environment = { ...bench, repairs, floor: new CounterFloor(), driftFactor: 0.01 };
+    const environment = { ...bench, repairs, driftFactor: 0.01 };
     const line = new MutexLine(environment, { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50 });
     void line.wait(() => 1, bench.time.now() + 1_000);
     return line;

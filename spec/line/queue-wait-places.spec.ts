@@ -433,12 +433,12 @@ describe('queue wait: when it asks again', () => {
 
 describe('queue wait: the clock of its master', () => {
   it('is learned from each answer, for the tickets of later waiters', async () => {
-    const { begin, masters, subscriptions } = await ready();
-    const before = subscriptions.ticket();
+    const { begin, clocks, masters } = await ready();
+    const before = clocks.ticket();
     for (const master of masters) master.clockAheadUs += 5_000_000;
     const { stay } = begin();
     await settle();
-    expect(subscriptions.ticket() - before).to.equal(5_000_000);
+    expect(clocks.ticket() - before).to.equal(5_000_000);
     stay.end();
   });
 });

@@ -1,8 +1,9 @@
-/** Lines for pushes: when one is open, when it is tried again, made anew or closed; clocks; what is told to nobody. */
+/** Lines for pushes: when one is open, when it is tried again, made anew or closed; what is told to nobody. */
 import { expect } from 'chai';
 import { pushChannel, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { Node } from '../../lib/node/node.js';
 import type { Push } from '../../lib/protocol/pushes.js';
+import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { type Recipient, Subscriptions } from '../../lib/line/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { holdReplies, kindsSentTo } from '../support/commands.js';
@@ -59,7 +60,7 @@ const byHand = (master: FakeMaster): unknown => (master.opensLines = false);
 
 describe('subscriptions: an open push connection', () => {
   it('is one on which our own message came in, on the channel of our tokens', async () => {
-    const { isOpen, listener, master, subscriptions, hellos } = await environment(byHand);
+    const { clocks, isOpen, listener, master, subscriptions, hellos } = await environment(byHand);
     expect([isOpen(), hellos(), master.line.channel]).to.deep.equal([false, 0, pushChannel(MINE)]);
     master.line.open();
     expect([isOpen(), hellos()]).to.deep.equal([false, 1]);
@@ -69,6 +70,7 @@ describe('subscriptions: an open push connection', () => {
       true,
       false,
     ]);
+    expect(clocks.ticket()).to.equal(master.micros()); // the reply told it
     expect(listener.events).to.deep.equal(['m1 open']);
   });
 
@@ -250,87 +252,6 @@ describe('subscriptions: the end', () => {
   });
 });
 
-describe('subscriptions: tickets', () => {
-  /** The masters' clocks against ours, in s, as told by replies that took no time; undefined: not told. */
-  function clocks(...aheadS: readonly (number | undefined)[]): LineBench {
-    const all = lineEnvironment(aheadS.length);
-    for (const [i, node] of all.nodes.entries()) {
-      const ahead = aheadS[i];
-      const nowMs = all.clock.earliest();
-      if (ahead !== undefined) all.subscriptions.learn(node, (nowMs + ahead * 1_000) * 1_000, nowMs);
-    }
-    return all;
-  }
-
-  const seconds = ({ clock, subscriptions }: LineBench): number =>
-    (subscriptions.ticket() / 1_000 - clock.earliest()) / 1_000;
-
-  it("are the median of the masters' clocks, the lower one of two", () => {
-    expect(seconds(clocks(7))).to.equal(7);
-    expect(seconds(clocks(900, 20))).to.equal(20);
-    expect(seconds(clocks(30, 1_000_000, 20))).to.equal(30);
-    expect(seconds(clocks(undefined, 40, 10, 20, undefined, 30))).to.equal(20);
-  });
-
-  it('go on with our own clock', async () => {
-    const all = clocks(30);
-    await all.time.advance(12_345);
-    expect(seconds(all)).to.equal(30);
-  });
-
-  it('readings older than the latest by more than a second do not count', async () => {
-    for (const [passMs, ticketS] of [
-      [1_000, 10],
-      [1_001, 50],
-    ] as const) {
-      const all = clocks(10, 10, 50);
-      await all.time.advance(passMs);
-      const [, , node] = all.nodes;
-      const nowMs = all.clock.earliest();
-      if (node !== undefined) all.subscriptions.learn(node, (nowMs + 50_000) * 1_000, nowMs);
-      expect(seconds(all)).to.equal(ticketS);
-    }
-  });
-
-  it("are whole, and never below 1, whatever the masters' clocks show, and without any", () => {
-    expect(clocks(undefined).subscriptions.ticket()).to.equal(1_000_000);
-    expect(clocks(-1_000_000).subscriptions.ticket()).to.equal(1);
-    expect(Number.isInteger(clocks(0.000_000_5).subscriptions.ticket())).to.equal(true);
-  });
-
-  it('a reading is taken as of the middle of its round trip', async () => {
-    const all = lineEnvironment(1);
-    const [node] = all.nodes;
-    await all.time.advance(100);
-    if (node !== undefined) all.subscriptions.learn(node, 8_000_000, 1_000);
-    expect(all.subscriptions.ticket()).to.equal(8_050_000);
-  });
-
-  it('a reading that is less exact replaces one only when that has become as inexact by its age', async () => {
-    for (const [waitMs, isReplaced] of [
-      [4_900, false], // 10 µs a ms: 49 ms are less than half of the round trip
-      [5_100, true],
-    ] as const) {
-      const all = clocks(30);
-      const [node] = all.nodes;
-      await all.time.advance(waitMs);
-      const nowMs = all.clock.earliest();
-      if (node !== undefined) all.subscriptions.learn(node, nowMs * 1_000, nowMs - 100);
-      expect(seconds(all)).to.equal(isReplaced ? 0.05 : 30);
-    }
-  });
-
-  it('one that is as exact replaces at once, and one without a clock never', () => {
-    const all = clocks(30);
-    const [node] = all.nodes;
-    const nowMs = all.clock.earliest();
-    if (node === undefined) throw new Error('there is one');
-    all.subscriptions.learn(node, (nowMs + 9_000) * 1_000, nowMs);
-    all.subscriptions.learn(node, 0, nowMs);
-    expect(seconds(all)).to.equal(9);
-  });
-});
-
 describe('subscriptions: pushes for a token that has left', () => {
   const GRANT = `g ${SERIAL} ${MINE} app:r`;
   const yields = (master: FakeMaster): string[][] =>
@@ -383,7 +304,12 @@ describe('subscriptions: pushes for a token that has left', () => {
   it('and none when the push connections are closed', () => {
     const time = new FakeTime();
     const master = new FakeMaster('m1', time);
-    const subscriptions = new Subscriptions([new Node(master, 0, time)], time, time);
+    const subscriptions = new Subscriptions(
+      [new Node(master, 0, time)],
+      new MasterClocks(1, time),
+      time,
+      time,
+    );
     subscriptions.leave(MINE);
     subscriptions.close();
     expect([time.pending, master.sent]).to.deep.equal([0, []]);

@@ -16,11 +16,13 @@ const TYPESCRIPT = [
   'lib/quorum/agreement.ts',
   'lib/node/send-queue.ts',
   'lib/node/send-window.ts',
+  'lib/node/pace.ts',
   'lib/protocol/quorum.ts',
   'lib/quorum/round.ts',
   'lib/quorum/fence-agreement.ts',
   'lib/quorum/permit-agreement.ts',
-  'lib/quorum/counter-floor.ts',
+  'lib/quorum/master-clocks.ts',
+  'lib/quorum/clock-readings.ts',
   'lib/quorum/withdrawal.ts',
   'lib/quorum/grant.ts',
   'lib/quorum/renewal-batch.ts',
@@ -44,7 +46,7 @@ const TYPESCRIPT = [
   'lib/lease/lease.ts',
   'lib/node/batch.ts',
 ];
-const LUA = ['mutex', 'queue', 'scripts', 'shared', 'shared-scripts'];
+const LUA = ['guard', 'mutex', 'queue', 'scripts', 'shared', 'shared-scripts'];
 
 export const TARGETS: readonly Target[] = [
   ...TYPESCRIPT.map((file) => ({ file, isLua: false })),
@@ -85,7 +87,8 @@ const JUDGES: Readonly<Record<string, readonly string[]>> = {
 
 /** For each file of Lua, the specs of the scripts that it is a part of. */
 const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
-  mutex: ['scripts', 'scripts-guard', 'batch-scripts', 'scripts-twins'],
+  guard: ['scripts', 'scripts-guard', 'shared-scripts'],
+  mutex: ['scripts', 'scripts-guard', 'batch-scripts', 'counter-scripts', 'scripts-twins'],
   queue: ['queue-scripts', 'scripts-twins'],
   scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'scripts-twins'],
   shared: ['shared-scripts', 'shared-twins'],

@@ -16,6 +16,7 @@ import {
   extension,
   inspection,
   plainClaim,
+  type Proposals,
   release,
   type Request,
   scriptedClaim,
@@ -55,13 +56,13 @@ function anyRequest(guardMs: number): fc.Arbitrary<Request> {
   return fc.oneof(
     fc
       .tuple(scope, key, ttl, fc.constantFrom(0, 7))
-      .map(([of, token, ms, floor]) => scriptedClaim(of, token, ms, floor)),
-    fc.tuple(scope, key, ttl, number).map(([of, token, ms, fence]) => acceptance(of, token, ms, fence)),
-    fc.tuple(scope, key, fc.constantFrom(0, 9)).map(([of, token, seen]) => undo(of, token, seen)),
-    fc.tuple(scope, key, fc.constantFrom(0, 9)).map(([of, token, seen]) => release(of, token, seen)),
+      .map(([of, token, ms, proposal]) => scriptedClaim(of, token, ms, proposal)),
+    fc.tuple(scope, key, number).map(([of, token, fence]) => acceptance(of, token, fence)),
+    fc.tuple(scope, key).map(([of, token]) => undo(of, token)),
+    fc.tuple(scope, key).map(([of, token]) => release(of, token)),
     fc
-      .tuple(scope, key, ttl, fc.constantFrom(0, 9), fc.boolean())
-      .map(([of, token, ttlMs, fence, mayCreate]) => extension(of, token, { ttlMs, fence, mayCreate })),
+      .tuple(scope, key, ttl, fc.boolean())
+      .map(([of, token, ttlMs, mayCreate]) => extension(of, token, { ttlMs, mayCreate })),
   );
 }
 
@@ -80,12 +81,12 @@ describe('batch: many requests in one call', () => {
   for (const guardMs of [0, 5_000]) {
     it(`guard ${guardMs}: one of each kind, and some of one kind after others, say what each would have said alone`, () => {
       const [one, two] = [fenced(guardMs, 'a'), fenced(guardMs, 'b', 'c')];
-      const terms = { ttlMs: 500, fence: 7, mayCreate: true };
+      const terms = { ttlMs: 500, mayCreate: true };
       const requests = [
-        ...[scriptedClaim(one, 't1', 500, 0), scriptedClaim(two, 't2', 500, 7), undo(one, 't3', 9)],
-        ...[scriptedClaim(one, 't4', 500, 0), acceptance(two, 't5', 500, 8), acceptance(two, 't6', 500, 9)],
-        ...[extension(one, 't7', terms), extension(two, 't8', { ...terms, fence: 0 }), release(one, 't9', 0)],
-        ...[release(two, 't10', 3), release(plainScope('d'), 't11', 0)],
+        ...[scriptedClaim(one, 't1', 500, 0), scriptedClaim(two, 't2', 500, 7), undo(one, 't3')],
+        ...[scriptedClaim(one, 't4', 500, 0), acceptance(two, 't5', 8), acceptance(two, 't6', 9)],
+        ...[extension(one, 't7', terms), extension(two, 't8', terms), release(one, 't9')],
+        ...[release(two, 't10'), release(plainScope('d'), 't11')],
       ];
       for (const command of [batchOf(...requests).command(true), wholeBatch(requests)]) {
         expect(command.args[0]).to.equal(BATCH.source);
@@ -96,7 +97,7 @@ describe('batch: many requests in one call', () => {
 
   it('plain claims go as claims without fencing and guard', () => {
     const scope = plainScope('a');
-    const command = batchOf(plainClaim(scope, 't1', 500), release(plainScope('b'), 't2', 0)).command(false);
+    const command = batchOf(plainClaim(scope, 't1', 500), release(plainScope('b'), 't2')).command(false);
     expect(command.name).to.equal('evalsha');
     expect(command.args[0]).to.equal(scriptDigest(BATCH.source));
     const [claim] = entriesOf(command);
@@ -111,14 +112,12 @@ describe('batch: many requests in one call', () => {
 
   it('with an undo it is whole: that must do with one step', () => {
     const scope = plainScope('a');
-    expect(batchOf(release(scope, 't', 0), undo(scope, 't')).command(false).name).to.equal('eval');
+    expect(batchOf(release(scope, 't'), undo(scope, 't')).command(false).name).to.equal('eval');
   });
 
   it('is under the guard of those in it that vote', () => {
     const scope = fenced(7_000, 'a');
-    const command = batchOf(release(plainScope('b'), 't', 0), scriptedClaim(scope, 't', 500, 0)).command(
-      false,
-    );
+    const command = batchOf(release(plainScope('b'), 't'), scriptedClaim(scope, 't', 500, 0)).command(false);
     expect(command.args.slice(1, 9)).to.deep.equal([
       ...['6', 'b', 'quorate:queue:{b}', 'quorate:turn:{b}'],
       ...['a', counterKey('a'), MARKER, '7000'],
@@ -129,18 +128,18 @@ describe('batch: many requests in one call', () => {
     const batch = batchOf(scriptedClaim(fenced(7_000, 'a'), 't', 500, 0));
     expect(batch.add(plainClaim(plainScope('b'), 't', 500))).to.equal(false);
     expect(batch.add(inspection('c'))).to.equal(false);
-    expect(batch.add(release(plainScope('b'), 't', 0))).to.equal(true);
+    expect(batch.add(release(plainScope('b'), 't'))).to.equal(true);
     const alone = batchOf(inspection('c'));
-    expect(alone.add(release(plainScope('b'), 't', 0))).to.equal(false);
+    expect(alone.add(release(plainScope('b'), 't'))).to.equal(false);
   });
 
   it('is under no guard where none in it votes', () => {
-    const { args } = batchOf(release(plainScope('a'), 't', 0)).command(false);
+    const { args } = batchOf(release(plainScope('a'), 't')).command(false);
     expect(args[2 + Number(args[1])]).to.equal(String(NO_MARKER));
   });
 
   it('is whole where it is sent again to a master that did not know the script', () => {
-    const { name } = wholeBatch([release(plainScope('a'), 't', 0), release(plainScope('b'), 't', 0)]);
+    const { name } = wholeBatch([release(plainScope('a'), 't'), release(plainScope('b'), 't')]);
     expect(name).to.equal('eval');
   });
 
@@ -150,7 +149,7 @@ describe('batch: many requests in one call', () => {
     const marked = { ...fenced(7_000, 'b'), marker: 'another' };
     expect(batch.add(scriptedClaim(marked, 't', 500, 0))).to.equal(false);
     expect(batch.add(scriptedClaim(fenced(7_000, 'b'), 't', 500, 0))).to.equal(true);
-    expect(batchOf(release(plainScope('a'), 't', 0)).add(inspection('c'))).to.equal(false);
+    expect(batchOf(release(plainScope('a'), 't')).add(inspection('c'))).to.equal(false);
   });
 
   it('is bounded: what is as long as a call may be goes alone', () => {
@@ -158,17 +157,17 @@ describe('batch: many requests in one call', () => {
     expect(long.add(plainClaim(plainScope('y'), 't', 500))).to.equal(false);
   });
 
-  it('is bounded: an extension of counters, or of several keys, takes as much of it as a claim', () => {
+  it('is bounded: an extension of several keys takes as much of it as a claim, one of one key half of that', () => {
     expect(MAX_EXTENSIONS).to.equal(2 * MAX_ENTRIES);
-    const terms = { ttlMs: 500, fence: 0, mayCreate: true };
-    for (const extend of [
-      (i: number) => extension(plainScope(`a${i}`, `b${i}`), 't', terms),
-      (i: number) => extension(fenced(0, `a${i}`), 't', { ...terms, fence: 7 }),
-    ]) {
+    const terms = { ttlMs: 500, mayCreate: true };
+    for (const [extend, most] of [
+      [(i: number) => extension(plainScope(`a${i}`, `b${i}`), 't', terms), MAX_ENTRIES],
+      [(i: number) => extension(fenced(0, `a${i}`), 't', terms), MAX_EXTENSIONS],
+    ] as const) {
       const batch = new Batch();
       let added = 0;
       while (added <= MAX_EXTENSIONS && batch.add(extend(added))) added++;
-      expect(added).to.equal(MAX_ENTRIES);
+      expect(added).to.equal(most);
     }
   });
 
@@ -182,7 +181,7 @@ describe('batch: many requests in one call', () => {
 
   it(`is bounded: ${MAX_EXTENSIONS} extensions of one key each, or half of them beside half of the others`, () => {
     const extend = (i: number): Request =>
-      extension(plainScope(`k${i}`), 't', { ttlMs: 500, fence: 0, mayCreate: true });
+      extension(plainScope(`k${i}`), 't', { ttlMs: 500, mayCreate: true });
     const claims = Array.from({ length: MAX_ENTRIES / 2 }, (_, i) =>
       plainClaim(plainScope(`c${i}`), 't', 500),
     );
@@ -192,6 +191,49 @@ describe('batch: many requests in one call', () => {
       while (batch.add(extend(added))) added++;
       expect(added).to.equal(others.length === 0 ? MAX_EXTENSIONS : MAX_EXTENSIONS / 2);
     }
+  });
+});
+
+describe('batch: what its claims propose', () => {
+  /** Draws 1, 2, 3 and so on. */
+  function proposals(): Proposals {
+    let last = 0;
+    return { propose: () => ++last };
+  }
+  const claimed = (command: Command): string[] =>
+    entriesOf(command).map(({ args }) => args[args.indexOf('500') + 2] ?? '');
+
+  it('is drawn when the call is encoded, and shared by all of them; it stays the same when it is encoded again', () => {
+    const from = proposals();
+    const claim = (token: string, ...names: string[]): Request =>
+      scriptedClaim(fenced(0, ...names), token, 500, from);
+    const [a, b, c] = [claim('ta', 'a'), claim('tb', 'b', 'c'), claim('tc', 'd')];
+    expect(from.propose()).to.equal(1); // so nothing was drawn as they were made
+    const one = batchOf(a, b, c);
+    expect([claimed(one.command(false)), claimed(one.command(true))]).to.deep.equal([
+      ['2', '2', '2'],
+      ['2', '2', '2'],
+    ]);
+    expect([a.command.args.at(-2), c.whole().args.at(-2), from.propose()]).to.deep.equal(['2', '2', 3]);
+  });
+
+  it('two masters whose calls differ are proposed the same for the same claim', () => {
+    const from = proposals();
+    const claim = (name: string): Request => scriptedClaim(fenced(0, name), `t${name}`, 500, from);
+    const [a, b, c, d] = [claim('a'), claim('b'), claim('c'), claim('d')];
+    expect(claimed(batchOf(b, c).command(false))).to.deep.equal(['1', '1']);
+    expect(claimed(batchOf(a, b, c, d).command(false))).to.deep.equal(['2', '1', '1', '2']);
+    expect(claimed(batchOf(d, a, b).command(false))).to.deep.equal(['2', '2', '1']);
+  });
+
+  it('a claim that goes alone draws its own, once; one without fencing draws none, nor does anything else', () => {
+    const from = proposals();
+    const alone = scriptedClaim(fenced(0, 'a'), 't', 500, from);
+    expect([alone.command.args.at(-2), alone.command.args.at(-2), alone.amount]).to.deep.equal(['1', '1', 1]);
+    const plain = scriptedClaim({ ...fenced(0, 'a'), isFenced: false }, 't', 500, from);
+    expect([plain.command.args.at(-2), plain.drawWith(7), plain.amount]).to.deep.equal(['0', 7, 0]);
+    const accept = acceptance(fenced(0, 'a'), 't', 70);
+    expect([accept.drawWith(undefined), accept.amount, from.propose()]).to.deep.equal([undefined, 70, 2]);
   });
 });
 
@@ -250,15 +292,15 @@ describe('batch: replies', () => {
 
   it('a plain yes comes in short, and is written out where it would not be short alone', () => {
     const scope = fenced(0, 'a');
-    const terms = { ttlMs: 500, fence: 7, mayCreate: true };
+    const terms = { ttlMs: 500, mayCreate: true };
     const cases: [Request, unknown, unknown][] = [
       [claim, 1, [1, 0, 0]],
       [claim, '1', [1, 0, 0]],
       [fencedClaim, 1_790_000_000_000_000, 1_790_000_000_000_000],
-      [acceptance(scope, 't', 500, 7), 7, [1, 7, 0]],
+      [acceptance(scope, 't', 7), 7, [1, 7, 0]],
       [extension(scope, 't', terms), 1, [1, 0, 0]],
-      [undo(scope, 't', 7), 0, [0, -2, 0]],
-      [release(scope, 't', 7), 1, 1],
+      [undo(scope, 't'), 0, [0, -2, 0]],
+      [release(scope, 't'), 1, 1],
     ];
     for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
   });
@@ -277,7 +319,7 @@ describe('batch: replies', () => {
   });
 
   it('a lone command is its own entry', () => {
-    const { command } = release(plainScope('a'), 't', 0);
+    const { command } = release(plainScope('a'), 't');
     expect(isBatch(command)).to.equal(false);
     expect(entriesOf(command)).to.deep.equal([command]);
   });

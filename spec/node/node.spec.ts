@@ -234,8 +234,8 @@ describe('node: one master', () => {
 describe('node: a script that the master does not know (rule 11)', () => {
   const cases: [string, Request][] = [
     ['a claim', scriptedClaim(plainScope('a', 'b'), 'token', 30_000, 0)],
-    ['an extension', extension(plainScope('a'), 'token', { ttlMs: 30_000, fence: 0, mayCreate: true })],
-    ['a release', release(plainScope('a'), 'token', 0)],
+    ['an extension', extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true })],
+    ['a release', release(plainScope('a'), 'token')],
   ];
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
@@ -266,7 +266,7 @@ describe('node: a script that the master does not know (rule 11)', () => {
     master.set('a', 'token', 30_000);
     master.knowsScripts = false;
     master.manner = 'freeze';
-    const notes = send(release(plainScope('a'), 'token', 0));
+    const notes = send(release(plainScope('a'), 'token'));
     notes.isWanted = false;
     master.thaw();
     await settle();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { plainClaim } from '../../lib/protocol/request.js';
+import { extension, plainClaim } from '../../lib/protocol/request.js';
 import { type SendEntry, SendQueue } from '../../lib/node/send-queue.js';
 import { plainScope } from '../support/commands.js';
 
@@ -57,6 +57,51 @@ describe('waiting: requests that were not sent yet', () => {
     for (const [i, isInTime] of [false, true, false].entries()) Object.assign(waiters[i] ?? {}, { isInTime });
     expect(namesOf(waiting.removeOverdue())).to.equal('ac');
     expect([waiting.size, all()]).to.deep.equal([2, 'bd']);
+  });
+
+  describe('renewals before others', () => {
+    /** Renewals in capitals. */
+    function mixed(names: string): ReturnType<typeof environment> {
+      const bench = environment('');
+      for (const name of names) {
+        const waiter = { name, isWanted: true };
+        const scope = plainScope(name);
+        const request =
+          name === name.toUpperCase()
+            ? extension(scope, name, { ttlMs: 30_000, mayCreate: true })
+            : plainClaim(scope, name, 30_000);
+        bench.waiters.push(waiter);
+        bench.waiting.add({ request, sink: waiter });
+      }
+      return bench;
+    }
+
+    it('they are taken first, in their order', () => {
+      const { waiting, all } = mixed('aBcD');
+      const ready: SendEntry<Waiter>[] = [];
+      waiting.moveTo(ready, 1);
+      expect([namesOf(ready), waiting.size]).to.deep.equal(['B', 3]);
+      waiting.moveTo(ready, 3);
+      expect([namesOf(ready), all(), all(), waiting.size]).to.deep.equal(['BDa', 'c', '', 0]);
+    });
+
+    it('all are taken at once', () => {
+      const { waiting, all } = mixed('aBcD');
+      expect([all(), all(), waiting.size]).to.deep.equal(['BDac', '', 0]);
+    });
+
+    it('they are removed by their sink', () => {
+      const { waiting, waiters, all } = mixed('aBcD');
+      const [, second] = waiters;
+      if (second === undefined) throw new Error('there are four');
+      expect([waiting.remove(second), waiting.remove(second), all()]).to.deep.equal([true, false, 'Dac']);
+    });
+
+    it('those whose time is up are removed', () => {
+      const { waiting, waiters, all } = mixed('aBcD');
+      for (const waiter of waiters.slice(0, 2)) waiter.isInTime = false;
+      expect([namesOf(waiting.removeOverdue()), all()]).to.deep.equal(['Ba', 'Dc']);
+    });
   });
 
   it('are removed alone, wherever they are', () => {

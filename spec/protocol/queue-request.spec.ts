@@ -36,14 +36,13 @@ const refused = (remainingMs: number | undefined, more: object = {}): object => 
 });
 
 describe('requests for a place in the queue', () => {
-  it('requests that give votes back name queues and turns of all their keys, and then their counters', () => {
+  it('requests that give votes back name queues and turns of all their keys, and no counters', () => {
     const keys = ['a', '{x}b'];
     for (const isFenced of [true, false]) {
       const scope = new SettledScope(keys, { isFenced, marker: undefined, guardMs: 0, kind: MUTEX });
-      const counters = isFenced ? keys.map(counterKey) : [];
-      const beside = [...keys.map(queueKey), ...keys.map(turnKey), ...counters];
-      expect(namedKeys(undo(scope, ANN, 7))).to.deep.equal([...keys, ...beside]);
-      expect(namedKeys(undo(scope, ANN, 7), ['before'])).to.deep.equal(['before', ...keys, ...beside]);
+      const beside = [...keys.map(queueKey), ...keys.map(turnKey)];
+      expect(namedKeys(undo(scope, ANN))).to.deep.equal([...keys, ...beside]);
+      expect(namedKeys(undo(scope, ANN), ['before'])).to.deep.equal(['before', ...keys, ...beside]);
     }
   });
 
@@ -86,13 +85,9 @@ describe('requests for a place in the queue', () => {
   it('release, undo, inspect and a claim from the queue name the queues; a claim does not', () => {
     const keysIn = (args: readonly string[]): readonly string[] => args.slice(2, 2 + Number(args[1]));
     const scope = plainScope('r');
-    for (const request of [release(scope, ANN, 0), undo(scope, ANN)])
+    for (const request of [release(scope, ANN), undo(scope, ANN)])
       expect(keysIn(request.command.args)).to.deep.equal(['r', ...BESIDE]);
-    expect(keysIn(release(guarded, ANN, 7).command.args)).to.deep.equal([
-      'r',
-      ...BESIDE,
-      'quorate:fence:{r}',
-    ]);
+    expect(keysIn(release(guarded, ANN).command.args)).to.deep.equal(['r', ...BESIDE]);
     expect(keysIn(inspection('r').command.args)).to.deep.equal(['r', queueKey('r')]);
     expect(keysIn(scriptedClaim(scope, ANN, 500, 0).command.args)).to.deep.equal(['r']);
     expect(keysIn(claimInLine(scope, ANN, 500, 0).command.args)).to.deep.equal(['r', ...BESIDE]);
@@ -100,7 +95,7 @@ describe('requests for a place in the queue', () => {
       name: 'evalsha',
       args: [
         ...[scriptDigest(CLAIM.source), '5', 'r', ...BESIDE, counterKey('r'), MARKER],
-        ...[ANN, '500', '3600000', '9', '5000', '1'],
+        ...[ANN, '500', '60000', '9', '5000', '1'],
       ],
     });
   });
@@ -157,7 +152,7 @@ describe('requests for a place in the queue', () => {
     const ask = (token: string, ticket: number): Promise<unknown> =>
       master.call(queueing(plainScope('r'), token, ticket, 30_000).command);
     const leave = async (token: string): Promise<void> => {
-      await master.call(release(plainScope('r'), token, 0).command);
+      await master.call(release(plainScope('r'), token).command);
       events.push('released');
     };
     await ask(ANN, 1);

@@ -2,20 +2,26 @@ import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { gate, kindsSentTo, type OnItsWay, sentTo } from '../support/commands.js';
-import { type FakeMaster, serverError } from '../support/fake-master.js';
+import { gate, kindOf, kindsSentTo, type OnItsWay, sentTo } from '../support/commands.js';
+import { COUNTED_US, type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
 const COUNTER = counterKey('r');
 const ONE_ATTEMPT = { waitMs: 0, nodeTimeoutMs: 50 } as const;
 
-function seed(masters: readonly FakeMaster[], counts: readonly number[]): void {
-  masters.forEach((master, i) => master.set(COUNTER, String(counts[i] ?? 0), 3_600_000));
+// counts and fences here are relative to COUNTED_US, which is ahead of what claims propose
+function countAt(master: FakeMaster | undefined, value: number): void {
+  master?.set(COUNTER, String(COUNTED_US + value), 60_000);
 }
 
+function seed(masters: readonly FakeMaster[], counts: readonly number[]): void {
+  masters.forEach((master, i) => countAt(master, counts[i] ?? 0));
+}
+
+const above = (fence: number | undefined): number => (fence ?? NaN) - COUNTED_US;
 const countsOf = (masters: readonly FakeMaster[]): number[] =>
-  masters.map((master) => Number(master.value(COUNTER)));
+  masters.map((master) => above(Number(master.value(COUNTER))));
 const acceptsOf = (master: FakeMaster): number =>
   kindsSentTo(master).filter((kind) => kind === 'accept').length;
 
@@ -43,25 +49,26 @@ function threeOfFour(counts: readonly number[]): Pick<Bench, 'redlock' | 'time'>
 
 describe('acceptance: masters that granted with different fences agree on one', () => {
   for (const nodes of [1, 2, 3, 4, 5]) {
-    it(`N=${nodes}, counters that differ: a quorum has the fence that is handed out; the next grant takes one round trip`, async () => {
+    it(`N=${nodes}, counters that differ: a quorum has the fence that is handed out; one round trip again when the clocks have passed it`, async () => {
       const { redlock, masters, time } = fakeCluster(nodes);
       seed(
         masters,
         masters.map((_, i) => 10 * (i + 1)),
       );
       const lease = await redlock.acquire('r', ONE_ATTEMPT);
-      expect(lease.fence).to.equal(10 * quorumOf(nodes) + 1); // the highest of the first quorum that answered
-      expect(countsOf(masters).filter((count) => count === lease.fence).length).to.be.at.least(
-        quorumOf(nodes),
-      );
+      expect(above(lease.fence)).to.equal(10 * quorumOf(nodes) + 1); // the highest of the first quorum that answered
+      const agreed = countsOf(masters).filter((one) => one === above(lease.fence));
+      expect(agreed.length).to.be.at.least(quorumOf(nodes));
       await lease.release();
-      await time.advance(100);
-      // the release lifted those behind; those beyond it make the next one a little higher
       const next = await redlock.acquire('r', ONE_ATTEMPT);
-      expect(next.fence).to.be.above(lease.fence ?? Infinity);
-      expect(countsOf(masters).filter((count) => count === next.fence).length).to.be.at.least(
-        quorumOf(nodes),
-      );
+      expect(above(next.fence)).to.be.above(above(lease.fence));
+      await next.release();
+      await time.advance(30_000);
+      const before = masters.map(acceptsOf);
+      const last = await redlock.acquire('r', ONE_ATTEMPT);
+      expect(masters.map(acceptsOf)).to.deep.equal(before);
+      expect(new Set(countsOf(masters))).to.deep.equal(new Set([above(last.fence)]));
+      expect(above(last.fence)).to.be.above(above(next.fence));
     });
   }
 
@@ -89,7 +96,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
       1, 0, 1, 0, 0,
     ]);
     await arrive(ways[0] ?? [], 'accept');
-    expect((await acquired).fence).to.equal(10);
+    expect(above((await acquired).fence)).to.equal(10);
     await time.advance(1);
   });
 
@@ -103,7 +110,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await arrive(ways[1] ?? [], 'claim');
     expect(ways[0]?.map(({ kind }) => kind)).to.deep.equal(['accept']); // and stays on its way
     await arrive(ways[2] ?? [], 'claim');
-    expect((await acquired).fence).to.equal(6);
+    expect(above((await acquired).fence)).to.equal(6);
   });
 
   it('N=3: a higher grant during the acceptance does not disturb it', async () => {
@@ -116,7 +123,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await arrive(ways[1] ?? [], 'claim');
     await arrive(ways[2] ?? [], 'claim');
     await arrive(ways[0] ?? [], 'accept');
-    expect((await acquired).fence).to.equal(6);
+    expect(above((await acquired).fence)).to.equal(6);
   });
 
   it('N=3: the one that was asked is lost, and the others can agree on the higher one: they do, before time is up', async () => {
@@ -130,7 +137,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await arrive(ways[0] ?? [], 'accept');
     expect(ways[1]?.map(({ kind }) => kind)).to.deep.equal(['accept']);
     await arrive(ways[1] ?? [], 'accept');
-    expect((await acquired).fence).to.equal(91);
+    expect(above((await acquired).fence)).to.equal(91);
   });
 
   for (const [beyond, wanted] of [
@@ -146,32 +153,14 @@ describe('acceptance: masters that granted with different fences agree on one', 
       await settle();
       await arrive(ways[0] ?? [], 'claim');
       await arrive(ways[1] ?? [], 'claim');
-      masters[0]?.set(COUNTER, String(6 + beyond), 3_600_000);
+      countAt(masters[0], 6 + beyond);
       await arrive(ways[0] ?? [], 'accept');
       await arrive(ways[0] ?? [], 'accept');
       await arrive(ways[1] ?? [], 'accept');
-      expect((await acquired).fence).to.equal(wanted);
+      expect(above((await acquired).fence)).to.equal(wanted);
       expect(countsOf(masters.slice(0, 2))).to.deep.equal([wanted, wanted]);
     });
   }
-
-  it('N=3, one away: an attempt that came to no agreement leaves the masters counting from the highest that it met', async () => {
-    const { redlock, masters, time } = fakeCluster(3);
-    seed(masters, [1, 5]);
-    if (masters[2] !== undefined) masters[2].state = 'lost';
-    const ways = masters.map(gate);
-    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
-    await settle();
-    await arrive(ways[0] ?? [], 'claim');
-    await arrive(ways[1] ?? [], 'claim');
-    masters[0]?.set(COUNTER, '90', 3_600_000); // another one was there first
-    await arrive(ways[0] ?? [], 'accept');
-    for (const way of ways) while (way.some(({ kind }) => kind === 'accept')) way.shift(); // what it puts next is lost
-    await time.advance(50);
-    for (const way of ways.slice(0, 2)) await arrive(way, 'undo');
-    expect((await failed).code).to.equal('NO_QUORUM');
-    expect(countsOf(masters.slice(0, 2))).to.deep.equal([90, 90]);
-  });
 
   it('five masters: a higher one from a master that is not needed is not put to the others', async () => {
     const { redlock, masters } = fakeCluster(5);
@@ -184,7 +173,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
       1, 0, 0, 0, 0,
     ]);
     await arrive(ways[0] ?? [], 'accept');
-    expect((await acquired).fence).to.equal(6);
+    expect(above((await acquired).fence)).to.equal(6);
   });
 
   it('N=4: a master says no to a fence that was given up: the one that is put by now stays', async () => {
@@ -192,13 +181,13 @@ describe('acceptance: masters that granted with different fences agree on one', 
     const acquired = redlock.acquire('r', ONE_ATTEMPT);
     await settle();
     for (const way of ways.slice(0, 3)) await arrive(way, 'claim'); // 2, 5, 6
-    m1.set(COUNTER, '10', 3_600_000);
-    m2.set(COUNTER, '50', 3_600_000);
+    countAt(m1, 10);
+    countAt(m2, 50);
     await arrive(ways[1] ?? [], 'accept');
     await arrive(ways[0] ?? [], 'accept');
     expect(ways.slice(0, 3).map((way) => way.length)).to.deep.equal([1, 1, 1]);
     for (const way of ways.slice(0, 3)) await arrive(way, 'accept');
-    expect((await acquired).fence).to.equal(51);
+    expect(above((await acquired).fence)).to.equal(51);
   });
 
   it('N=4: the attempt fails while a fence is put to the masters: no other one is asked', async () => {
@@ -221,12 +210,12 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await arrive(ways[1] ?? [], 'claim');
     m1.become('opening');
     await arrive(ways[2] ?? [], 'claim'); // 2, 5, 6
-    m2.set(COUNTER, '50', 3_600_000);
+    countAt(m2, 50);
     await arrive(ways[1] ?? [], 'accept');
     m1.become('ready');
     await settle();
     for (const way of ways.slice(0, 3)) await arrive(way, 'accept');
-    expect((await acquired).fence).to.equal(51);
+    expect(above((await acquired).fence)).to.equal(51);
     expect(acceptsOf(m1)).to.equal(1);
   });
 
@@ -242,24 +231,8 @@ describe('acceptance: masters that granted with different fences agree on one', 
     await arrive(ways[1] ?? [], 'claim');
     expect(m1.listeners).to.equal(1);
     await arrive(ways[2] ?? [], 'claim');
-    expect((await acquired).fence).to.equal(6);
+    expect(above((await acquired).fence)).to.equal(6);
     expect(m1.listeners).to.equal(0);
-  });
-
-  it('N=3: a count that is learned after the grant: the release raises the others to it, and the next grant takes one round trip', async () => {
-    const { redlock, masters } = fakeCluster(3);
-    seed(masters, [5, 5, 50]);
-    const [, , slow] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
-    slow.manner = 'freeze';
-    const lease = await redlock.acquire('r', ONE_ATTEMPT);
-    slow.thaw();
-    await settle();
-    expect([lease.fence, ...countsOf(masters)]).to.deep.equal([6, 6, 6, 51]);
-    await lease.release();
-    await settle();
-    expect(countsOf(masters)).to.deep.equal([51, 51, 51]);
-    expect((await redlock.acquire('r', ONE_ATTEMPT)).fence).to.equal(52);
-    expect(masters.map(acceptsOf)).to.deep.equal([0, 0, 0]);
   });
 
   it('N=3, one away, conflicts without end: a bounded number of them, then NO_QUORUM, and all is undone', async () => {
@@ -269,8 +242,7 @@ describe('acceptance: masters that granted with different fences agree on one', 
     for (const master of masters) {
       const send = master.call.bind(master);
       master.call = (command) => {
-        if (command.args[2] === 'r' && command.args[1] === '3' && command.args.length === 9)
-          master.set(COUNTER, String(Number(command.args[6]) + 1), 3_600_000); // another one was there first
+        if (kindOf(command) === 'accept') countAt(master, above(Number(command.args[6])) + 1); // another one was there first
         return send(command);
       };
     }
@@ -323,6 +295,117 @@ describe('acceptance: masters that granted with different fences agree on one', 
       expect(m2.value('r')).to.equal(undefined);
     });
   }
+
+  for (const [behindMs, isNear] of [
+    [60_000, true],
+    [60_001, false],
+  ] as const) {
+    it(`a master whose clock is ${behindMs} ms behind a fence that is put to it ${isNear ? 'accepts it' : 'does not: no quorum of two, at once'}`, async () => {
+      const { redlock, masters, time } = fakeCluster(2);
+      const [m1, m2] = masters as readonly [FakeMaster, FakeMaster];
+      await time.advance(0); // the clocks were read
+      m2.set(COUNTER, String(m1.micros() + behindMs * 1_000 - 1), 200_000);
+      const acquired = redlock.acquire('r', ONE_ATTEMPT);
+      if (isNear) expect(above((await acquired).fence)).to.equal(behindMs * 1_000 - 29_000_000);
+      else {
+        const { code, elapsedMs, tally } = await rejection(acquired);
+        expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 0]);
+        expect(
+          tally.map((one) => (one.outcome === 'unknown' ? one.cause.message : one.outcome)),
+        ).to.deep.equal(['its clock is far behind the fencing token', 'granted']);
+      }
+      await time.advance(1_000);
+      expect(masters.map(({ size }) => size)).to.deep.equal(isNear ? [1, 1] : [0, 0]);
+    });
+  }
+
+  for (const nodes of [3, 4, 5]) {
+    it(`N=${nodes}, a clock two minutes behind: its vote does not count, and the others go on without it`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      await time.advance(0); // the clocks were read
+      const [late, ...others] = masters as readonly [FakeMaster, ...FakeMaster[]];
+      late.clockAheadUs = -120_000_000;
+      const ways = masters.map(gate);
+      const acquired = redlock.acquire('r', ONE_ATTEMPT);
+      await settle();
+      for (const way of ways.slice(0, -1)) await arrive(way, 'claim'); // its own clock, and the proposal of the others
+      await arrive(ways[0] ?? [], 'accept');
+      await arrive(ways.at(-1) ?? [], 'claim');
+      const { fence } = await acquired;
+      expect(others.map((master) => master.value(COUNTER))).to.deep.equal(others.map(() => String(fence)));
+      expect(Number(late.value(COUNTER))).to.be.below(fence ?? 0);
+    });
+  }
+
+  for (const nodes of [3, 4, 5]) {
+    it(`N=${nodes}, a clock two minutes ahead, and a master that is slower than an acceptance: the others agree without it`, async () => {
+      const { redlock, masters } = fakeCluster(nodes);
+      await settle(); // the clocks were read
+      const [early, slow, ...near] = masters as readonly [FakeMaster, FakeMaster, ...FakeMaster[]];
+      early.clockAheadUs = 120_000_000;
+      const ways = masters.map(gate);
+      const acquired = redlock.acquire('r', ONE_ATTEMPT);
+      await settle();
+      const first = [0, ...near.slice(0, quorumOf(nodes) - 1).map((_, i) => i + 2)];
+      for (const i of first) await arrive(ways[i] ?? [], 'claim');
+      for (const i of first.slice(1)) await arrive(ways[i] ?? [], 'accept'); // they say no
+      await arrive(ways[1] ?? [], 'claim');
+      const { fence } = await acquired;
+      expect(slow.value(COUNTER)).to.equal(String(fence));
+      expect(Number(early.value(COUNTER))).to.be.above(fence ?? Infinity);
+    });
+  }
+
+  it('five masters, a clock two minutes ahead, and another one is lost: votes of those that said no count until the last answer is there', async () => {
+    const { redlock, masters } = fakeCluster(5);
+    await settle();
+    const [early, , , lost] = masters as readonly [
+      FakeMaster,
+      FakeMaster,
+      FakeMaster,
+      FakeMaster,
+      FakeMaster,
+    ];
+    early.clockAheadUs = 120_000_000;
+    const ways = masters.map(gate);
+    lost.manner = 'freeze';
+    const acquired = redlock.acquire('r', ONE_ATTEMPT);
+    await settle();
+    await arrive(ways[3] ?? [], 'claim');
+    for (const i of [0, 1, 2]) await arrive(ways[i] ?? [], 'claim');
+    for (const i of [1, 2]) await arrive(ways[i] ?? [], 'accept'); // they say no
+    lost.cut();
+    await settle();
+    await arrive(ways[4] ?? [], 'claim');
+    const { fence } = await acquired;
+    for (const i of [1, 2, 4]) expect(masters[i]?.value(COUNTER)).to.equal(String(fence));
+  });
+
+  it('N=4, a clock two minutes ahead, and another master is lost: NO_QUORUM as soon as that is known', async () => {
+    const { redlock, masters, time } = fakeCluster(4);
+    await settle();
+    const [early, lost] = masters as readonly [FakeMaster, FakeMaster, FakeMaster, FakeMaster];
+    early.clockAheadUs = 120_000_000;
+    const ways = masters.map(gate);
+    lost.manner = 'freeze';
+    const failed = rejection(redlock.acquire('r', ONE_ATTEMPT));
+    await settle();
+    await arrive(ways[1] ?? [], 'claim');
+    for (const i of [0, 2, 3]) await arrive(ways[i] ?? [], 'claim');
+    for (const i of [2, 3]) await arrive(ways[i] ?? [], 'accept');
+    lost.cut();
+    await settle();
+    for (const way of ways) for (const { run } of way.splice(0)) run(); // the undos
+    const { code, elapsedMs, tally } = await failed;
+    expect([code, elapsedMs]).to.deep.equal(['NO_QUORUM', 0]);
+    expect(tally.map((one) => (one.outcome === 'unknown' ? one.cause.message : one.outcome))).to.deep.equal([
+      'granted',
+      'Connection is closed.',
+      'its clock is far behind the fencing token',
+      'granted', // it was decided by then
+    ]);
+    await time.advance(50);
+  });
 
   it("two masters, two resources, one of its two locks is another's as it shall accept: the other one is given back", async () => {
     const { redlock, masters, time } = fakeCluster(2);

@@ -29,14 +29,6 @@ describe('grant: its instants', () => {
     }
     expect([grant.validUntilMs, grant.expiredByMs]).to.deep.equal([9_000, 9_001]);
   });
-
-  it('its counters live on from the whole millisecond in which they were last touched', () => {
-    const grant = granted();
-    grant.countersTouched(9.9);
-    expect(grant.countedAtMs).to.equal(9);
-    grant.countersTouched(12.1);
-    expect(grant.countedAtMs).to.equal(12);
-  });
 });
 
 describe('grant: the masters that may hold its votes', () => {
@@ -54,32 +46,6 @@ describe('grant: the masters that may hold its votes', () => {
     expect(grant.sentTo).to.equal(nodes);
     grant.wasSentTo([first], nodes);
     expect(grant.sentTo).to.equal(nodes);
-  });
-});
-
-describe('grant: counts that differ from its fencing token', () => {
-  it('none was seen: the release raises nothing', () => {
-    const grant = granted();
-    grant.counted(FENCE);
-    expect(grant.seen).to.equal(0);
-  });
-
-  for (const [counts, seen] of [
-    [[FENCE + 2], FENCE + 2],
-    [[FENCE - 2], FENCE], // that master is behind: it is raised to the token
-    [[FENCE + 2, FENCE + 1, FENCE - 1, FENCE], FENCE + 2],
-  ] as const) {
-    it(`${counts.join(', ')} for ${FENCE}: the release raises to ${seen}`, () => {
-      const grant = granted();
-      for (const count of counts) grant.counted(count);
-      expect(grant.seen).to.equal(seen);
-    });
-  }
-
-  it('they are not known: the release raises to the token', () => {
-    const grant = granted();
-    grant.countsUnknown();
-    expect(grant.seen).to.equal(FENCE);
   });
 });
 

@@ -402,7 +402,7 @@ describe('renewals: one call', () => {
     const ends = grants.map(() => 'open');
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map((grant, i) => {
-      const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
+      const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
       return new Renewing(grant, request, { nodeTimeoutMs: timeoutsMs[i] ?? 50, onEnd: () => undefined });
     });
     const environment: RenewalEnvironment = {
@@ -682,7 +682,7 @@ describe('renewals: one call', () => {
     const [grant] = grants;
     const [node] = nodes;
     if (grant === undefined || node === undefined) return;
-    const request = extension(grant, grant.token, { ttlMs: 1_000, fence: 0, mayCreate: true });
+    const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
     const alone = new Renewing(grant, request, { nodeTimeoutMs: 50, onEnd: () => undefined });
     alone.drop();
     expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
 import { GRANTED, type Outcome, unknown } from '../../lib/protocol/quorum.js';
-import { inspection, scriptedClaim } from '../../lib/protocol/request.js';
+import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { type Outgrowth, Round } from '../../lib/quorum/round.js';
 import { Silence } from '../../lib/redis/server-errors.js';
@@ -16,6 +15,8 @@ interface Bench {
   readonly round: Round;
   /** Where votes came in after the end. */
   readonly late: string[];
+  /** The clocks that it was told, with their masters. */
+  readonly clocks: string[];
 }
 
 /** A claim of two resources at three masters, not sent yet. */
@@ -27,7 +28,10 @@ function bench(scope: Scope = plainScope('a', 'b')): Bench {
   const request = scriptedClaim(scope, 'token', 1_000, 0);
   const late: string[] = [];
   const onLateVote = ({ name }: Node): void => void late.push(name);
-  return { masters, nodes, round: new Round(nodes, request, time.now(), { onLateVote }), late };
+  const clocks: string[] = [];
+  const onClock = ({ name }: Node, clockUs: number): void => void clocks.push(`${name} ${clockUs}`);
+  const round = new Round(nodes, request, time.now(), { onLateVote, onClock });
+  return { masters, nodes, round, late, clocks };
 }
 
 const FENCED: Scope = { ...plainScope('a'), isFenced: true };
@@ -56,12 +60,7 @@ async function asked(scope?: Scope): Promise<Bench & { readonly isSettled: () =>
 class Grown implements Outgrowth {
   isEnded = false;
   isHeld = true;
-  readonly counts: number[] = [];
   closings = 0;
-
-  counted(count: number): void {
-    this.counts.push(count);
-  }
 
   closed(): void {
     this.closings++;
@@ -115,9 +114,9 @@ describe('round: when it is over', () => {
     const { masters, nodes, round } = bench();
     const [home, ...others] = nodes;
     await round.ask([home]);
-    expect([round.granted, round.pending, round.isWanted, round.isPrompt]).to.deep.equal([1, 2, true, true]);
+    expect([round.granted, round.pending, round.isWanted]).to.deep.equal([1, 2, true]);
     await round.ask(others);
-    expect([round.decision, round.isWanted, round.isPrompt]).to.deep.equal(['granted', false, false]);
+    expect([round.decision, round.isWanted]).to.deep.equal(['granted', false]);
     expect(masters.map(({ sent }) => sent.length)).to.deep.equal([1, 1, 1]);
   });
 
@@ -194,32 +193,26 @@ describe('round: when it is over', () => {
   });
 });
 
-describe('round: whether all was sent at once, so that its instant says when it arrives', () => {
-  it('no, if a master was connected only later', async () => {
-    const { masters, nodes, round } = bench(FENCED);
-    masters[0].manner = 'freeze';
-    masters[2].state = 'opening';
-    void round.ask(nodes);
-    await settle();
-    expect(round.isPrompt).to.equal(true);
-    masters[2].become('ready');
-    await settle();
-    expect(round.isPrompt).to.equal(false);
+describe("round: masters' clocks", () => {
+  it('one that took its clock for the fencing token tells it, also after the end, and as one that is not needed', async () => {
+    const { clocks, nodes, round } = await asked(FENCED);
+    for (const [i, node] of nodes.entries()) round.onReply(node, [1, 7, i === 1 ? 0 : 70 + i]);
+    expect(round.isWanted).to.equal(false);
+    expect(clocks).to.deep.equal(['m1 70', 'm3 72']);
   });
 
-  it('yes, if a master had to be sent the script', async () => {
-    const { masters, nodes, round } = bench();
-    for (const master of masters) master.knowsScripts = false;
-    await round.ask(nodes);
-    expect([round.decision, round.isPrompt]).to.deep.equal(['granted', true]);
-  });
-
-  it('yes, if it went with others at the end of the turn', async () => {
-    const { nodes, round } = bench(FENCED);
-    for (const node of nodes)
-      for (let i = 0; i < 3; i++) node.send({ request: inspection('other'), sink: IGNORED_ANSWER });
-    await round.ask(nodes);
-    expect([round.decision, round.isPrompt]).to.deep.equal(['granted', true]);
+  it('a refusal, an odd reply and a grant without a clock tell none; nobody needs to listen', async () => {
+    const { clocks, nodes, round } = await asked(FENCED);
+    const [m1, m2, m3] = nodes;
+    round.onReply(m1, [0, 70, 71]);
+    round.onReply(m2, [1, 7, 0]);
+    round.onReply(m3, 'odd');
+    expect(clocks).to.deep.equal([]);
+    const deaf = new Round(nodes, scriptedClaim(FENCED, 'token', 1_000, 0), 0, {
+      onLateVote: () => undefined,
+    });
+    deaf.onReply(m1, [1, 7, 70]);
+    expect(deaf.fenceAt(m1)).to.equal(7);
   });
 });
 
@@ -271,15 +264,6 @@ describe('round: what comes in after its end', () => {
     round.follow(nodes[2]);
     round.onReply(nodes[2], [1, 0, 0]);
     expect(late).to.deep.equal(['m3']);
-  });
-
-  it("a fenced vote's count is told to what came of the round; one without fencing has none", async () => {
-    const fenced = await decided(FENCED);
-    fenced.round.onReply(fenced.nodes[2], [1, 9, 0]);
-    expect(fenced.grown.counts).to.deep.equal([9]);
-    const plain = await decided();
-    plain.round.onReply(plain.nodes[2], [1, 0, 0]);
-    expect(plain.grown.counts).to.deep.equal([]);
   });
 
   it('permits are noted, and change nothing about those that are held', async () => {
@@ -368,35 +352,34 @@ describe('round: what comes in after its end', () => {
 });
 
 describe('round: fencing tokens', () => {
-  it('a quorum of the same one is the token; another count is seen all the same', async () => {
+  it('a quorum of the same one is the token; that of another master does not disturb it', async () => {
     const { nodes, round } = await asked(FENCED);
     const [m1, m2, m3] = nodes;
     let splits = 0;
     round.onSplit = () => splits++;
     round.onReply(m1, [1, 7, 0]);
-    expect([round.highestFence, round.highestCount, round.fence]).to.deep.equal([7, 7, 0]);
+    expect([round.highestFence, round.fence]).to.deep.equal([7, 0]);
     round.onReply(m2, [1, 9, 0]);
-    expect([splits, round.fence, round.isWanted, round.isOfOneMind]).to.deep.equal([1, 0, true, false]);
+    expect([splits, round.highestFence, round.fence, round.isWanted]).to.deep.equal([1, 9, 0, true]);
     round.onReply(m3, [1, 9, 0]);
-    expect([splits, round.fence, round.isWanted, round.isOfOneMind]).to.deep.equal([1, 9, false, false]);
+    expect([splits, round.fence, round.isWanted]).to.deep.equal([1, 9, false]);
     expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 9, 9]);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });
 
-  it('all the same: of one mind, unless another count was met', async () => {
+  it('all the same: no agreement is needed; a master that has not answered has none', async () => {
     const { nodes, round } = await asked(FENCED);
+    let splits = 0;
+    round.onSplit = () => splits++;
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 9, 0]);
-    expect([round.isOfOneMind, round.highestCount]).to.deep.equal([true, 9]);
+    expect([splits, round.fence, round.highestFence, round.isWanted]).to.deep.equal([0, 9, 9, false]);
     expect([round.fenceAt(nodes[2]), round.hasVoted(nodes[2])]).to.deep.equal([0, false]);
-    for (const count of [12, 11]) round.met(count);
-    expect([round.isOfOneMind, round.highestCount, round.highestFence]).to.deep.equal([false, 12, 9]);
   });
 
   it('without fencing there is nothing to agree on', async () => {
     const { nodes, round } = await asked();
-    round.met(5);
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 0, 0]);
-    expect([round.isOfOneMind, round.fence, round.highestFence]).to.deep.equal([true, 0, 0]);
+    expect([round.decision, round.fence, round.highestFence]).to.deep.equal(['granted', 0, 0]);
     expect(round.hasVoted(nodes[0])).to.equal(false);
   });
 

@@ -108,6 +108,16 @@ describe('withdrawal: how long its caller waits', () => {
     expect(scene.masters.map(kindsSentTo)).to.deep.equal([['undo'], ['undo'], ['undo']]);
   });
 
+  it('it is urgent only if its caller says so', () => {
+    for (const isUrgent of [undefined, false, true]) {
+      const scene = bench(isUrgent === undefined ? {} : { isUrgent });
+      const told: unknown[] = [];
+      for (const node of scene.nodes) node.withdraw = (ask) => void told.push(ask.isUrgent);
+      send(scene);
+      expect(told).to.deep.equal(scene.nodes.map(() => isUrgent === true));
+    }
+  });
+
   it('no longer than until time is up', async () => {
     const scene = bench();
     for (const master of scene.masters) master.manner = 'freeze';

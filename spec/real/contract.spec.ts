@@ -19,7 +19,7 @@ function fakeHand(master: FakeMaster): Hand {
     get: (key) => Promise.resolve(master.value(key) ?? null),
     pttl: (key) => Promise.resolve(master.ttlMs(key)),
     compareAndDelete: async (key, value) => {
-      await master.call(release(plainScope(key), value, 0).whole());
+      await master.call(release(plainScope(key), value).whole());
     },
     putData(key, type) {
       types.set(key, type);

@@ -73,6 +73,10 @@ for (const [name, open] of Object.entries(KINDS)) {
         expect(of(PLAIN, 3)).to.deep.equal(['eval', source, '1', key, 'v', 'PX', '1000', 'NX']);
         expect(of({ name: 'get', args: ['k'] }, 3).slice(2)).to.deep.equal(['1', key]);
       });
+
+      it('TIME, which is the same in all: as it is, without a key', () => {
+        for (const db of [0, 3]) expect(of({ name: 'time', args: [] }, db)).to.deep.equal(['time']);
+      });
     });
   }
 

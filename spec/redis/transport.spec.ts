@@ -96,6 +96,16 @@ describe('transport: the state of a client (rule 10)', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
+  for (const [status] of states) {
+    it(`${status}: ${status === 'ready' ? 'it is ready' : 'it is not ready'}, and a look at that connects nothing`, () => {
+      const { client, transport } = environment(status);
+      expect([transport.isReady, client.connects]).to.deep.equal([status === 'ready', 0]);
+      if (status !== 'ready') return;
+      client.stream.writable = false; // its socket has ended
+      expect(transport.isReady).to.equal(false);
+    });
+  }
+
   it('ready, but its socket has ended: lost, or the command would go into the offline queue', () => {
     const { client, transport } = environment();
     client.stream.writable = false;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { GUARD } from '../../lib/protocol/lua/guard.js';
 import {
   ACCEPTING,
   CLAIMING,
@@ -7,8 +8,6 @@ import {
   COUNTER,
   EXTENDING,
   EXTENDING_MANY,
-  GUARD,
-  LIFTING,
   RELEASING,
   RELEASING_AT_ONCE,
   RELEASING_MANY,
@@ -53,7 +52,6 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
         for (const master of masters) {
           expect(sent(master)).to.deep.equal([
             `claim ${keys}${fencing ? '+quorate:guard:app:' : ''} ${token}`,
-            // counters were seen alike: nothing to lift
             `release ${[...locks, ...locks.map(queueKey), ...locks.map(turnKey)].join('+')} ${token}`,
           ]);
         }
@@ -70,7 +68,7 @@ describe('rule 14: every release and undo deletes the vote, by compare-and-delet
         for (const [i, master] of masters.entries()) {
           // a script that refused compared the tokens: there is nothing to give back
           const isExplained = fencing && i >= quorum - 1;
-          const keys = `r+${queueKey('r')}+${turnKey('r')}${beside('r')}`;
+          const keys = `r+${queueKey('r')}+${turnKey('r')}`;
           expect(sent(master)).to.deep.equal(isExplained ? [claim] : [claim, `undo ${keys} ${token}`]);
           expect(master.value('r')).to.equal(i >= quorum - 1 ? 'another' : undefined);
         }
@@ -127,11 +125,9 @@ const isWrite = (call: string): boolean => /^p?(?:SET|DEL|PEXPIRE)$/.test(call);
 
 describe('rule 14: the scripts delete before anything that may fail', () => {
   for (const [name, source] of Object.entries({ release: RELEASING, undo: UNDOING })) {
-    it(`${name}: the first write is a DEL, and what is written after it may fail: counters, and queues last`, () => {
+    it(`${name}: the first write is a DEL, and what is written after it may fail: the queues`, () => {
       expect(callsOf(source).filter(isWrite)).to.deep.equal(['DEL']);
-      expect(source.indexOf('lift(')).to.be.above(source.indexOf("'DEL'"));
-      expect(source.indexOf('leave(')).to.be.above(source.indexOf('lift('));
-      expect(callsOf(LIFTING).filter(isWrite)).to.deep.equal(['pSET']);
+      expect(source.indexOf('leave(')).to.be.above(source.indexOf("'DEL'"));
       expect(LEAVING).to.contain('pcall(own.leave, token)');
       if (source.includes("'PTTL'")) expect(source.indexOf("'DEL'")).to.be.below(source.indexOf("'PTTL'"));
     });
@@ -149,7 +145,6 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
       COUNTER,
       CLAIMING,
       ACCEPTING,
-      LIFTING,
       UNDOING,
       RELEASING,
       RELEASING_AT_ONCE,
@@ -164,7 +159,7 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
     }
   });
 
-  for (const [name, body] of Object.entries({ claim: LONG_WAY, extend: EXTENDING, accept: ACCEPTING })) {
+  for (const [name, body] of Object.entries({ claim: LONG_WAY, extend: EXTENDING })) {
     it(`${name}: looks at every lock before it writes the first`, () => {
       const calls = callsOf(body);
       expect(calls.slice(0, calls.findIndex(isWrite))).to.include('pGET');
@@ -173,28 +168,32 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
   }
 
   it('claim: looks at every counter before it writes the first, and writes the locks last', () => {
-    expect(LONG_WAY.indexOf('counter(')).to.be.below(LONG_WAY.indexOf("'SET'"));
-    expect(LONG_WAY.indexOf('token', LONG_WAY.indexOf("'SET'"))).to.be.above(LONG_WAY.indexOf('int(fence)'));
+    expect(LONG_WAY.indexOf('count(')).to.be.below(LONG_WAY.indexOf('countOn('));
+    expect(LONG_WAY.indexOf('countOn(')).to.be.below(LONG_WAY.indexOf("'SET'"));
+    expect(callsOf(LONG_WAY).filter(isWrite)).to.deep.equal(['SET']);
   });
 
-  it('claim, the short way: the lock is taken before it is counted, and given back before anything else when that fails', () => {
+  it('accept: looks at every lock and every counter before it writes the first', () => {
+    for (const look of ["'GET'", 'count(', 'acceptable('])
+      expect(ACCEPTING.indexOf(look)).to.be.within(0, ACCEPTING.indexOf('countOn('));
+    expect(callsOf(ACCEPTING).filter(isWrite)).to.deep.equal([]);
+    expect(callsOf(COUNTER).filter(isWrite)).to.deep.equal(['SET']);
+  });
+
+  it('claim, the short way: the lock is taken before it is counted; where that fails, the lock is given back', () => {
     const shortWay = CLAIMING.slice(0, -LONG_WAY.length);
-    const atOnce = CLAIMING_AT_ONCE.slice(CLAIMING_AT_ONCE.indexOf('if isFree'));
+    const atOnce = CLAIMING_AT_ONCE.slice(CLAIMING_AT_ONCE.indexOf('if isFree and'));
     for (const way of [shortWay, atOnce]) {
-      const calls = [...way.matchAll(/redis\.(p?)call\((?:'(\w+)'|fence == 1 and '(\w+)' or '(\w+)')/g)];
-      expect(calls.map(([, p = '', ...names]) => p + names.filter(Boolean).join('/'))).to.deep.equal([
-        'SET',
-        'pINCR',
-        'PEXPIRE',
-        'DEL',
-        'DEL/DECR',
-      ]);
+      // the lock, the counter in two ways, the counter put back in two ways, the lock given back
+      expect(callsOf(way).filter(isWrite)).to.deep.equal(['SET', 'pSET', 'SET', 'SET', 'SET', 'DEL']);
+      // a yes is the only way out before that
+      const replies = way.slice(way.indexOf("'GET')"), way.indexOf("'DEL'")).match(/return.*/g);
+      expect(replies).to.deep.equal(['return fence end', 'return {1, fence, told}']);
     }
   });
 
-  it('extend: the locks first, and a counter that cannot follow does not end it', () => {
-    expect(callsOf(EXTENDING).filter(isWrite)).to.deep.equal(['SET', 'PEXPIRE', 'pSET']);
-    expect(EXTENDING).to.contain('pcall(counter');
+  it('extend: it writes locks, and nothing else', () => {
+    expect(callsOf(EXTENDING).filter(isWrite)).to.deep.equal(['SET', 'PEXPIRE']);
     expect(callsOf(EXTENDING_MANY)).to.deep.equal(['pMGET', 'PTTL', 'PEXPIRE']);
   });
 });

@@ -3,11 +3,34 @@ import { expect } from 'chai';
 import { SystemClock } from '../../lib/runtime/clock.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { WALL_US } from '../support/fake-master.js';
 import { rejection, thrown } from '../support/rejection.js';
 
 const LIB = new URL('../../lib/', import.meta.url);
 /** The one place where the wall clock is read. */
-const OF_TIMESTAMP_LOCKS = 'export const systemWallClock: WallClock = () => Date.now();';
+const WALL_CLOCK = 'export const systemWallClock: WallClock = () => Date.now();';
+/** Beside timestamp locks: from where it is read to where the first fencing token that is proposed is made of it. */
+const OF_FIRST_PROPOSAL = [
+  'coordinator/coordinator.ts',
+  'environment.ts',
+  'quorum/master-clocks.ts',
+  'runtime/clock.ts',
+];
+/** Which files name timers, clocks or randomness of the machine. */
+const OF_THE_MACHINE = ['runtime/clock.ts', 'runtime/random.ts'];
+
+/** The code of all files of lib, without its comments, by their paths. */
+function sources(): ReadonlyMap<string, string> {
+  const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  return new Map(
+    files.map((path) => {
+      const code = readFileSync(new URL(path, LIB), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+      return [path.replaceAll('\\', '/'), code];
+    }),
+  );
+}
 
 /** The code that it throws, if it does. */
 function codeOf(call: () => void): string | undefined {
@@ -77,22 +100,44 @@ describe('rule 15: nothing about safety depends on Date.now()', () => {
     expect(clock.now()).to.be.at.least(earliestMs);
   });
 
-  it('no file of lib names it but for timestamp locks, whose protocol is based on it; and only clock.ts, random.ts and the transport name a timer, a clock or randomness', () => {
-    const environment: Record<string, RegExp> = {
-      'clock.ts': /setTimeout|performance/,
-      'random.ts': /Math\.random|randomFill/,
-    };
-    for (const file of readdirSync(LIB).filter((name) => name.endsWith('.ts'))) {
-      const code = readFileSync(new URL(file, LIB), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-      const others = file === 'clock.ts' ? code.replace(OF_TIMESTAMP_LOCKS, '') : code;
-      expect(others, file).to.not.match(/\bDate\b/);
-      if (!/^(?:clock|timestamp-\w+)\.ts$/.test(file)) expect(code, file).to.not.match(/\bWallClock\b/i);
-      if (environment[file] !== undefined) continue;
-      expect(code, file).to.not.match(
-        /\b(?:setTimeout|setInterval|setImmediate|performance|hrtime|Math\.random)\b/,
-      );
+  it('it is read in one place, for timestamp locks, whose protocol is based on it, and for the first fencing token that is proposed', () => {
+    const naming: string[] = [];
+    for (const [path, code] of sources()) {
+      expect(code.replace(WALL_CLOCK, ''), path).to.not.match(/\bDate\b/);
+      if (!path.startsWith('timestamp/') && /WallClock\b/.test(code)) naming.push(path);
     }
+    expect(naming.sort()).to.deep.equal(OF_FIRST_PROPOSAL);
   });
+
+  it('only clock.ts and random.ts name a timer, a clock or randomness of the machine', () => {
+    const named = /\b(?:setTimeout|setInterval|setImmediate|performance|hrtime|Math\.random|randomFill)\b/;
+    const naming = [...sources()].filter(([, code]) => named.test(code)).map(([path]) => path);
+    expect(naming.sort()).to.deep.equal(OF_THE_MACHINE);
+  });
+
+  for (const nodes of [1, 3, 5]) {
+    it(`N=${nodes}: the first proposal is made of it; once a master's clock is known, nobody asks for it`, async () => {
+      let calls = 0;
+      const bench = fakeCluster(nodes, {}, { wall: () => ++calls });
+      const first = await bench.redlock.acquire('r', { waitMs: 0 }); // before TIME was answered
+      expect([calls, first.fence]).to.deep.equal([1, bench.masters[0]?.micros()]); // not near: the master's clock counts
+      for (const waitMs of [0, 60_000, 600_000]) {
+        await bench.time.advance(waitMs);
+        await (await bench.redlock.acquire(`r${waitMs}`, { waitMs: 0 })).release();
+      }
+      expect(calls).to.equal(1);
+    });
+
+    it(`N=${nodes}: the same happens with any: another fencing token at most`, async () => {
+      const tell = async (wall?: () => number): Promise<string> => {
+        const text = await story(fakeCluster(nodes, {}, wall && { wall }));
+        return text.replaceAll(/"60000","\d+"/g, '"60000","a proposal"');
+      };
+      const expected = await tell();
+      for (const wall of [() => 0, () => 4e12, () => -5, () => (WALL_US + 1_000_000) / 1_000])
+        expect((await tell(wall)) === expected).to.equal(true); // a text of some 100,000 characters
+    });
+  }
 });
 
 describe('rule 15: nothing about safety depends on a timer that fires on time', () => {

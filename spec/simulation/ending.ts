@@ -43,14 +43,14 @@ export class Ending {
   ): Promise<void> {
     const { checker } = this.#stage;
     const { client } = player;
-    const before = checker.highest([resource]);
+    const beginning = checker.begin();
     const settled = checker.expect(client, `acquire ${resource} at the end`, 2_000);
     try {
       const options = { ttlMs: this.#maxTtlMs, waitMs: 1_500, renew: true };
       const lease = await checker.call(client, [resource], () => acquire(player, options));
       settled();
       if (lease === undefined) return;
-      checker.granted(client, lease, before);
+      checker.granted(client, lease, beginning);
       await this.pass(5);
       checker.ended(lease, true);
       await lease.release();

@@ -7,7 +7,13 @@ import { shrink } from './shrink.js';
 import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
 import { timeline } from './timeline.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
-import { proveBeyond, proveSameness, proveTimestamps, proveVariants } from './command/proof.js';
+import {
+  proveBeyond,
+  proveOneMaster,
+  proveSameness,
+  proveTimestamps,
+  proveVariants,
+} from './command/proof.js';
 import { proveSmall, showSchedule } from './command/small.js';
 import { huntInSmallWorlds, proveSmallVariants } from './command/small-variants.js';
 import { VARIANTS } from './variants/variants.js';
@@ -40,7 +46,7 @@ async function main(): Promise<number> {
     case 'one':
       return one(options);
     case 'variants':
-      return tell(await proveVariants(options.variant, say));
+      return tell(await proveVariants(options.variant, say, { showsHistory: options.showsTimeline }));
     case 'small':
       return small(options);
     case 'small variants':
@@ -147,9 +153,10 @@ async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOpt
     ...(await proveSameness(7, say)),
     ...(await proveBeyond(say)),
     ...(await proveTimestamps(say)),
+    ...proveOneMaster(say),
     ...(await proveSmall(smallOptions, say)),
     ...(await proveSmallVariants('', say)),
-    ...(await proveVariants('', say, bySeedsOnly)),
+    ...(await proveVariants('', say, { among: bySeedsOnly })),
   ];
   return Math.max(runs, tell(failures));
 }

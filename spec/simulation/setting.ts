@@ -1,5 +1,7 @@
 /** The participants of a simulated run and their work: drawn from the seed, or as the options say. */
 import type { ClosingTerms } from './workers/closing-worker.js';
+import { type Amnesia, pauseAfterLossMs } from './checker/fences.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/mutex.js';
 import { type Beyond, drawPlan, type Fault, type FaultKind } from './world/faults.js';
 import type { SharedTerms } from './workers/shared-worker.js';
 import type { KeepingTerms } from './workers/keeping-worker.js';
@@ -15,6 +17,8 @@ export interface SimulationOptions {
   readonly guarded?: boolean;
   /** Faults beyond what is guaranteed: exclusion may break, but fencing tokens must rise. */
   readonly beyond?: Beyond;
+  /** How far wall clocks differ at first, in ms; drawn by default. */
+  readonly skewMs?: number;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
   /**
@@ -41,16 +45,36 @@ export interface SimulationOptions {
   readonly history?: boolean;
 }
 
-export const DRIFT_FACTOR = 0.01;
+const DRIFT_FACTOR = 0.01;
 /** How long one client holds the lock in a crowd, roughly. */
 const CROWD_TURN_MS = 20;
 /** The share of waiting calls that queue. */
 const IN_LINE = 0.8;
 
+/** How far the rates of clocks differ at most, as a fraction: nearly as far as `driftFactor` allows. */
+const DRIFT = DRIFT_FACTOR * 0.9;
+/** A fault that is drawn last strikes for this long at most, in ms. */
+const LONGEST_FAULT_MS = 6_000;
+/** What replies take where nothing is slow, and what readings lose with their age, in ms. */
+const READING_MS = 30;
+
+/** The clocks of a run. */
+export interface Clocks {
+  /** How far their rates differ at most, as a fraction. */
+  readonly drift: number;
+  /** How far wall clocks differ at first, in ms. */
+  readonly skewMs: number;
+  /** S of protocol A2: how far the masters' clocks are apart at most while faults strike, in ms. */
+  readonly spreadMs: number;
+}
+
 export interface Setting {
   readonly nodes: number;
   readonly clients: number;
   readonly guardMs: number;
+  readonly clocks: Clocks;
+  /** Defined if masters vote at once after a loss without a guard. */
+  readonly amnesia: Amnesia | undefined;
   readonly maxTtlMs: number;
   readonly takesTurns: boolean;
   readonly terms: WorkTerms;
@@ -73,12 +97,17 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const isCrowd = options.crowd === true;
   const resources = ['a', 'b', '{t}c'].slice(0, isCrowd ? 1 : draw.whole(1, 3));
   const calls = options.calls ?? (isCrowd ? draw.whole(20, 60) : draw.whole(4, 14));
+  const untilMs = isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2);
+  const clocks = drawClocks(seeded.fork('skew'), options, untilMs);
+  const isCalm = options.beyond === 'amnesia' && seeded.fork('calm').chance(0.5);
   const plan = drawPlan(seeded.fork('plan'), {
     servers: nodes,
     clients,
-    untilMs: isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2),
+    untilMs,
     isGuarded,
     beyond: options.beyond,
+    awayMs: options.beyond === 'restarts' ? pauseAfterLossMs(clocks.spreadMs) : 0,
+    isCalm,
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
@@ -93,6 +122,8 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     nodes,
     clients,
     guardMs,
+    clocks,
+    amnesia: options.beyond === 'amnesia' ? amnesiaOf(clocks, isCalm) : undefined,
     maxTtlMs,
     takesTurns,
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
@@ -101,4 +132,16 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine } : undefined,
     plan,
   };
+}
+
+function drawClocks(draw: Seeded, { beyond, skewMs: asked }: SimulationOptions, untilMs: number): Clocks {
+  const isAmnesia = beyond === 'amnesia';
+  const skewMs = asked ?? draw.pick(isAmnesia ? [2, 2, 50] : [1, 8, 200]);
+  const drift = isAmnesia ? 0 : DRIFT;
+  return { drift, skewMs, spreadMs: skewMs + drift * (untilMs + LONGEST_FAULT_MS) };
+}
+
+/** S and e of protocol A2. Masters take no proposal that is off by more than BACK, whatever delays a client. */
+function amnesiaOf({ skewMs, spreadMs }: Clocks, isCalm: boolean): Amnesia {
+  return { spreadMs, errorMs: isCalm ? skewMs + READING_MS : (AHEAD_US + BACK_US) / 1_000 };
 }

@@ -13,7 +13,7 @@ import { type SharedState, SharedWorker } from './workers/shared-worker.js';
 import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
 import { Seeded } from './world/seeded.js';
-import { DRIFT_FACTOR, drawSetting, type Setting, type SimulationOptions } from './setting.js';
+import { drawSetting, type Setting, type SimulationOptions } from './setting.js';
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
 import { Ending, LOOK_EVERY_MS, lookOnward } from './ending.js';
@@ -57,13 +57,13 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const world = new World(options.history === true);
   const seeded = new Seeded(`quorate ${seed}`);
   const setting = drawSetting(seeded, options);
-  const checker = new Checker(world, options.beyond !== undefined);
-  const { nodes: servers, clients, guardMs, maxTtlMs } = setting;
+  const checker = new Checker(world, { isBeyond: options.beyond !== undefined, amnesia: setting.amnesia });
+  const { nodes: servers, clients, clocks, guardMs, maxTtlMs } = setting;
   const stage = new Stage(world, checker, seeded.fork('stage'), {
     servers,
     clients,
-    drift: options.beyond === 'amnesia' ? 0 : DRIFT_FACTOR * 0.9,
-    skewMs: options.beyond === 'amnesia' ? 2 : seeded.fork('skew').pick([1, 8, 200]),
+    drift: clocks.drift,
+    skewMs: clocks.skewMs,
     options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
     breaksAt: options.breaksAt,
   });

@@ -31,6 +31,7 @@ export type CommandKind =
   | 'bootstrap'
   | 'hello'
   | 'lesson'
+  | 'time'
   | 'batch';
 
 const KINDS: Readonly<Record<string, CommandKind>> = {
@@ -59,6 +60,7 @@ export function plainScope(...keys: readonly string[]): Scope {
 
 export function kindOf(command: Command): CommandKind {
   if (command.name === 'set') return 'claim';
+  if (command.name === 'time') return 'time';
   if (scriptOf(command) === HELLO) return 'hello';
   if (command.args[1] === '0') return 'lesson'; // on no keys: the master shall know the script, and do nothing
   if (isBatch(command)) {

@@ -1,6 +1,7 @@
 /**
  * A whole instance over masters in memory, under virtual time.
  */
+import type { WallClock } from '../../lib/runtime/clock.js';
 import type { Random } from '../../lib/runtime/random.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
@@ -42,7 +43,8 @@ export interface Bench {
  * N masters named m1…mN and one instance over them.
  *
  * @param kind  `isCluster`: each of them is a Redis Cluster, as instances find out when they are made; `hasPushes`:
- *   those who wait stand in line
+ *   those who wait stand in line; `wall`: the wall clock of the client's machine; without it, nothing is proposed before
+ *   the first reading of a master's clock
  */
 export function fakeCluster(
   nodes: number,
@@ -50,13 +52,20 @@ export function fakeCluster(
   {
     isCluster = false,
     hasPushes = false,
-  }: { readonly isCluster?: boolean; readonly hasPushes?: boolean } = {},
+    wall,
+  }: { readonly isCluster?: boolean; readonly hasPushes?: boolean; readonly wall?: WallClock } = {},
 ): Bench {
   const time = new FakeTime();
   const masters = Array.from({ length: nodes }, (_, i) => new FakeMaster(`m${i + 1}`, time));
   for (const master of masters) Object.assign(master, { isCluster, hasPushes });
   const over = (random: Random, own: RedlockOptions): Redlock =>
-    new Redlock({ transports: masters, clock: time, timers: time, random, disconnect: () => undefined }, own);
+    new Redlock(
+      {
+        ...{ transports: masters, clock: time, timers: time, random, disconnect: () => undefined },
+        ...(wall && { wall }),
+      },
+      own,
+    );
   const random = new FakeRandom();
   return {
     time,

@@ -29,7 +29,9 @@ interface InFlight {
 const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
 
 /** What the wall clocks of all masters show at instant 0, in µs; a spec moves one by `clockAheadUs`. */
-const WALL_US = 1_790_000_000_000_000;
+export const WALL_US = 1_790_000_000_000_000;
+/** A count ahead of those clocks for half a minute: claims count on from it, and acceptances near it are allowed. */
+export const COUNTED_US = WALL_US + 30_000_000;
 
 export class FakeMaster extends Keyspace implements Transport, Store {
   readonly name: string;
@@ -40,8 +42,12 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   manner: Manner = 'answer';
   /** How long a command takes to run and answer, in virtual ms; 0 answers in the same turn. */
   latencyMs = 0;
-  /** How many calls were made: a batch is one. */
+  /** How many calls were made: a batch is one. Looks at the clock are not counted, here and below. */
   calls = 0;
+  /** How often its clock was read by `TIME`. */
+  looks = 0;
+  /** False: its user has no right to read the clock. */
+  mayTellTime = true;
   /** Every command that was sent, in order, those of a batch one by one. */
   readonly sent: Command[] = [];
   /** Every command that was run, in order. */
@@ -87,9 +93,16 @@ export class FakeMaster extends Keyspace implements Transport, Store {
     return this.#listeners.size;
   }
 
+  get isReady(): boolean {
+    return this.state === 'ready';
+  }
+
   call(command: Command): Promise<unknown> {
-    this.calls++;
-    this.sent.push(...entriesOf(command));
+    if (isLook(command)) this.looks++;
+    else {
+      this.calls++;
+      this.sent.push(...entriesOf(command));
+    }
     return new Promise((resolve, reject) => {
       const one: InFlight = { command, resolve, reject };
       if (this.manner === 'lose-request') this.#held.push({ ...one, command: NOTHING });
@@ -197,12 +210,13 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   }
 
   #answer({ command, resolve, reject }: InFlight): void {
-    if (this.replies.length > 0) {
+    if (this.replies.length > 0 && !isLook(command)) {
       const reply = this.replies.shift();
       if (reply instanceof Error) reject(reply);
       else resolve(reply);
       return;
     }
+    if (isLook(command) && !this.mayTellTime) return reject(serverError("NOPERM no permission for 'time'"));
     try {
       resolve(this.#execute(command));
     } catch (error) {
@@ -211,7 +225,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
   }
 
   #execute(command: Command): unknown {
-    this.run.push(...entriesOf(command));
+    if (!isLook(command)) this.run.push(...entriesOf(command));
     try {
       return execute(this, this.#known, command);
     } finally {
@@ -221,3 +235,7 @@ export class FakeMaster extends Keyspace implements Transport, Store {
 }
 
 const NOTHING: Command = { name: 'eval', args: [] };
+
+function isLook({ name }: Command): boolean {
+  return name === 'time';
+}

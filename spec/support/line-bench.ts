@@ -4,6 +4,7 @@ import { Node } from '../../lib/node/node.js';
 import { queueing } from '../../lib/protocol/queue-request.js';
 import { release } from '../../lib/protocol/request.js';
 import { QueueWait, type QueueWaitEnd, type QueueEnvironment } from '../../lib/line/queue-wait.js';
+import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { Subscriptions } from '../../lib/line/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
@@ -24,8 +25,10 @@ export function lineEnvironment(count: number, shared?: LineBench): LineBench {
     shared?.masters ?? Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
   for (const master of masters) master.hasPushes = true;
   const nodes = masters.map((master, i) => new Node(master, i, time));
-  const subscriptions = new Subscriptions(nodes, time, time);
-  return { time, masters, nodes, clock: time, timers: time, random: new FakeRandom(), subscriptions };
+  const clocks = new MasterClocks(count, time);
+  const subscriptions = new Subscriptions(nodes, clocks, time, time);
+  const random = new FakeRandom();
+  return { time, masters, nodes, clock: time, timers: time, random, clocks, subscriptions };
 }
 
 export const MINE = tokenFrom('mine', '1');
@@ -39,7 +42,7 @@ export function hold(master: FakeMaster, token = OTHER, key = 'r'): void {
 
 /** A holder lets go, and hands over. */
 export async function letGo(master: FakeMaster, token = OTHER, key = 'r'): Promise<void> {
-  await master.call(release(plainScope(key), token, 0).command);
+  await master.call(release(plainScope(key), token).command);
 }
 
 /** Another client queues there, and listens. @returns what it was told, as letters */

@@ -2,17 +2,21 @@
  * The Lua of exclusive locks: what each operation, such as a claim or a release, does to one entry, wherever its keys are
  * among those of the call. `scripts.ts` builds the scripts for one entry and for many from it.
  *
- * `first` is the index of the entry's first resource in KEYS, `n` its number of resources. Its counters follow them; in a
- * release or an undo, the queues and turns come in between. Each function returns the three parts of its reply. If a
- * command failed, it returns that error and nothing else, and has changed nothing.
+ * `first` is the index of the entry's first resource in KEYS, `n` its number of resources. Queues and turns follow them in
+ * a release, in an undo and in the claim of a waiter, then the counters of a claim or an acceptance. Each function returns
+ * the three parts of its reply. If a command failed, it returns that error and nothing else, and has changed nothing.
  */
 import { oursInLua, reservedInLua } from './queue.js';
 
 /**
- * How far, in µs, a re-created counter may be ahead of the master's clock. Beyond that, the coordinator's floor is
- * ignored.
+ * How far, in µs, a proposed fencing token may be behind the master's clock, and ahead of it (BACK and AHEAD of protocol
+ * A2). Otherwise the master takes its own clock.
  */
-export const FLOOR_LEAD_US = 20_000;
+export const BACK_US = 1_000_000;
+export const AHEAD_US = 20_000;
+
+/** How long, in ms, a counter lives after its master's clock has passed it (LIFE of protocol A2). */
+export const COUNTER_LIFE_MS = 60_000;
 
 /**
  * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
@@ -26,82 +30,47 @@ export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3, counter: 4
  */
 export const LAST_FENCE = 9_000_000_000_000_000;
 
-/** The server's clock, and numbers as strings. */
-export const CLOCK = `local function need(reply, command)
-  if type(reply) == 'table' and reply.err then
-    error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
-  end
-  return reply
-end
-local function micros()
-  local time = need(redis.pcall('TIME'), 'TIME')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
-local function int(number) return string.format('%.0f', number) end
-`;
-
 /**
- * The restart guard (protocol B): `1|run id|since ms|period ms` under the marker key. A master whose run id differs from
- * its marker's, or that has no marker, may have forgotten votes: it notes the time, and abstains for one period. A client
- * without a guard is refused by a master with a marker: it would void the guard of the others.
+ * Counters (protocol A2). A counter is the last fencing token that this master accepted for the resource; a missing one,
+ * or a 0, is below all others. A claim proposes a fencing token, which lifts every counter to it. The master takes the
+ * proposal if that is near its own clock and not below `least`; else it takes its clock, and reports it. So whatever it
+ * accepts is BACK below its clock at most, and a counter that was lost does not matter once its clock is that far ahead.
  *
- * `least` is the end of the master's last quarantine, in µs: a lower counter may have come back with old data.
+ * `count` returns nothing for a spent counter, or for anything else than a counter: it stays as it is. A script reads the
+ * clock at most once for all entries of a call.
  */
-export const GUARD = `local least = 0
-${CLOCK}local function runId()
-  return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
+export const COUNTER = `local clockUs
+local function readClock()
+  if not clockUs then
+    local time = redis.pcall('TIME')
+    if not time.err then clockUs = time[1] * 1000000 + time[2] end
+  end
+  return clockUs
 end
-local function guarded(m, period)
-  local marker = redis.pcall('GET', KEYS[m])
-  if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, true) then return -2, 0 end
-  need(marker, 'GET')
-  local owner, since, other
-  if marker then
-    owner, since, other = string.match(marker, '^1|(%w+)|(%d+)|(%d+)$')
-    if not owner then return -2, 0 end
-    if tonumber(other) ~= period then return -2, tonumber(other) end
+local function clock() return readClock() or micros() end
+local function count(i)
+  local found = redis.pcall('GET', KEYS[i])
+  if type(found) == 'table' then
+    if string.find(found.err, 'WRONGTYPE', 1, true) then return nil end
+    error(found.err)
   end
-  if period == 0 then return end
-  local run = runId()
-  local ms = math.floor(micros() / 1000)
-  since = tonumber(since)
-  if owner ~= run or since > ms then
-    redis.call('SET', KEYS[m], '1|' .. run .. '|' .. int(ms) .. '|' .. int(period))
-    return -1, period
-  end
-  if since + period > ms then return -1, since + period - ms end
-  least = (since + period) * 1000
+  if not found then return 0 end
+  local number = string.match(found, '^%d+$') and tonumber(found)
+  return number and number < ${LAST_FENCE} and number
 end
-`;
-
-/**
- * Counters (protocol A). A missing counter is re-created from the master's clock, never from a token that a client sent:
- * it must be above everything that was accepted here before. So must a counter that a restart brought back. A 0 counts as
- * missing. Only the coordinator's floor may raise a new counter a little more, so that masters agree on a first grant. A
- * spent counter counts as none: it is left unchanged, and expires.
- */
-export const COUNTER = `local seenAt = 0
-local function counter(i, floor)
-  local count = redis.pcall('GET', KEYS[i])
-  if type(count) == 'table' then
-    if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end
-    error(count.err)
-  end
-  if count and count ~= '0' then
-    local number = string.match(count, '^%d+$') and tonumber(count)
-    return number and number < ${LAST_FENCE} and math.max(number, least)
-  end
-  seenAt = micros()
-  return math.max(seenAt, math.min(floor, seenAt + ${FLOOR_LEAD_US})), true
+local function taken(proposal)
+  local us = clock()
+  if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least then return us, us end
+  return proposal, 0
 end
-`;
-
-/** Checks the marker, which is the last key, and leaves the number of the other keys in `n`. */
-export const MARKER = `local n = #KEYS
-if guard >= 0 then
-  local code, ms = guarded(n, guard)
-  if code then return {code, ms, 0} end
-  n = n - 1
+local function countOn(from, n, fence, life)
+  local ms = int(life + math.max(0, math.ceil((fence - clock()) / 1000)))
+  for i = from, from + n - 1 do redis.call('SET', KEYS[i], int(fence), 'PX', ms) end
+end
+local function acceptable(fence, highest, life)
+  local us = clock()
+  if fence > highest and fence > least and fence >= us - ${BACK_US} and fence <= us + life * 1000 then return true end
+  return false, math.max(highest, us)
 end
 `;
 
@@ -112,25 +81,59 @@ interface Places {
   readonly token: string;
   readonly ttl: string;
   readonly life: string;
+  /** The proposed fencing token, as a string. */
+  readonly proposal: string;
   /** The reply without fencing. */
   readonly yes: string;
 }
 
+/** Reads the clock into `now`, which is false or nil if that is not allowed. */
+const READING_CLOCK = `local time = redis.pcall('TIME')
+    local now = not time.err and time[1] * 1000000 + time[2]`;
+
 /**
- * One free resource, the usual case, takes as few commands as possible. If that is not enough (the counter is missing,
- * below `least`, spent or no counter at all), it is reverted, and the long way checks everything first.
+ * One free resource, the usual case, takes as few commands as possible: the vote, the clock, and the proposal in place of
+ * the counter. If the counter was ahead of the proposal, it is set once more. If it was none, it is put back
+ * (without an expiry: that is lost), and if it is spent, for the life of a counter; the vote is deleted, and the long way
+ * refuses.
+ *
+ * @param reading  reads the master's clock, in µs, into `now`
  */
-function shortWay({ key, counter, token, ttl, life, yes }: Places, least: string): string {
+function shortWay(
+  { key, counter, token, ttl, life, proposal, yes }: Places,
+  reading: string,
+  least?: string,
+): string {
+  const isLow = least === undefined ? '' : ` or fence < ${least}`;
   return `if redis.call('SET', ${key}, ${token}, 'PX', ${ttl}, 'NX') then
     if ${life} == '0' then return ${yes} end
-    local fence = redis.pcall('INCR', ${counter})
-    local isNumber = type(fence) == 'number'
-    if isNumber and fence > 1 and fence > ${least} and fence <= ${LAST_FENCE} then
-      redis.call('PEXPIRE', ${counter}, ${life})
-      return fence
+    ${reading}
+    if now then
+      local fence, text, told = tonumber(${proposal}), ${proposal}, 0
+      if fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow} then
+        fence, text, told = now, string.format('%.0f', now), now
+      end
+      local ms = ${life}
+      if fence > now then ms = ms + math.ceil((fence - now) / 1000) end
+      local before = redis.pcall('SET', ${counter}, text, 'PX', ms, 'GET')
+      local number = before and not before.err and string.match(before, '^%d+$') and tonumber(before)
+      local isAhead = number and number >= fence and number < ${LAST_FENCE}
+      if isAhead then
+        fence = number + 1
+        ms = ${life} + math.max(0, math.ceil((fence - now) / 1000))
+        redis.call('SET', ${counter}, string.format('%.0f', fence), 'PX', string.format('%.0f', ms))
+      end
+      if not before or isAhead or (number and number < fence) then
+        if told == 0 then return fence end
+        return {1, fence, told}
+      end
+      if number then
+        redis.call('SET', ${counter}, before, 'PX', ${life})
+      elseif not before.err then
+        redis.call('SET', ${counter}, before)
+      end
     end
     redis.call('DEL', ${key})
-    if isNumber then redis.call(fence == 1 and 'DEL' or 'DECR', ${counter}) end
   end
 `;
 }
@@ -141,6 +144,7 @@ const OF_ARGUMENTS: Places = {
   token: 'ARGV[1]',
   ttl: 'ARGV[2]',
   life: 'ARGV[3]',
+  proposal: 'ARGV[4]',
   yes: '{1, 0, 0}',
 };
 
@@ -156,7 +160,7 @@ export const CLAIMING_AT_ONCE = `if not ARGV[6] then
     n = n - 1
   end
   if isFree and n == (ARGV[3] == '0' and 1 or 2) then
-  ${shortWay(OF_ARGUMENTS, '0')}  end
+  ${shortWay(OF_ARGUMENTS, READING_CLOCK)}  end
 end
 `;
 
@@ -166,6 +170,7 @@ const OF_ENTRY: Places = {
   token: 'token',
   ttl: 'ttl',
   life: 'life',
+  proposal: 'proposal',
   yes: '0',
 };
 
@@ -173,13 +178,15 @@ const OF_ENTRY: Places = {
  * A claim from the queue leaves it, whatever its outcome: a token is claimed with once. If the key was handed over to it,
  * it has left already. A place that stayed would be handed the lock after the lease.
  *
- * @param life  the ttl of counters in ms, as a string; here and below, '0' means: no fencing
+ * @param life  the life of counters in ms, as a string; here and below, '0' means: no fencing
+ * @param proposal  the fencing token that is proposed, as a string; '0' for none
  */
-export const CLAIMING = `local function claimOne(k, token, ttl, life)
-  ${shortWay(OF_ENTRY, 'least')}end
-local function claim(first, n, token, ttl, life, floor, isInLine)
+export const CLAIMING = `local function claimOne(k, token, ttl, life, proposal)
+  ${shortWay(OF_ENTRY, 'local now = readClock()', 'least')}end
+local function claim(first, n, token, ttl, life, proposal, isInLine)
   if n == 1 and not isInLine then
-    local fence = claimOne(first, token, ttl, life)
+    local fence = claimOne(first, token, ttl, life, proposal)
+    if type(fence) == 'table' then return fence[1], fence[2], fence[3] end
     if fence then return 1, fence, 0 end
   end
   local last, left, foreign_client = first + n - 1, false, 0
@@ -199,19 +206,19 @@ local function claim(first, n, token, ttl, life, floor, isInLine)
     end
   end
   if left then return 0, left, foreign_client end
-  local fence = 0
-  seenAt = 0
+  local fence, told = 0, 0
   if life ~= '0' then
-    local before = isInLine and last + 2 * n or last
-    for i = before + 1, before + n do
-      local count = counter(i, floor)
-      if not count then return 2, ${HOLDS.counter}, 0 end
-      if count >= fence then fence = count + 1 end
+    local from = isInLine and last + 2 * n + 1 or last + 1
+    fence, told = taken(tonumber(proposal))
+    for i = from, from + n - 1 do
+      local number = count(i)
+      if not number then return 2, ${HOLDS.counter}, 0 end
+      if number >= fence then fence = number + 1 end
     end
-    for i = before + 1, before + n do redis.call('SET', KEYS[i], int(fence), 'PX', life) end
+    countOn(from, n, fence, life)
   end
   for i = first, last do redis.call('SET', KEYS[i], token, 'PX', ttl) end
-  return 1, fence, seenAt
+  return 1, fence, told
 end
 `;
 
@@ -227,29 +234,14 @@ export const ACCEPTING = `local function accept(first, n, token, wanted, life)
   end
   local fence, highest = tonumber(wanted), 0
   for i = last + 1, last + n do
-    local count, isNew = counter(i, 0)
-    if not count then return 2, ${HOLDS.counter}, 0 end
-    if isNew then redis.call('SET', KEYS[i], int(count), 'PX', life) end
-    if count > highest then highest = count end
+    local number = count(i)
+    if not number then return 2, ${HOLDS.counter}, 0 end
+    if number > highest then highest = number end
   end
-  if highest >= fence then return 3, highest, 0 end
-  for i = last + 1, last + n do redis.call('SET', KEYS[i], wanted, 'PX', life) end
+  local isAccepted, reached = acceptable(fence, highest, life)
+  if not isAccepted then return 3, reached, 0 end
+  countOn(last + 1, n, fence, life)
   return 1, fence, 0
-end
-`;
-
-/**
- * Raises lower counters to the highest count seen elsewhere, so that masters agree on the next grant; but not to a count
- * that allows no next grant.
- */
-export const LIFTING = `local function lift(from, n, seen)
-  if tonumber(seen) >= ${LAST_FENCE} then return end
-  for i = from, from + n - 1 do
-    local count = redis.pcall('GET', KEYS[i])
-    if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < tonumber(seen) then
-      redis.pcall('SET', KEYS[i], seen, 'KEEPTTL')
-    end
-  end
 end
 `;
 
@@ -257,10 +249,8 @@ end
  * A vote is deleted together with the turn beside it: the number of deleted keys shows whether anybody waits, without
  * another command. `leave` sets the turn again for a queue that needs it. If there is no vote, the turn is looked up:
  * `leave` gives back reservations, too.
- *
- * @param seen  the highest count that was met; false without fencing, and then there are no counters
  */
-export const UNDOING = `local function undo(first, n, token, seen)
+export const UNDOING = `local function undo(first, n, token)
   local deleted, left, wrong_type, failed, awaited = 0, -2, 0, false, {}
   for i = first, first + n - 1 do
     local owner, isAwaited = redis.pcall('GET', KEYS[i]), nil
@@ -278,7 +268,6 @@ export const UNDOING = `local function undo(first, n, token, seen)
     end
     if isAwaited then awaited[#awaited + 1] = i end
   end
-  if seen then lift(first + 3 * n, n, seen) end
   if awaited[1] and leave(awaited, n, token) then wrong_type = wrong_type + 2 end
   if failed then return failed end
   return deleted, left, wrong_type
@@ -302,7 +291,7 @@ if not KEYS[4] then
 end
 `;
 
-export const RELEASING = `local function release(first, n, token, seen)
+export const RELEASING = `local function release(first, n, token)
   local deleted, awaited = 0, {}
   for i = first, first + n - 1 do
     local isAwaited
@@ -314,7 +303,6 @@ export const RELEASING = `local function release(first, n, token, seen)
     end
     if isAwaited then awaited[#awaited + 1] = i end
   end
-  if seen then lift(first + 3 * n, n, seen) end
   if awaited[1] and leave(awaited, n, token) then return -1 - deleted end
   return deleted
 end
@@ -336,11 +324,8 @@ export const RELEASING_MANY = `local function releaseMany(first, a, count)
 end
 `;
 
-/**
- * Counters follow as far as possible: a lease does not depend on them. A reservation for the token, left because its
- * claim was lost, becomes its vote, as a free key does.
- */
-export const EXTENDING = `local function extend(first, n, token, ttl, create, life, fence)
+/** A reservation for the token, left because its claim was lost, becomes its vote, as a free key does. */
+export const EXTENDING = `local function extend(first, n, token, ttl, create)
   local last, reserved = first + n - 1, nil
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
@@ -362,20 +347,12 @@ export const EXTENDING = `local function extend(first, n, token, ttl, create, li
       redis.call('PEXPIRE', KEYS[i], ttl)
     end
   end
-  if life ~= '0' then
-    for i = last + 1, last + n do
-      local ok, count = pcall(counter, i, 0)
-      if ok and count and tonumber(fence) < ${LAST_FENCE} then
-        redis.pcall('SET', KEYS[i], int(math.max(count, tonumber(fence))), 'PX', life)
-      end
-    end
-  end
   return 1, 0, 0
 end
 `;
 
 /**
- * Extensions of one resource each, without counters, from index `first` of KEYS and `a` of ARGV on, up to the first whose
+ * Extensions of one resource each, from index `first` of KEYS and `a` of ARGV on, up to the first whose
  * key does not hold its token: one MGET for all (if it fails, there are none). Returns 1 for each that is done; the
  * others are left to `extend`.
  */

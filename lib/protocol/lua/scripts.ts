@@ -2,19 +2,20 @@
  * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` also returns strings, and a
  * batch one reply for each entry).
  *
- * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, with
- * fencing, their n counters; and last, with a guard, the master's marker. All keys are declared and used in place as
- * `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of a call are in
- * one slot. A key of another type never makes a script fail half-way: types are checked before the first write. Deletions
- * come first: a later step may fail without keeping the lock.
+ * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, if a
+ * fencing token is asked for, their n counters; and last, with a guard, the master's marker. All keys are declared and
+ * used in place as `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of
+ * a call are in one slot. A key of another type never makes a script fail half-way: types are checked before the first
+ * write, or the write is taken back. Deletions come first: a later step may fail without keeping the lock.
  *
  * Codes, the same in every reply that begins with one:
  *   1 yes · 0 no, another holds it
  *   2 no, a key holds something else, or (2, 4) a counter cannot be raised to another fencing token
- *   3 no, a counter has reached it already
+ *   3 no, that fencing token is not accepted here: a counter has reached it, or it is too far from the master's clock
  *   4 no, a foreign client holds it: by its token it is not a client of this library, and does not hand over
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment has another guard period
  */
+import { GUARD, MARKER } from './guard.js';
 import {
   ACCEPTING,
   CLAIMING,
@@ -22,9 +23,6 @@ import {
   COUNTER,
   EXTENDING,
   EXTENDING_MANY,
-  GUARD,
-  LIFTING,
-  MARKER,
   RELEASING,
   RELEASING_AT_ONCE,
   RELEASING_MANY,
@@ -40,11 +38,12 @@ export type { Script } from '../../redis/script.js';
 /**
  * Claims all keys or none, and counts the grant. A waiter that claims leaves the queues, granted or not.
  * KEYS resources, queues and turns if ARGV 6 is given, counters if ARGV 3 > 0, marker if ARGV 5 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 ttl of the counters in ms (0 = no fencing), 4 floor for missing counters in µs,
+ * ARGV 1 token, 2 ttl in ms, 3 life of the counters in ms (0 = no fencing), 4 the proposed fencing token in µs (0 = none),
  *      5 guard period in ms (0 = none, −1 = none, and the marker is not checked), 6 '1' = it has queued
- * → {1, fence, us} granted, also if this token holds them already; fence = highest counter + 1, the new value of all
- *                  counters (0 without fencing); us = the master's clock if it re-created a counter, else 0
- *   fence          the short form if nothing had to be checked: one free resource with an existing counter
+ * → {1, fence, us} granted, also if this token holds them already; fence = the new value of all counters: the proposal,
+ *                  or the highest counter + 1 if that is more (0 without fencing); us = the master's clock if it took that
+ *                  in place of the proposal, else 0
+ *   fence          the short form of {1, fence, 0} if nothing had to be checked: one free resource
  *   {0, ms, s} refused; ms = the longest time left among the keys that others hold, −1 if one has no expiry; s = 1 if a
  *                  foreign client holds one of them
  *   {2, 0, 0} refused: a key holds something else · {2, 4, 0} refused: no counter, or a spent one
@@ -54,16 +53,18 @@ export const CLAIM: Script = {
   name: 'claim',
   source: `${CLAIMING_AT_ONCE}${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
 ${MARKER}n = n / ((ARGV[6] and 3 or 1) + (life ~= '0' and 1 or 0))
-return reply(claim(1, n, ARGV[1], ARGV[2], life, tonumber(ARGV[4]), ARGV[6]))`,
+return reply(claim(1, n, ARGV[1], ARGV[2], life, ARGV[4], ARGV[6]))`,
 };
 
 /**
  * Accepts a fencing token for a grant that is held here. Masters with lower counters do this, so that a quorum has
- * accepted one and the same token. It must be above every counter: what was accepted once is never accepted again.
+ * accepted one and the same token. It must be above every counter: what was accepted once is never accepted again. It must
+ * also be near the master's clock: not below it by more than BACK, not above it by more than the life of a counter.
  * KEYS resources, counters, marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 fencing token, 3 ttl of the counters in ms, 4 guard period in ms, as above
- * → {1, fence, 0} accepted · {3, count, 0} a counter has reached it already · {0, ms, 0} another holds a key by now
- *   (ms left, −1 without expiry), or it is gone (−2) · {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
+ * ARGV 1 token, 2 fencing token, 3 life of the counters in ms, 4 guard period in ms, as above
+ * → {1, fence, 0} accepted · {3, us, 0} not accepted, and nothing is changed: us = the highest counter, or the master's
+ *   clock if that is more · {0, ms, 0} another holds a key by now (ms left, −1 without expiry), or it is gone (−2)
+ *   {2, 0, 0} · {2, 4, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const ACCEPT: Script = {
   name: 'accept',
@@ -74,46 +75,42 @@ ${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
 /**
  * Deletes the keys that hold this token, and reports the holders of the others. Free locks are handed over to their
  * waiters; the token itself leaves the queues.
- * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest count seen in that attempt
+ * KEYS resources, queues, turns · ARGV 1 token
  * → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
  *                s = 0, or 1 if a key holds something that is not such a lock, plus 2 if the undo has to be sent again:
  *                more waiters are gone than one call may drop, and the lock is free
  */
 export const UNDO: Script = {
   name: 'undo',
-  source: `${LIFTING}${LEAVING}${UNDOING}${REPLY}local seen = ARGV[2]
-return reply(undo(1, #KEYS / (seen and 4 or 3), ARGV[1], seen))`,
+  source: `${LEAVING}${UNDOING}${REPLY}return reply(undo(1, #KEYS / 3, ARGV[1]))`,
 };
 
 /**
  * Deletes the keys that hold this token. "Already gone" and "another's by now" count as done. Free locks are handed over
  * to their waiters; the token itself leaves the queues.
- * KEYS resources, queues, turns, counters if ARGV 2 is given · ARGV 1 token, 2 the highest count seen with the lease
+ * KEYS resources, queues, turns · ARGV 1 token
  * → n keys deleted · −1 − n the same, and the release has to be sent again, as above
  */
 export const RELEASE: Script = {
   name: 'release',
-  source: `${RELEASING_AT_ONCE}${LIFTING}${LEAVING}${RELEASING}local seen = ARGV[2]
-if deleted then
+  source: `${RELEASING_AT_ONCE}${LEAVING}${RELEASING}if deleted then
   return leave({1}, 1, ARGV[1]) and -1 - deleted or deleted
 end
-return release(1, #KEYS / (seen and 4 or 3), ARGV[1], seen)`,
+return release(1, #KEYS / 3, ARGV[1])`,
 };
 
 /**
- * Extends all keys or none, and never shortens one. Counters follow as far as possible: a lease does not depend on them.
- * KEYS resources, counters if ARGV 4 > 0, marker if ARGV 6 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key is set again, '0' = a free key is a refusal, 4 ttl of the counters in ms
- *      (0 = no fencing), 5 the lease's fencing token, 6 guard period in ms, as above
+ * Extends all keys or none, and never shortens one.
+ * KEYS resources, marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key is set again, '0' = a free key is a refusal, 4 guard period in ms, as above
  * → {1, 0, 0} all keys hold this token for at least the ttl
  *   {0, ms, 0} refused: another holds a key (ms left, −1 without expiry), or it is gone and may not be set again (−2)
  *   {2, 0, 0} refused: a key holds something that is not such a lock · {-1, ms, 0} · {-2, ms, 0}
  */
 export const EXTEND: Script = {
   name: 'extend',
-  source: `${GUARD}${COUNTER}${EXTENDING}${REPLY}local guard, life = tonumber(ARGV[6]), ARGV[4]
-${MARKER}if life ~= '0' then n = n / 2 end
-return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3], life, ARGV[5]))`,
+  source: `${GUARD}${EXTENDING}${REPLY}local guard = tonumber(ARGV[4])
+${MARKER}return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3]))`,
 };
 
 /** The kinds of entries in a batch; the letter is among the arguments. */
@@ -131,19 +128,18 @@ export const ENTRY = {
  * entry that fails does not affect the others.
  * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
- *      c  ttl, ttl of counters (0 = no fencing), floor · for each entry its token
+ *      c  ttl, life of counters (0 = no fencing), proposed fencing token · for each entry its token
  *      l  the same for waiters from the queue: with queues and turns
- *      a  ttl of counters · token, fencing token
- *      u  1 = with counters, 0 = without · token, and with counters the highest count seen
- *      r  the same
- *      e  ttl, '1' or '0' as above, ttl of counters (0 = unchanged) · token, and with counters the fencing token
+ *      a  life of counters · token, fencing token
+ *      u, r  nothing · token
+ *      e  ttl, '1' or '0' as above · token
  * → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
  *   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
  *   If that makes 1 for every entry, only the number of entries.
  */
 export const BATCH: Script = {
   name: 'batch',
-  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LIFTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}local guard = tonumber(ARGV[1])
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}local guard = tonumber(ARGV[1])
 local asked, barred, barredMs = guard < 0, nil, nil
 local replies, k, a = {}, 1, 2
 local function take(step, more)
@@ -174,26 +170,25 @@ while a <= #ARGV do
   a = a + 3
   local first = #replies
   if kind == 'c' or kind == 'l' then
-    local ttl, life, floor = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
+    local ttl, life, proposal = ARGV[a], ARGV[a + 1], ARGV[a + 2]
     local isInLine = kind == 'l'
     local step = (isInLine and 3 * n or n) + (life == '0' and 0 or n)
     a = a + 3
     for i = first + 1, first + count do
-      replies[i] = vote(claim, n, ARGV[a], ttl, life, floor, isInLine)
+      replies[i] = vote(claim, n, ARGV[a], ttl, life, proposal, isInLine)
       take(step, 1)
     end
   elseif kind == 'e' then
-    local ttl, create, life = ARGV[a], ARGV[a + 1], ARGV[a + 2]
-    local step = life == '0' and n or 2 * n
-    a = a + 3
+    local ttl, create = ARGV[a], ARGV[a + 1]
+    a = a + 2
     local done = {}
-    if n == 1 and life == '0' and not look() and not barred then
+    if n == 1 and not look() and not barred then
       local ok, many = pcall(extendMany, k, a, count, ttl)
       if ok then done = many end
     end
     for i = first + 1, first + count do
-      replies[i] = done[i - first] or vote(extend, n, ARGV[a], ttl, create, life, ARGV[a + 1])
-      take(step, life == '0' and 1 or 2)
+      replies[i] = done[i - first] or vote(extend, n, ARGV[a], ttl, create)
+      take(n, 1)
     end
   elseif kind == 'a' then
     local life = ARGV[a]
@@ -203,17 +198,15 @@ while a <= #ARGV do
       take(2 * n, 2)
     end
   else
-    local lifts = ARGV[a] == '1'
-    a = a + 1
     local isUndo, done = kind == 'u', {}
-    if not isUndo and n == 1 and not lifts then
+    if not isUndo and n == 1 then
       local ok, many = pcall(releaseMany, k, a, count)
       if ok then done = many end
     end
     for i = first + 1, first + count do
       replies[i] = done[i - first]
       if not replies[i] then
-        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a], lifts and ARGV[a + 1])
+        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a])
         if not ok or type(code) == 'table' then
           replies[i] = failed(code)
         elseif isUndo and (x ~= -2 or y ~= 0) then
@@ -222,7 +215,7 @@ while a <= #ARGV do
           replies[i] = code
         end
       end
-      take(lifts and 4 * n or 3 * n, lifts and 2 or 1)
+      take(3 * n, 1)
     end
   end
 end

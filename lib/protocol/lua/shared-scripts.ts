@@ -9,7 +9,8 @@
  * at the head of the gate's queue, 1 otherwise.
  */
 import { SHOWN_WAITERS } from './queue.js';
-import { CLOCK, COUNTER, GUARD, HOLDS, LAST_FENCE, LIFTING, MARKER } from './mutex.js';
+import { CLOCK, GUARD, MARKER } from './guard.js';
+import { COUNTER, HOLDS } from './mutex.js';
 import { LOOKING, NEXT, putting, STORED_KIND } from './shared.js';
 import type { Script } from '../../redis/script.js';
 
@@ -29,8 +30,9 @@ end
 /**
  * Claims a read-write lock for a reader or for the writer, and counts the writer's grant.
  * KEYS 1 resource, 2 counter if ARGV 6 > 0, marker if ARGV 8 ≥ 0
- * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 watcher or '', 5 its rank, 6 ttl of the counter in ms (0 = no fencing),
- *      7 floor for a missing counter in µs, 8 guard period in ms (0 = none, −1 = none, and the marker is not checked)
+ * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 watcher or '', 5 its rank, 6 life of the counter in ms (0 = no fencing),
+ *      7 the proposed fencing token in µs (0 = none), 8 guard period in ms (0 = none, −1 = none, and the marker is not
+ *      checked)
  * → {1, fence, us} granted, also if this token holds it already (fence and us as in CLAIM; 0 for a reader)
  *   {0, ms, 0} refused; ms = the longest time left among the holders that exclude it, or that of another's watch
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
@@ -46,22 +48,23 @@ local own, left = members[token], inTheWay(token, role)
 if own and own[1] ~= role then return {0, own[2] - now, 0} end
 if left == 0 and not own and not mayWatch() then left = watch[2] - now end
 if left > 0 then return refuse(0, left, 0) end
-local fence = 0
+local fence, told = 0, 0
 if ARGV[6] ~= '0' then
-  local count = counter(2, tonumber(ARGV[7]))
-  if not count then return {2, ${HOLDS.counter}, 0} end
-  fence = count + 1
-  redis.call('SET', KEYS[2], int(fence), 'PX', ARGV[6])
+  local number = count(2)
+  if not number then return {2, ${HOLDS.counter}, 0} end
+  fence, told = taken(tonumber(ARGV[7]))
+  if number >= fence then fence = number + 1 end
+  countOn(2, 1, fence, ARGV[6])
 end
 comeIn(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '')
-return {1, fence, seenAt}`,
+return {1, fence, told}`,
 };
 
 /**
  * Accepts a fencing token for a writer, as ACCEPT does for an exclusive lock.
  * KEYS 1 resource, 2 counter, marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 fencing token, 3 ttl of the counter in ms, 4 guard period in ms
- * → {1, fence, 0} accepted · {3, count, 0} the counter has reached it already · {0, ms, 0} it is not the writer here
+ * ARGV 1 token, 2 fencing token, 3 life of the counter in ms, 4 guard period in ms
+ * → {1, fence, 0} accepted · {3, us, 0} not accepted, as in ACCEPT · {0, ms, 0} it is not the writer here
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
  */
 export const RW_ACCEPT: Script = {
@@ -72,22 +75,20 @@ if refusal then return refusal end
 local own = members[ARGV[1]]
 if not own then return {0, -2, 0} end
 if own[1] ~= 'w' then return {0, own[2] - now, 0} end
-local count, isNew = counter(2, 0)
-if not count then return {2, ${HOLDS.counter}, 0} end
-if count < tonumber(ARGV[2]) then
-  redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-  return {1, tonumber(ARGV[2]), 0}
-end
-if isNew then redis.call('SET', KEYS[2], int(count), 'PX', ARGV[3]) end
-return {3, count, 0}`,
+local fence, number = tonumber(ARGV[2]), count(2)
+if not number then return {2, ${HOLDS.counter}, 0} end
+local isAccepted, reached = acceptable(fence, number, ARGV[3])
+if not isAccepted then return {3, reached, 0} end
+countOn(2, 1, fence, ARGV[3])
+return {1, fence, 0}`,
 };
 
 /**
  * Extends a reader or the writer, and never shortens. A writer that is extended as a reader is a reader from then on; the
- * reverse is not possible. The counter follows a writer, as far as possible.
- * KEYS 1 resource, 2 counter if ARGV 5 > 0, marker if ARGV 7 ≥ 0
+ * reverse is not possible.
+ * KEYS 1 resource, marker if ARGV 5 ≥ 0
  * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 '1' = set again if it is gone and nobody excludes it, '0' = gone is a refusal,
- *      5 ttl of the counter in ms (0 = unchanged), 6 the lease's fencing token, 7 guard period in ms
+ *      5 guard period in ms
  * → {1, 0, 0} this token has that role for at least the ttl
  *   {0, ms, 0} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2)
  *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
@@ -95,7 +96,7 @@ return {3, count, 0}`,
 export const RW_EXTEND: Script = {
   name: 'rw-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
-${GUARD}${COUNTER}local guard, token, role = tonumber(ARGV[7]), ARGV[1], ARGV[2]
+${GUARD}local guard, token, role = tonumber(ARGV[5]), ARGV[1], ARGV[2]
 ${MARKER}${READ_WRITE}${IN_THE_WAY}local refusal = look('${STORED_KIND.readWrite}')
 if refusal then return refusal end
 local own = members[token]
@@ -106,12 +107,6 @@ if left > 0 then return {0, left, 0} end
 put(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '')
 keep()
 if own and own[1] ~= role then tell() end
-if ARGV[5] ~= '0' then
-  local ok, count = pcall(counter, 2, 0)
-  if ok and count and tonumber(ARGV[6]) < ${LAST_FENCE} then
-    redis.pcall('SET', KEYS[2], int(math.max(count, tonumber(ARGV[6]))), 'PX', ARGV[5])
-  end
-end
 return {1, 0, 0}`,
 };
 
@@ -245,18 +240,17 @@ return {1, 0, 0}`,
 /**
  * Removes a token from a read-write lock or a semaphore, for an undo or a release; it watches no more, either. The
  * watcher is sent a push if it could be let in now. Steps after the deletion may fail without keeping the vote.
- * KEYS 1 resource, 2 counter if ARGV 2 is given · ARGV 1 token, 2 the highest count that was seen
+ * KEYS 1 resource · ARGV 1 token
  * → {n, -2, 0} n = 1 it was there, 0 it was not · {0, -2, 1} the key holds something of another type
  */
 export const LEAVE: Script = {
   name: 'leave',
-  source: `local token, seen = ARGV[1], ARGV[2]
+  source: `local token = ARGV[1]
 local deleted = redis.pcall('HDEL', KEYS[1], token)
 if type(deleted) == 'table' then
   if not string.find(deleted.err, 'WRONGTYPE', 1, true) then return deleted end
   return {0, -2, 1}
 end
-${LIFTING}if seen then lift(2, 1, seen) end
 local fields = redis.pcall('HLEN', KEYS[1])
 if fields == 1 and deleted == 1 then
   redis.pcall('DEL', KEYS[1])

@@ -1,5 +1,5 @@
-/** Twins of the scripts' functions for the guard's marker and for counters, one by one as in `lua/mutex.ts`. */
-import { FLOOR_LEAD_US, LAST_FENCE } from '../../protocol/lua/mutex.js';
+/** Twins of the scripts' functions for the guard's marker and for counters, one by one as in `lua/guard.ts` and `lua/mutex.ts`. */
+import { AHEAD_US, BACK_US, HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
 import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 
@@ -22,30 +22,64 @@ export function guarded(store: Store, key: string, period: number): Reply | numb
   return sinceMs + period > nowMs ? [-1, sinceMs + period - nowMs, 0] : (sinceMs + period) * 1_000;
 }
 
-/** A counter, re-created if it is missing; undefined for something else, or for a spent counter. */
-export interface Counter {
-  readonly count: number;
-  /** The clock from which it was re-created. */
-  readonly bornUs: number | undefined;
+/** The count at that key, 0 if it is missing; undefined for something else, or for a spent counter. */
+export function count(store: Store, key: string): number | undefined {
+  const found = store.get(key);
+  if (found === undefined) return 0;
+  if (found === WRONG_TYPE || !/^\d+$/.test(found) || Number(found) >= LAST_FENCE) return undefined;
+  return Number(found);
 }
 
-export function counter(store: Store, key: string, least: number, floor = 0): Counter | undefined {
-  const count = store.get(key);
-  if (count === WRONG_TYPE) return undefined;
-  if (count !== undefined && count !== '0') {
-    const canGoOn = /^\d+$/.test(count) && Number(count) < LAST_FENCE;
-    return canGoOn ? { count: Math.max(Number(count), least), bornUs: undefined } : undefined;
+/** What the scripts are given for their counters, beside the keys. */
+interface Counting {
+  /** The fencing token: proposed by a claim, or put to a master. */
+  readonly fence: number;
+  /** The end of the master's last quarantine. */
+  readonly least: number;
+  readonly lifeMs: number;
+}
+
+/** What a claim makes of the counters; undefined if one of them is none, or spent. `told`: the clock, if it took that. */
+export function countClaim(
+  store: Store,
+  keys: readonly string[],
+  { fence: proposal, least, lifeMs }: Counting,
+): { readonly fence: number; readonly told: number } | undefined {
+  const us = store.micros();
+  const isTaken = proposal >= us - BACK_US && proposal <= us + AHEAD_US && proposal >= least;
+  let fence = isTaken ? proposal : us;
+  for (const key of keys) {
+    const number = count(store, key);
+    if (number === undefined) return undefined;
+    if (number >= fence) fence = number + 1;
+  }
+  countOn(store, keys, fence, lifeOf(fence, us, lifeMs));
+  return { fence, told: isTaken ? 0 : us };
+}
+
+/** The reply to an acceptance by the holder of the vote. */
+export function countAccepted(
+  store: Store,
+  keys: readonly string[],
+  { fence, least, lifeMs }: Counting,
+): Reply {
+  let highest = 0;
+  for (const key of keys) {
+    const number = count(store, key);
+    if (number === undefined) return [2, HOLDS.counter, 0];
+    highest = Math.max(highest, number);
   }
   const us = store.micros();
-  return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };
+  const isNear = fence >= us - BACK_US && fence <= us + lifeMs * 1_000;
+  if (fence <= highest || fence <= least || !isNear) return [3, Math.max(highest, us), 0];
+  countOn(store, keys, fence, lifeOf(fence, us, lifeMs));
+  return [1, fence, 0];
 }
 
-/** Raises lower counters to the highest count seen elsewhere; not to a count that allows no next grant. */
-export function lift(store: Store, counters: readonly string[], seen: string | undefined): void {
-  if (Number(seen) >= LAST_FENCE) return;
-  for (const key of counters) {
-    const count = store.get(key);
-    if (typeof count !== 'string' || !/^\d+$/.test(count)) continue;
-    if (Number(count) < Number(seen)) store.set(key, String(seen), 'keep');
-  }
+function lifeOf(fence: number, us: number, lifeMs: number): number {
+  return lifeMs + Math.max(0, Math.ceil((fence - us) / 1_000));
+}
+
+function countOn(store: Store, keys: readonly string[], fence: number, lifeMs: number): void {
+  for (const key of keys) store.set(key, String(fence), lifeMs);
 }

@@ -34,7 +34,7 @@ interface Kind {
   /** Its keys include queues and turns. */
   readonly hasQueues: boolean;
   /** How many arguments follow each token. */
-  readonly rests: (head: readonly string[]) => number;
+  readonly rests: number;
   /** The arguments of the script that sends it alone. */
   readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
   readonly isGuarded: boolean;
@@ -48,24 +48,17 @@ const KINDS: Readonly<Record<string, Kind>> = {
     heads: 1,
     hasCounters: () => true,
     hasQueues: false,
-    rests: () => 1,
+    rests: 1,
     args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
     isGuarded: true,
   },
   [ENTRY.extend]: {
     script: EXTEND,
-    heads: 3,
-    hasCounters: ([, , life]) => life !== '0',
+    heads: 2,
+    hasCounters: () => false,
     hasQueues: false,
-    rests: ([, , life]) => (life === '0' ? 0 : 1),
-    args: ([ttl = '', create = '', life = ''], token, [fence = '0'], guard) => [
-      token,
-      ttl,
-      create,
-      life,
-      fence,
-      guard,
-    ],
+    rests: 0,
+    args: ([ttl = '', create = ''], token, _rest, guard) => [token, ttl, create, guard],
     isGuarded: true,
   },
   [ENTRY.undo]: withdrawal(UNDO),
@@ -79,9 +72,9 @@ function claiming(isInLine: boolean): Kind {
     heads: 3,
     hasCounters: ([, life]) => life !== '0',
     hasQueues: isInLine,
-    rests: () => 0,
-    args: ([ttl = '', life = '', floor = ''], token, _rest, guard) => [
-      ...[token, ttl, life, floor, guard],
+    rests: 0,
+    args: ([ttl = '', life = '', proposal = ''], token, _rest, guard) => [
+      ...[token, ttl, life, proposal, guard],
       ...more,
     ],
     isGuarded: true,
@@ -89,14 +82,13 @@ function claiming(isInLine: boolean): Kind {
 }
 
 function withdrawal(script: Script): Kind {
-  const hasCounters = ([lifts]: readonly string[]): boolean => lifts === '1';
   return {
     script,
-    heads: 1,
-    hasCounters,
+    heads: 0,
+    hasCounters: () => false,
     hasQueues: true,
-    rests: (head) => (hasCounters(head) ? 1 : 0),
-    args: (_head, token, rest) => [token, ...rest],
+    rests: 0,
+    args: (_head, token) => [token],
     isGuarded: false,
   };
 }
@@ -115,7 +107,7 @@ function* unpacked({ name, args }: Command): Generator<Command> {
     for (let i = 0; i < Number(entries); i++) {
       const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
       const [token = ''] = groups.splice(0, 1);
-      const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
+      const more = kind.args(head, token, groups.splice(0, kind.rests), guard);
       const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);
       yield { name, args: [script, String(own.length), ...own, ...more] };
     }

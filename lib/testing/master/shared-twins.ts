@@ -2,7 +2,7 @@
  * Twins of the scripts of read-write locks and semaphores, function by function as in `lua/shared.ts` and
  * `lua/shared-scripts.ts`.
  */
-import { HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
+import { HOLDS } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind, WATCH_MS } from '../../protocol/lua/shared.js';
 import { SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import {
@@ -16,7 +16,7 @@ import {
   SURVEY_SHARED,
 } from '../../protocol/lua/shared-scripts.js';
 import type { Script } from '../../redis/script.js';
-import { counter, guarded, lift, type Reply } from './counter-twins.js';
+import { countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { type Field, Hash, slotsOf } from './shared-hash.js';
 import type { Store, Twin } from './store.js';
@@ -71,7 +71,7 @@ const RW = STORED_KIND.readWrite;
 const SEM = STORED_KIND.semaphore;
 
 function claimToReadOrWrite(store: Store, keys: readonly string[], args: readonly string[]): Reply {
-  const [token = '', role = '', ttl, watcher = '', rank, life, floor, guard] = args;
+  const [token = '', role = '', ttl, watcher = '', rank, life, proposal, guard] = args;
   if (keys.length === 0) return [0, 0, 0];
   const opened = open(store, keys, RW, guard);
   if (isRefusal(opened)) return opened;
@@ -82,17 +82,14 @@ function claimToReadOrWrite(store: Store, keys: readonly string[], args: readonl
   if (own !== undefined && own.first !== role) return [0, own.ends - hash.nowMs, 0];
   if (left === 0 && own === undefined && !mayWatch(hash, next)) left = (hash.watch?.ends ?? 0) - hash.nowMs;
   if (left > 0) return refuse(hash, RW, next, [0, left, 0]);
-  let [fence, seenAt] = [0, 0];
-  if (life !== '0') {
-    const found = counter(store, keys[1] ?? '', least, Number(floor));
-    if (found === undefined) return [2, HOLDS.counter, 0];
-    fence = found.count + 1;
-    seenAt = found.bornUs ?? 0;
-    store.set(keys[1] ?? '', String(fence), Number(life));
-  }
+  const counted =
+    life === '0'
+      ? { fence: 0, told: 0 }
+      : countClaim(store, keys.slice(1, 2), { fence: Number(proposal), least, lifeMs: Number(life) });
+  if (counted === undefined) return [2, HOLDS.counter, 0];
   const ends = Math.max(own?.ends ?? 0, hash.nowMs + Number(ttl));
   comeIn(hash, RW, next, token, { first: role, ends, rest: '' });
-  return [1, fence, seenAt];
+  return [1, counted.fence, counted.told];
 }
 
 function acceptWriter(store: Store, keys: readonly string[], args: readonly string[]): Reply {
@@ -103,23 +100,15 @@ function acceptWriter(store: Store, keys: readonly string[], args: readonly stri
   const own = hash.members.get(token);
   if (own === undefined) return [0, -2, 0];
   if (own.first !== 'w') return [0, own.ends - hash.nowMs, 0];
-  const key = keys[1] ?? '';
-  const found = counter(store, key, least);
-  if (found === undefined) return [2, HOLDS.counter, 0];
-  if (found.count < Number(fence)) {
-    store.set(key, fence, Number(life));
-    return [1, Number(fence), 0];
-  }
-  if (found.bornUs !== undefined) store.set(key, String(found.count), Number(life));
-  return [3, found.count, 0];
+  return countAccepted(store, keys.slice(1, 2), { fence: Number(fence), least, lifeMs: Number(life) });
 }
 
 function extendReaderOrWriter(store: Store, keys: readonly string[], args: readonly string[]): Reply {
-  const [token = '', role = '', ttl, create, life, fence, guard] = args;
+  const [token = '', role = '', ttl, create, guard] = args;
   if (keys.length === 0) return [0, 0, 0];
   const opened = open(store, keys, RW, guard);
   if (isRefusal(opened)) return opened;
-  const { hash, least } = opened;
+  const { hash } = opened;
   const own = hash.members.get(token);
   if (own === undefined && create === '0') return [0, -2, 0];
   const isUpgrade = own !== undefined && role === 'w' && own.first !== 'w';
@@ -128,10 +117,6 @@ function extendReaderOrWriter(store: Store, keys: readonly string[], args: reado
   hash.put(RW, token, role, Math.max(own?.ends ?? 0, hash.nowMs + Number(ttl)), '');
   hash.keep();
   if (own !== undefined && own.first !== role) hash.tell();
-  if (life === '0') return [1, 0, 0];
-  const found = counter(store, keys[1] ?? '', least);
-  if (found !== undefined && Number(fence) < LAST_FENCE)
-    store.set(keys[1] ?? '', String(Math.max(found.count, Number(fence))), Number(life));
   return [1, 0, 0];
 }
 
@@ -221,13 +206,11 @@ function extendPermits(store: Store, keys: readonly string[], args: readonly str
   return [1, 0, 0];
 }
 
-function leave(store: Store, keys: readonly string[], [token = '', seen]: readonly string[]): Reply {
-  const [key = ''] = keys;
+function leave(store: Store, [key = '']: readonly string[], [token = '']: readonly string[]): Reply {
   const before = store.fields(key);
   if (before === WRONG_TYPE) return [0, -2, 1];
   const deleted = before.has(token) ? 1 : 0;
   if (deleted === 1) store.setFields(key, { [token]: undefined });
-  if (seen !== undefined) lift(store, keys.slice(1), seen);
   const left = before.size - deleted;
   if (left === 1 && deleted === 1) store.delete(key);
   else if (before.has('watch')) {

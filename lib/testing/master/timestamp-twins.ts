@@ -1,4 +1,4 @@
-/** The commands of timestamp locks on an in-memory master: plain commands, and twins of their scripts. */
+/** Plain commands on an in-memory master, most of them of timestamp locks, and twins of the scripts of these. */
 import { readInstant, type TimestampUnit } from '../../timestamp/instant.js';
 import type { Script } from '../../protocol/lua/scripts.js';
 import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from '../../timestamp/scripts.js';
@@ -37,6 +37,10 @@ export const PLAIN_TWINS: Readonly<Record<PlainCommand, Plain>> = {
     return before ?? null;
   },
   del: (store, keys) => keys.filter((key) => store.delete(key)).length,
+  time(store) {
+    const us = store.micros();
+    return [String(Math.floor(us / 1_000_000)), String(us % 1_000_000)];
+  },
 };
 
 /** Whether it is a command without a script. */

@@ -1,11 +1,11 @@
 /**
  * Twins of the scripts, in TypeScript: an in-memory master runs them in place of the Lua.
- * spec/protocol/lua/scripts.spec.ts compares each with its Lua source on a real Redis, by cases and by random sequences.
+ * The specs `*-twins.spec.ts` in spec/protocol/lua compare each with its Lua source on a real Redis, by random sequences.
  *
  * Why twins instead of an embedded Lua: embedded ones implement other versions of the language than Redis does (which
  * differ in integers and floats), would need a hand-written `redis.call` anyway, and would be a dependency.
  */
-import { HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
+import { HOLDS } from '../../protocol/lua/mutex.js';
 import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import { isOurs } from '../../runtime/random.js';
 import {
@@ -28,7 +28,7 @@ import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
 import { scriptDigest } from '../../redis/script.js';
 import type { Command } from '../../redis/transport.js';
 import { entriesOf } from './entries.js';
-import { counter, guarded, lift, type Reply } from './counter-twins.js';
+import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { SHARED_TWINS } from './shared-twins.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
@@ -146,9 +146,9 @@ function parts(store: Store, keys: readonly string[], beside: Beside, guard: num
 }
 
 function claim(store: Store, keys: readonly string[], args: readonly string[]): unknown {
-  const [token = '', ttl, fenceTtl, floor, guard, isInLine] = args;
+  const [token = '', ttl, life, proposal, guard, isInLine] = args;
   const isShort = isClaimedAtOnce(store, keys, args);
-  const hasCounters = fenceTtl !== '0';
+  const hasCounters = life !== '0';
   const { locks, queues, counters, refusal, least } = parts(
     store,
     keys,
@@ -167,16 +167,23 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
     const isForeignClient = others.some((key) => !isOurs(String(store.get(key))));
     return [0, longest(others.map((key) => store.pttl(key))), isForeignClient ? 1 : 0];
   }
-  let [fence, seenAt] = [0, 0];
-  for (const key of counters) {
-    const found = counter(store, key, least, Number(floor));
-    if (found === undefined) return [2, HOLDS.counter, 0];
-    if (found.count >= fence) fence = found.count + 1;
-    seenAt = found.bornUs ?? seenAt;
+  const counted = hasCounters
+    ? countClaim(store, counters, { fence: Number(proposal), least, lifeMs: Number(life) })
+    : { fence: 0, told: 0 };
+  if (counted === undefined) {
+    if (locks.length === 1 && isInLine === undefined && textAt(store, locks[0] ?? '') === undefined)
+      putBack(store, counters[0] ?? '', Number(life));
+    return [2, HOLDS.counter, 0];
   }
-  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
+  const { fence, told } = counted;
   for (const key of locks) store.set(key, token, Number(ttl));
-  return isShort ? fence : [1, fence, seenAt];
+  return isShort && told === 0 ? fence : [1, fence, told];
+}
+
+/** The short way of a claim found a spent counter, or none, and puts it back. What is no counter loses its expiry. */
+function putBack(store: Store, key: string, lifeMs: number): void {
+  const found = textAt(store, key);
+  if (found !== undefined) store.set(key, found, /^\d+$/.test(found) ? lifeMs : 'none');
 }
 
 /** One free resource, a usable counter, and no guard: the script takes its short way, and replies in the short form. */
@@ -187,11 +194,11 @@ function isClaimedAtOnce(store: Store, keys: readonly string[], args: readonly s
   const marker = Number(guard) === 0 ? others.pop() : undefined;
   const isUnguarded = Number(guard) < 0 || (marker !== undefined && store.get(marker) === undefined);
   if (!isUnguarded || store.get(lock) !== undefined || life === '0' || others.length !== 1) return false;
-  return /^[1-9]\d*$/.test(textAt(store, others[0] ?? '') ?? '');
+  return count(store, others[0] ?? '') !== undefined;
 }
 
 function accept(store: Store, keys: readonly string[], args: readonly string[]): Reply {
-  const [token, fence, fenceTtl, guard] = args;
+  const [token, fence, life, guard] = args;
   const { locks, counters, refusal, least } = parts(store, keys, { hasCounters: true }, Number(guard));
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
@@ -199,62 +206,49 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
     if (owner === WRONG_TYPE) return [2, 0, 0];
     if (owner !== token) return [0, store.pttl(key), 0];
   }
-  let highest = 0;
-  for (const key of counters) {
-    const found = counter(store, key, least);
-    if (found === undefined) return [2, HOLDS.counter, 0];
-    if (found.bornUs !== undefined) store.set(key, String(found.count), Number(fenceTtl));
-    highest = Math.max(highest, found.count);
-  }
-  if (highest >= Number(fence)) return [3, highest, 0];
-  for (const key of counters) store.set(key, String(fence), Number(fenceTtl));
-  return [1, Number(fence), 0];
+  return countAccepted(store, counters, { fence: Number(fence), least, lifeMs: Number(life) });
 }
 
-/** The keys of a release or an undo. */
-interface Given {
-  readonly resources: readonly Waited[];
-  readonly counters: readonly string[];
-}
-
-function given(keys: readonly string[], seen: string | undefined): Given {
-  const n = keys.length / (seen === undefined ? 3 : 4);
-  const resources = keys
-    .slice(0, n)
-    .map((lock, i): Waited => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
-  return { resources, counters: keys.slice(3 * n) };
+/** The resources of a release or an undo, each with its queue and its turn. */
+function given(keys: readonly string[]): readonly Waited[] {
+  const n = keys.length / 3;
+  return keys.slice(0, n).map((lock, i) => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
 }
 
 /**
- * Votes first, then counters, then queues.
+ * Votes first, then queues.
  * @returns how many votes there were, and whether more waiters are gone than may be dropped
  */
 function withdraw(
   store: Store,
-  { resources, counters }: Given,
-  [token = '', seen]: readonly string[],
+  resources: readonly Waited[],
+  token: string,
   spare: Spare,
 ): { readonly deleted: number; readonly isMore: boolean } {
   const own = resources.filter(([lock]) => store.get(lock) === token);
   const awaited = resources.filter((resource) => deleteVote(store, resource, token));
-  lift(store, counters, seen);
   const isMore = awaited.map((resource) => leave(store, resource, token, spare)).includes(true);
   return { deleted: own.length, isMore };
 }
 
-function undo(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): Reply {
-  const all = given(keys, args[1]);
-  const locks = all.resources.map(([lock]) => lock);
+function undo(store: Store, keys: readonly string[], [token = '']: readonly string[], spare: Spare): Reply {
+  const all = given(keys);
+  const locks = all.map(([lock]) => lock);
   const isWrongType = locks.some((key) => store.get(key) === WRONG_TYPE);
-  const own = [undefined, args[0], reservedFor(args[0] ?? '')];
+  const own = [undefined, token, reservedFor(token)];
   const others = locks.filter((key) => !own.includes(textAt(store, key)));
   const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
-  const { deleted, isMore } = withdraw(store, all, args, spare);
+  const { deleted, isMore } = withdraw(store, all, token, spare);
   return [deleted, left, (isWrongType ? 1 : 0) + (isMore ? 2 : 0)];
 }
 
-function release(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
-  const { deleted, isMore } = withdraw(store, given(keys, args[1]), args, spare);
+function release(
+  store: Store,
+  keys: readonly string[],
+  [token = '']: readonly string[],
+  spare: Spare,
+): number {
+  const { deleted, isMore } = withdraw(store, given(keys), token, spare);
   return isMore ? -1 - deleted : deleted;
 }
 
@@ -276,13 +270,8 @@ function giveUp(store: Store, keys: readonly string[], args: readonly string[], 
 }
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
-  const [token = '', ttl, mayCreate, fenceTtl, fence, guard] = args;
-  const { locks, counters, refusal, least } = parts(
-    store,
-    keys,
-    { hasCounters: fenceTtl !== '0' },
-    Number(guard),
-  );
+  const [token = '', ttl, mayCreate, guard] = args;
+  const { locks, refusal } = parts(store, keys, { hasCounters: false }, Number(guard));
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
@@ -295,11 +284,6 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
     const ms = store.pttl(key);
     if (store.get(key) !== token) store.set(key, token, Math.max(ms, Number(ttl)));
     else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));
-  }
-  for (const key of counters) {
-    const found = counter(store, key, least);
-    if (found === undefined || Number(fence) >= LAST_FENCE) continue;
-    store.set(key, String(Math.max(found.count, Number(fence))), Number(fenceTtl));
   }
   return [1, 0, 0];
 }

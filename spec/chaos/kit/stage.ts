@@ -159,10 +159,20 @@ export class Stage {
    * is named.
    */
   async spread(resource: string, above: number, ascending: readonly number[]): Promise<void> {
-    // never lower than they were: a counter that falls breaks the guarantees of fencing tokens
+    // never lower than they were: a counter that falls breaks the guarantees of fencing tokens; and above what a claim
+    // proposes, which would lift them all alike
+    const lowest = Math.max(above, ...(await Promise.all(this.hands.map(aheadOfClock))));
     for (const [rank, index] of ascending.entries())
-      await this.hands[index]?.set(counterKey(resource), `${above + 10 * (rank + 1)}`, 'PX', 3_600_000);
+      await this.hands[index]?.set(counterKey(resource), `${lowest + 10 * (rank + 1)}`, 'PX', 3_600_000);
   }
+}
+
+const AHEAD_MS = 5_000;
+
+/** Ahead of that master's clock, in µs. */
+async function aheadOfClock(hand: Redis): Promise<number> {
+  const [seconds, us] = await hand.time();
+  return Number(seconds) * 1_000_000 + Number(us) + AHEAD_MS * 1_000;
 }
 
 /** Loads scripts, so that the first command of each kind is the one that runs. */

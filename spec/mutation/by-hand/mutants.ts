@@ -3,6 +3,8 @@
  * exactly once in its file. `npm run mutants` builds them in, one at a time.
  */
 import { GATE_AND_DOOR } from './gate-and-door.js';
+import { FENCES } from './fences.js';
+import { PACE } from './pace.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
 export interface Mutant extends Patch {
@@ -15,7 +17,9 @@ export interface Mutant extends Patch {
 const IN_LINE = ['spec/coordinator/acquisition-line.spec.ts'];
 
 export const MUTANTS: readonly Mutant[] = [
+  ...FENCES,
   ...GATE_AND_DOOR,
+  ...PACE,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
     file: 'lib/coordinator/acquisition.ts',
@@ -80,20 +84,6 @@ export const MUTANTS: readonly Mutant[] = [
     specs: ['spec/quorum/round.spec.ts'],
   },
   {
-    name: 'round: still prompt where the others were asked later',
-    file: 'lib/quorum/round.ts',
-    find: 'if (this.#asked > targets.length) this.isPrompt = false;',
-    replace: '',
-    specs: ['spec/coordinator/acquisition-home.spec.ts'],
-  },
-  {
-    name: 'round: grants that come late are not counted',
-    file: 'lib/quorum/round.ts',
-    find: 'if (this.request.isFenced) this.#grant?.counted(outcome.fence);',
-    replace: '',
-    specs: ['spec/quorum/fence-agreement.spec.ts'],
-  },
-  {
     name: 'round: closed when those that were asked have answered, while it goes on',
     file: 'lib/quorum/round.ts',
     find: 'if (this.#deliveries.answer(node) && this.isAnswered && this.#isOver) this.#grant?.closed(this);',
@@ -136,39 +126,11 @@ export const MUTANTS: readonly Mutant[] = [
     specs: ['spec/coordinator/restart-guard.spec.ts'],
   },
   {
-    name: 'scripts: a counter of before the last quarantine goes on where the lock is free',
-    file: 'lib/protocol/lua/mutex.ts',
-    find: 'and fence > 1 and fence > ${least} and',
-    replace: 'and fence > 1 and',
-    specs: ['spec/protocol/lua/scripts-guard.spec.ts'],
-  },
-  {
     name: 'renewals: masters have the node timeout of the last one',
     file: 'lib/quorum/renewal-batch.ts',
     find: 'timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);',
     replace: 'timeoutMs = nodeTimeoutMs;',
     specs: ['spec/quorum/renewal-batch.spec.ts'],
-  },
-  {
-    name: 'acceptance: a count that is in the way is not told to the round',
-    file: 'lib/quorum/fence-agreement.ts',
-    find: 'this.#round.met(count);',
-    replace: '',
-    specs: ['spec/quorum/fence-agreement.spec.ts'],
-  },
-  {
-    name: 'acceptance: a fence that was given up is put all the same',
-    file: 'lib/quorum/fence-agreement.ts',
-    find: 'if (this.#put[node.index] !== undefined) node.forget(this); // an earlier one, if it was not even sent',
-    replace: '',
-    specs: ['spec/quorum/fence-agreement.spec.ts'],
-  },
-  {
-    name: 'acceptance: what was not sent outlives the attempt',
-    file: 'lib/quorum/fence-agreement.ts',
-    find: 'for (const node of this.#nodes) node.forget(this);',
-    replace: '',
-    specs: ['spec/quorum/fence-agreement.spec.ts'],
   },
   {
     name: 'settlement: other permits can be agreed on while some are put to masters',

@@ -93,15 +93,10 @@ export const LUA: Survivors = {
       ],
     },
     {
-      why: 'a floor matters only where it is ahead of the clock',
+      why: 'a holder of permits is always written with their number',
       mutants: [
-        'RW_ACCEPT: local count, isNew = counter(2, 0) → local count, isNew = counter(2, 1)',
-        'RW_EXTEND: local ok, count = pcall(counter, 2, 0) → local ok, count = pcall(counter, 2, 1)',
+        'SLOTS: others, othersMs = tonumber(member[3]) or 0, math.max(othersMs, left) → others, othersMs = tonumber(member[3]) or 1, math.max(othersMs, left)',
       ],
-    },
-    {
-      why: 'without fencing there is no counter among the keys, and a ttl of 0 is refused: nothing is set',
-      mutants: ["RW_EXTEND: if ARGV[5] ~= '0' then → if true then"],
     },
     {
       why: 'one that has not expired has at least 1 ms left',
@@ -114,12 +109,6 @@ export const LUA: Survivors = {
       mutants: [
         "LEAVE: if not string.find(deleted.err, 'WRONGTYPE', 1, true) then return deleted end → if not string.find(deleted.err, 'WRONGTYPE', 1, false) then return deleted end",
         "SURVEY_SHARED: if all.err and not string.find(all.err, 'WRONGTYPE', 1, true) then return all end → if all.err and not string.find(all.err, 'WRONGTYPE', 1, false) then return all end",
-      ],
-    },
-    {
-      why: 'there is no third key, and what cannot be read is not lifted',
-      mutants: [
-        'LEAVE: ${LIFTING}if seen then lift(2, 1, seen) end → ${LIFTING}if seen then lift(2, 2, seen) end',
       ],
     },
     {
@@ -154,28 +143,38 @@ export const LUA: Survivors = {
       ],
     },
   ],
+  'lib/protocol/lua/guard.ts': [
+    {
+      why: 'a fence is 1 at least',
+      mutants: ['GUARD: local least = 0 → local least = 1'],
+    },
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "GUARD: if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, true) then return -2, 0 end → if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, false) then return -2, 0 end",
+      ],
+    },
+    {
+      why: 'a marker of this very ms is written again as it is',
+      mutants: ['GUARD: if owner ~= run or since > ms then → if owner ~= run or since >= ms then'],
+    },
+  ],
   'lib/protocol/lua/mutex.ts': [
     {
       why: 'a counter is 1 at least, and so is a fence',
       mutants: [
-        'GUARD: local least = 0 → local least = 1',
         'ACCEPTING: local fence, highest = tonumber(wanted), 0 → local fence, highest = tonumber(wanted), 1',
       ],
     },
     {
       why: 'there are no magic characters in it: it is found as a pattern as well',
       mutants: [
-        "GUARD: if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, true) then return -2, 0 end → if type(marker) == 'table' and string.find(marker.err, 'WRONGTYPE', 1, false) then return -2, 0 end",
-        "COUNTER: if string.find(count.err, 'WRONGTYPE', 1, true) then return nil end → if string.find(count.err, 'WRONGTYPE', 1, false) then return nil end",
+        "COUNTER: if string.find(found.err, 'WRONGTYPE', 1, true) then return nil end → if string.find(found.err, 'WRONGTYPE', 1, false) then return nil end",
         "CLAIMING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
         "ACCEPTING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
         "EXTENDING: if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end → if string.find(owner.err, 'WRONGTYPE', 1, false) then return 2, 0, 0 end",
         "UNDOING: if string.find(owner.err, 'WRONGTYPE', 1, true) then wrong_type = 1 else failed = owner end → if string.find(owner.err, 'WRONGTYPE', 1, false) then wrong_type = 1 else failed = owner end",
       ],
-    },
-    {
-      why: 'a marker of this very ms is written again as it is',
-      mutants: ['GUARD: if owner ~= run or since > ms then → if owner ~= run or since >= ms then'],
     },
     {
       why: 'with queue and turn there are more keys than the short way takes',
@@ -198,8 +197,7 @@ export const LUA: Survivors = {
       why: 'of equal numbers, either is the greater one, and a counter is set to what it is',
       mutants: [
         'CLAIMING: if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end → if not left or ms == -1 or (left ~= -1 and ms >= left) then left = ms end',
-        'ACCEPTING: if count > highest then highest = count end → if count >= highest then highest = count end',
-        "LIFTING: if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) < tonumber(seen) the… → if type(count) == 'string' and string.match(count, '^%d+$') and tonumber(count) <= tonumber(seen) th…",
+        'ACCEPTING: if number > highest then highest = number end → if number >= highest then highest = number end',
         'UNDOING: if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end → if left == -2 or ms == -1 or (left ~= -1 and ms >= left) then left = ms end',
       ],
     },
@@ -210,10 +208,21 @@ export const LUA: Survivors = {
       ],
     },
     {
-      why: 'a floor matters only where it is ahead of the clock',
+      why: 'a fence is a time of today',
+      mutants: ['COUNTER: if not found then return 0 end → if not found then return 1 end'],
+    },
+    {
+      why: 'nothing is added where they are equal, and 1 ms of a minute is more or less: a fence is 20 ms ahead at most',
       mutants: [
-        'ACCEPTING: local count, isNew = counter(i, 0) → local count, isNew = counter(i, 1)',
-        'EXTENDING: local ok, count = pcall(counter, i, 0) → local ok, count = pcall(counter, i, 1)',
+        'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence >= now then ms = ms + math.ceil((fence - now) / 1000) end',
+        'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence > now then ms = ms + math.ceil((fence - now) / 1001) end',
+        'shortWay: ms = ${life} + math.max(0, math.ceil((fence - now) / 1000)) → ms = ${life} + math.max(1, math.ceil((fence - now) / 1000))',
+      ],
+    },
+    {
+      why: 'one that is equal is ahead, unless it is spent, and no fence is that high',
+      mutants: [
+        'shortWay: if not before or isAhead or (number and number < fence) then → if not before or isAhead or (number and number <= fence) then',
       ],
     },
     {

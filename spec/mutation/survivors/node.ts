@@ -33,8 +33,30 @@ export const NODE: Survivors = {
       mutants: ['entryReply: number === 1 → false'],
     },
   ],
+  'lib/node/pace.ts': [
+    {
+      why: 'what is too old holds nobody up: it is dropped now or when somebody would wait for it',
+      mutants: ['admits: this.#requests >= AT_ONCE → true'],
+    },
+    {
+      why: 'the turn ends once more, when it is over',
+      mutants: ['sent: !this.#isPassing && this.#requests < AT_ONCE → this.#requests < AT_ONCE'],
+    },
+    {
+      why: "a call to fewer masters never gets a quorum's answers",
+      mutants: ['#begin: false → true'],
+    },
+    {
+      why: 'for the types: where somebody waits, there is a call that holds him up',
+      mutants: ['#arm: this.#timer !== undefined || oldest === undefined → this.#timer !== undefined'],
+    },
+    {
+      why: 'nobody is called, and no timer runs while nobody waits',
+      mutants: ['#goOn: this.#waiting.size === 0 || this.#requests >= AT_ONCE → this.#requests >= AT_ONCE'],
+    },
+  ],
   'lib/node/send-queue.ts': [
-    { why: 'the search finds the last one, too, only later', mutants: ['remove: isLast → false'] },
+    { why: 'the search finds the last one, too, only later', mutants: ['removeFrom: isLast → false'] },
     {
       why: 'a copy of the entries, none of which is left out',
       mutants: [

@@ -45,34 +45,30 @@ export const QUORUM: Survivors = {
   ],
   'lib/quorum/fence-agreement.ts': [
     {
-      why: 'nobody has granted with 0 or less: before anything is proposed, that is hopeless as well',
-      mutants: ['proceed: this.#fence === 0 || this.#isHopeless() → this.#isHopeless()'],
-    },
-    {
-      why: 'for the types: by then there is a request',
-      mutants: [
-        'proceed: this.#ask !== undefined → true',
-        'onReply: this.#ask?.request.read(reply) → this.#ask.request.read(reply)',
-      ],
+      why: 'what was not sent is dropped as the round ends, and nothing is sent from then on',
+      mutants: ['isWanted: this.#agreement.isWanted → true'],
     },
     {
       why: 'nothing waits unsent at a master to which nothing was put',
-      mutants: ['proceed: this.#put[node.index] !== undefined → true'],
+      mutants: ['proceed: before !== undefined → true', 'end: put !== undefined → true'],
+    },
+    {
+      why: 'for the types: masters refuse only what was put to them',
+      mutants: [
+        '#onRefusal: this.#candidate?.fence ?? 0 → this.#candidate?.fence',
+        '#onRefusal: this.#candidate?.fence → this.#candidate.fence',
+      ],
     },
     {
       why: 'then so few are left that no quorum is possible, whatever is proposed',
       mutants: [
-        '#isHopeless: below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > this.#fence → below + this.#round.pending < quorumOf(this.#nodes.length)',
-        '#isHopeless: this.#highest() > this.#fence → this.#highest() >= this.#fence',
+        '#isHopeless: below + this.#round.pending < quorumOf(this.#nodes.length) && this.#highest() > fence → below + this.#round.pending < quorumOf(this.#nodes.length)',
+        '#isHopeless: this.#highest() > fence → this.#highest() >= fence',
       ],
     },
     {
       why: 'the grant is taken back and counted again, with the same fencing token',
       mutants: ["onReply: outcome?.kind === 'granted' → false"],
-    },
-    {
-      why: 'nothing is sent any more once the round is over',
-      mutants: ['#onConflict: count < this.#fence || !this.isWanted → count < this.#fence'],
     },
   ],
   'lib/quorum/repairs.ts': [
@@ -94,19 +90,25 @@ export const QUORUM: Survivors = {
       mutants: ['#schedule: this.#isClosed || this.#timer !== undefined → this.#timer !== undefined'],
     },
   ],
-  'lib/quorum/counter-floor.ts': [
+  'lib/quorum/master-clocks.ts': [
     {
-      why: 'nobody is close to a clock that is not known, itself included',
-      mutants: ['learn: this.#aheadUs.filter((ahead) => ahead !== undefined) → this.#aheadUs'],
+      why: 'either way the first reading counts as it is',
+      mutants: ['learn: -Infinity → Infinity'],
     },
     {
-      why: 'for the types: nothing is lower than what is not there',
-      mutants: ['best: close === most && found !== undefined → close === most'],
+      why: 'a master that is none of ours is not stale: the difference is −∞ or no number',
+      mutants: ['isStale: this.#readings[index]?.boundAtMs ?? Infinity → this.#readings[index]?.boundAtMs'],
     },
-    { why: 'two that are equal', mutants: ['best: candidate < found → candidate <= found'] },
+    {
+      why: 'for the types: only masters of the instance are asked about',
+      mutants: ['isStale: this.#readings[index]?.boundAtMs → this.#readings[index].boundAtMs'],
+    },
+    {
+      why: 'a clock that is not known is fresh only where none is, and then 0 stands for it',
+      mutants: ['ticket: middleUs === undefined → false'],
+    },
   ],
   'lib/quorum/round.ts': [
-    { why: 'nothing is sent before it is asked', mutants: ['#isAsking: false → true'] },
     {
       why: 'what is not there reads as undefined',
       mutants: [
@@ -115,20 +117,6 @@ export const QUORUM: Survivors = {
         'constructor: request.isFenced → true',
         'constructor: request.isFenced → false',
         'onReply: outcome.slots !== undefined → true',
-      ],
-    },
-    {
-      why: 'only the floor asks whether all was sent at once: without fencing there is none, and with it, all was sent by then',
-      mutants: [
-        'askThen: this.#isAsking = false; → nothing',
-        'askThen: this.#deliveries.sent < this.#asked && this.request.isFenced → this.#deliveries.sent < this.#asked',
-      ],
-    },
-    {
-      why: 'all was sent: a callback at the end of the turn for nothing',
-      mutants: [
-        'askThen: this.#deliveries.sent < this.#asked && this.request.isFenced → this.request.isFenced',
-        'askThen: this.#deliveries.sent < this.#asked → this.#deliveries.sent <= this.#asked',
       ],
     },
     {

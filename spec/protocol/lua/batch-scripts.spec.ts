@@ -17,6 +17,7 @@ import {
 } from '../../../lib/protocol/request.js';
 import { queueing } from '../../../lib/protocol/queue-request.js';
 import { counterKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/mutex.js';
 import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import type { Scope } from '../../../lib/protocol/scope.js';
 import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
@@ -123,12 +124,12 @@ describe('batch: on a real server', () => {
           }
         }
         await prepare(draw);
-        const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs));
+        const nowUs = await server.micros();
+        const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs, nowUs));
         for (let releases = draw.below(7); releases > 0; releases--)
-          requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), 0));
+          requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS)));
         const terms = {
           ttlMs: draw.pick([20_000_000, 40_000_000]),
-          fence: 0,
           mayCreate: draw.below(2) === 0,
         };
         for (let extensions = draw.below(7); extensions > 0; extensions--)
@@ -161,7 +162,7 @@ describe('batch: on a real server', () => {
     for (const key of keys) await server.redis.set(key, `t${key}`);
     await server.redis.pexpire('a', 5_000);
     await server.redis.pexpire('c', 900_000);
-    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    const terms = { ttlMs: 60_000, mayCreate: true };
     expect(await asOne(keys.map((key) => extension(plainScope(key), `t${key}`, terms)))).to.deep.equal([
       1, 1, 1,
     ]);
@@ -189,7 +190,7 @@ describe('batch: on a real server', () => {
       const replies = await asOne([
         plainClaim(plainScope('a'), 'ta', 60_000),
         plainClaim(plainScope('b'), 'tb', 60_000),
-        release(plainScope('held'), 'h', 0),
+        release(plainScope('held'), 'h'),
         undo(plainScope('other'), 'o'),
       ]);
       for (const denied of replies.slice(0, 2)) expect(denied).to.match(/^!OOM /);
@@ -212,12 +213,7 @@ describe('batch: on a real server', () => {
       await redis.set(turnKey(key), '0||');
     }
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((key) => plainScope(key)) as [Scope, Scope, Scope, Scope];
-    const replies = await asOne([
-      release(a, 'ta', 0),
-      undo(b, 'tb'),
-      release(c, 'tc', 0),
-      release(d, 'td', 0),
-    ]);
+    const replies = await asOne([release(a, 'ta'), undo(b, 'tb'), release(c, 'tc'), release(d, 'td')]);
     expect(replies).to.deep.equal([1, [1, -2, 2], -2, 1]);
     const left = await Promise.all(['a', 'b', 'c'].map((key) => redis.zcard(queueKey(key))));
     expect(left).to.deep.equal([0, count - 100, count]);
@@ -227,11 +223,11 @@ describe('batch: on a real server', () => {
   it('where one look at many is not allowed, each release and each extension is done by itself', async () => {
     const { redis } = server;
     await redis.select(1);
-    const terms = { ttlMs: 60_000, fence: 0, mayCreate: false };
+    const terms = { ttlMs: 60_000, mayCreate: false };
     for (const key of ['a', 'b', 'c', 'd']) await redis.set(key, `t${key}`, 'PX', 30_000);
     await redis.call('ACL', 'SETUSER', 'default', '-mget');
     try {
-      const released = ['a', 'b'].map((key) => release(plainScope(key), `t${key}`, 0));
+      const released = ['a', 'b'].map((key) => release(plainScope(key), `t${key}`));
       const extended = ['c', 'd'].map((key) => extension(plainScope(key), `t${key}`, terms));
       expect(await asOne([...released, ...extended])).to.deep.equal([1, 1, 1, 1]);
     } finally {
@@ -244,37 +240,13 @@ describe('batch: on a real server', () => {
   it('all say yes: that many is the whole reply', async () => {
     const claims = ['a', 'b', 'c'].map((key) => plainClaim(plainScope(key), `t${key}`, 60_000));
     expect(await replyTo(claims)).to.equal(3);
-    expect(
-      await replyTo([release(plainScope('a'), 'ta', 0), release(plainScope('b'), 'no', 0)]),
-    ).to.deep.equal([1, 0]);
-  });
-
-  it('a new counter begins with the floor of its group, where that is a little ahead of the clock', async () => {
-    const now = await server.micros();
-    const batch = new Batch();
-    for (const [i, key] of ['a', 'b', 'c'].entries())
-      batch.add(scriptedClaim({ ...plainScope(key), isFenced: true }, `t${key}`, 60_000, now + 7 * i));
-    const [source = '', ...args] = batch.command(true).args;
-    const { source: stopped } = atInstant({ name: 'batch', source }, now);
-    expect(await server.redis.call('EVAL', [stopped, ...args])).to.deep.equal(
-      [0, 7, 14].map((ahead) => [1, now + ahead + 1, now]),
-    );
-  });
-
-  it('the clock is told only with a counter that began with it', async () => {
-    await server.redis.select(1);
-    await server.redis.mset('b', 'tb', counterKey('b'), 5);
-    const claims = ['a', 'b'].map((key) =>
-      scriptedClaim({ ...plainScope(key), isFenced: true }, `t${key}`, 60_000, 0),
-    );
-    const [first, second] = await asOne(claims);
-    const [code, fence, us] = first as readonly number[]; // {1, fence, us}
-    expect([code, fence]).to.deep.equal([1, (us ?? 0) + 1]);
-    expect(second).to.equal(6);
+    expect(await replyTo([release(plainScope('a'), 'ta'), release(plainScope('b'), 'no')])).to.deep.equal([
+      1, 0,
+    ]);
   });
 
   /** How often such commands ran in scripts, by their names. */
-  const commandsOf = async (requests: readonly Request[]): Promise<ReadonlyMap<string, number>> => {
+  const commandsOf = async (requests: readonly Request[]): Promise<Map<string, number>> => {
     await server.redis.config('RESETSTAT');
     await asOne(requests);
     const stats = await server.redis.info('commandstats');
@@ -282,16 +254,59 @@ describe('batch: on a real server', () => {
     return new Map(calls.map(([, name = '', count]) => [name, Number(count)]));
   };
 
+  it('the proposal of each group is taken where it is near the clock; else its entries get the clock, and are told it', async () => {
+    const now = await server.micros();
+    const batch = new Batch();
+    for (const [i, away] of [0, AHEAD_US, AHEAD_US + 1, -BACK_US, -BACK_US - 1].entries())
+      batch.add(scriptedClaim({ ...plainScope(`r${i}`), isFenced: true }, `t${i}`, 60_000, now + away));
+    const [source = '', ...args] = batch.command(true).args;
+    const { source: stopped } = atInstant({ name: 'batch', source }, now);
+    expect(await server.redis.call('EVAL', [stopped, ...args])).to.deep.equal([
+      ...[now, now + AHEAD_US, [1, now, now]],
+      ...[now - BACK_US, [1, now, now]],
+    ]);
+  });
+
+  it('the clock is read once for all claims and acceptances: without a proposal, all without a counter get the same', async () => {
+    await server.redis.select(1);
+    await server.redis.set('d', 'td');
+    const keys = ['a', 'b', 'c'];
+    const fenced = (key: string): Scope => ({ ...plainScope(key), isFenced: true });
+    const far = acceptance(fenced('d'), 'td', 7);
+    const commands = await commandsOf([
+      ...keys.map((key) => scriptedClaim(fenced(key), `t${key}`, 60_000, 0)),
+      scriptedClaim({ ...plainScope('x', 'y'), isFenced: true }, 'tx', 60_000, 0),
+      claimInLine(fenced('z'), 'tz', 60_000, 0),
+      far,
+    ]);
+    expect(commands.get('time')).to.equal(1);
+    const counts = await server.redis.mget([...keys, 'x', 'y', 'z'].map(counterKey));
+    expect(new Set(counts).size).to.equal(1);
+    const again = keys.map((key) => scriptedClaim(fenced(`${key}2`), `t${key}`, 60_000, 0));
+    const replies = (await asOne(again)) as readonly (readonly number[])[]; // {1, fence, us} each
+    const [[, us] = []] = replies;
+    expect(replies).to.deep.equal(keys.map(() => [1, us, us]));
+  });
+
+  it('a claim of one free lock takes three commands: its vote, the clock and its counter', async () => {
+    const now = await server.micros();
+    const claims = ['a', 'b', 'c'].map((key) =>
+      scriptedClaim({ ...plainScope(key), isFenced: true }, `t${key}`, 60_000, now),
+    );
+    const commands = await commandsOf(claims);
+    expect(['set', 'time', 'get'].map((name) => commands.get(name))).to.deep.equal([6, 1, undefined]);
+  });
+
   it('one look at all keys serves many releases, or many extensions', async () => {
     const keys = ['a', 'b', 'c', 'd'];
-    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    const terms = { ttlMs: 60_000, mayCreate: true };
     await server.redis.select(1);
     for (const key of keys) await server.redis.set(key, `t${key}`, 'PX', 30_000);
     const first = undo(plainScope('z'), 'tz');
     const extensions = keys.map((key) => extension(plainScope(key), `t${key}`, terms));
     const extended = await commandsOf([first, ...extensions]);
     expect([extended.get('mget'), extended.get('get')]).to.deep.equal([1, 1]);
-    const releases = keys.map((key) => release(plainScope(key), `t${key}`, 0));
+    const releases = keys.map((key) => release(plainScope(key), `t${key}`));
     const released = await commandsOf([first, ...releases]);
     expect([released.get('mget'), released.get('get')]).to.deep.equal([1, 1]);
   });
@@ -311,15 +326,15 @@ describe('batch: on a real server', () => {
 
   it('a command that a user may not run: the entries that need it fail, each with the error of the server', async () => {
     const { redis } = server;
-    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    const terms = { ttlMs: 60_000, mayCreate: true };
     await redis.select(1);
     await redis.mset('a', 'ta', 'b', 'tb', 'd', 'td');
     const replies = await server.without('get', () =>
       asOne([
         plainClaim(plainScope('a'), 'other', 60_000),
-        acceptance({ ...plainScope('a'), isFenced: true }, 'ta', 60_000, 7),
+        acceptance({ ...plainScope('a'), isFenced: true }, 'ta', 7),
         undo(plainScope('a'), 'ta'),
-        release(plainScope('d'), 'td', 0),
+        release(plainScope('d'), 'td'),
         extension(plainScope('a', 'b'), 'ta', terms),
         plainClaim(plainScope('c'), 'tc', 60_000),
       ]),
@@ -334,8 +349,8 @@ describe('batch: on a real server', () => {
     await server.redis.mset('a', 'ta', 'b', 'tb', 'c', 'tc');
     const replies = await server.without('del', () =>
       asOne([
-        release(plainScope('a'), 'ta', 0),
-        release({ ...plainScope('b'), isFenced: true }, 'tb', 7),
+        release(plainScope('a'), 'ta'),
+        release({ ...plainScope('b'), isFenced: true }, 'tb'),
         undo(plainScope('c'), 'tc'),
       ]),
     );
@@ -347,7 +362,7 @@ describe('batch: on a real server', () => {
     const { redis } = server;
     await redis.select(1);
     await redis.set('b', 'tb');
-    const terms = { ttlMs: 60_000, fence: 0, mayCreate: true };
+    const terms = { ttlMs: 60_000, mayCreate: true };
     for (const command of ['get', 'info', 'time']) {
       const votes = await server.without(command, () =>
         asOne([
@@ -368,7 +383,7 @@ describe('batch: on a real server', () => {
     await server.redis.set('b', 'tb');
     const replies = await asOne([
       scriptedClaim(guardedScope('a'), 'ta', 60_000, 0),
-      release(plainScope('b'), 'tb', 0),
+      release(plainScope('b'), 'tb'),
       scriptedClaim(guardedScope('c'), 'tc', 60_000, 0),
     ]);
     expect(replies).to.deep.equal([[-2, 0, 0], 1, [-2, 0, 0]]);
@@ -397,26 +412,26 @@ function under(guardMs: number, ...keys: readonly string[]): Scope {
   return { ...plainScope(...keys), marker: guardMs < 0 ? undefined : MARKER, guardMs };
 }
 
-function drawRequest(draw: Draw, guardMs: number): Request {
+function drawRequest(draw: Draw, guardMs: number, nowUs: number): Request {
   const first = draw.below(LOCKS.length);
   const keys = draw.below(3) === 0 ? [...new Set([draw.pick(LOCKS), draw.pick(LOCKS)])] : [draw.pick(LOCKS)];
   const isFenced = draw.below(3) > 0;
   const scope: Scope = { ...under(guardMs, ...keys), isFenced };
   const token = draw.pick(TOKENS);
   const ttlMs = draw.pick(TTLS);
-  const amount = 1 + draw.below(9) + (draw.below(2) === 0 ? 0 : 4e15);
+  const amount = 1 + draw.below(9) + draw.pick([0, 4e15, nowUs + 5e6, nowUs + 5e6]);
   switch (first + draw.below(4)) {
     case 0:
     case 1:
-      return draw.pick([scriptedClaim, claimInLine])(scope, token, ttlMs, draw.pick([0, 7]));
+      return draw.pick([scriptedClaim, claimInLine])(scope, token, ttlMs, draw.pick([0, 7, nowUs - 200_000]));
     case 2:
-      return isFenced ? acceptance(scope, token, ttlMs, amount) : undo(scope, token);
+      return isFenced ? acceptance(scope, token, amount) : undo(scope, token);
     case 3:
-      return release(scope, token, isFenced ? amount : 0);
+      return release(scope, token);
     case 4:
-      return undo(scope, token, isFenced ? amount : 0);
+      return undo(scope, token);
     default:
-      return extension(scope, token, { ttlMs, fence: isFenced ? amount : 0, mayCreate: draw.below(2) === 0 });
+      return extension(scope, token, { ttlMs, mayCreate: draw.below(2) === 0 });
   }
 }
 

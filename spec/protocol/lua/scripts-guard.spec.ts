@@ -1,12 +1,15 @@
 import { expect } from 'chai';
+import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/mutex.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
 import { atInstant, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';
 
 const HOUR_MS = 3_600_000;
 const MARKER = 'marker';
-/** Beyond the end of a quarantine that began at 0, in µs: such a counter is no relic. */
-const COUNT = 5_000_000_000;
+const LIFE = COUNTER_LIFE_MS;
+/** When a quarantine began, in ms, and when it ended, in µs: where the counter is, too. */
+const BEGAN_MS = 1_000_000;
+const COUNT = (BEGAN_MS + HOUR_MS) * 1_000;
 
 describe('scripts on a real server: the guard in them (Redis 7)', () => {
   const server = oneServer();
@@ -16,20 +19,15 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
   const voters: [Script, (period: number, script?: Script) => Promise<unknown>, unknown][] = [
     [
       CLAIM,
-      (period, script = CLAIM) => run(script, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, period),
+      (period, script = CLAIM) => run(script, ['a', 'c', MARKER], 'mine', 60_000, LIFE, COUNT, period),
       [1, COUNT + 1, 0],
     ],
     [
       ACCEPT,
-      (period, script = ACCEPT) => run(script, ['a', 'c', MARKER], 'mine', COUNT + 1, HOUR_MS, period),
+      (period, script = ACCEPT) => run(script, ['a', 'c', MARKER], 'mine', COUNT + 1, LIFE, period),
       [1, COUNT + 1, 0],
     ],
-    [
-      EXTEND,
-      (period, script = EXTEND) =>
-        run(script, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, period),
-      [1, 0, 0],
-    ],
+    [EXTEND, (period, script = EXTEND) => run(script, ['a', MARKER], 'mine', 60_000, 1, period), [1, 0, 0]],
     [VOUCH, (period, script = VOUCH) => run(script, [MARKER], period), [1, 0, 0]],
   ];
   const mark = (since: number | string, period = HOUR_MS, id = server.runId): Promise<unknown> =>
@@ -59,12 +57,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
 
       it(`${JSON.stringify(granted)}: the period of this process is over; the marker stays`, async () => {
         await mark(0);
-        expect(await vote(HOUR_MS)).to.deep.equal(granted);
+        expect(await vote(HOUR_MS, atInstant(script, COUNT))).to.deep.equal(granted);
         expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);
       });
 
       it(`${JSON.stringify(granted)}: period 0 and no marker; none is made`, async () => {
-        expect(await vote(0)).to.deep.equal(granted);
+        expect(await vote(0, atInstant(script, COUNT))).to.deep.equal(granted);
         expect(await server.redis.exists(MARKER)).to.equal(0);
       });
 
@@ -97,12 +95,10 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       });
 
       it(`{-1, 1, 0} 1 ms before the end of the period; ${JSON.stringify(granted)} at its end`, async () => {
-        const since = 1_000_000;
-        await mark(since);
+        await mark(BEGAN_MS);
         const voteAt = (us: number): Promise<unknown> => vote(HOUR_MS, atInstant(script, us));
-        const endUs = (since + HOUR_MS) * 1_000;
-        expect(await voteAt(endUs - 1)).to.deep.equal([-1, 1, 0]);
-        expect(await voteAt(endUs)).to.deep.equal(granted);
+        expect(await voteAt(COUNT - 1)).to.deep.equal([-1, 1, 0]);
+        expect(await voteAt(COUNT)).to.deep.equal(granted);
       });
 
       it('a user that may not run what the guard needs is told so; nothing is changed', async () => {
@@ -133,54 +129,47 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
     });
   }
 
-  describe('a counter below the end of the last quarantine came back with old data', () => {
-    let endUs: number;
+  describe('a counter below the end of the last quarantine came back with old data; the server is 1 ms past that end', () => {
+    const nowUs = COUNT + 1_000;
     beforeEach(async () => {
-      const since = Math.floor((await server.micros()) / 1_000) - HOUR_MS - 1_000;
-      endUs = (since + HOUR_MS) * 1_000;
-      await mark(since);
-      await server.redis.mset('a', 'mine', 'c', COUNT);
+      await mark(BEGAN_MS);
+      await server.redis.mset('a', 'mine', 'c', COUNT - 3_000_000);
     });
-    const claim = (): Promise<unknown> => run(CLAIM, ['a', 'c', MARKER], 'mine', 60_000, HOUR_MS, 0, HOUR_MS);
+    const claim = (proposal: number): Promise<unknown> =>
+      run(atInstant(CLAIM, nowUs), ['a', 'c', MARKER], 'mine', 60_000, LIFE, proposal, HOUR_MS);
     const accept = (fence: number): Promise<unknown> =>
-      run(ACCEPT, ['a', 'c', MARKER], 'mine', fence, HOUR_MS, HOUR_MS);
+      run(atInstant(ACCEPT, nowUs), ['a', 'c', MARKER], 'mine', fence, LIFE, HOUR_MS);
 
-    it('claim: it goes on from there, or from the counter if that is higher', async () => {
-      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
-      expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
+    for (const isFree of [false, true]) {
+      it(`claim of a lock that ${isFree ? 'is free' : 'it holds'}: no proposal below that end is taken, and the next go on`, async () => {
+        for (const [proposal, wanted] of [
+          [COUNT - 1, [1, nowUs, nowUs]],
+          [COUNT, [1, nowUs + 1, 0]],
+        ] as const) {
+          if (isFree) await server.redis.del('a');
+          expect(await claim(proposal)).to.deep.equal(wanted);
+        }
+        await server.redis.set('c', COUNT - 3_000_000);
+        if (isFree) await server.redis.del('a');
+        expect(await claim(COUNT)).to.deep.equal([1, COUNT, 0]);
+      });
+    }
+
+    it('accept {3, clock, 0}: nothing up to there is accepted', async () => {
+      for (const fence of [COUNT - 1, COUNT]) expect(await accept(fence)).to.deep.equal([3, nowUs, 0]);
+      expect(await accept(COUNT + 1)).to.deep.equal([1, COUNT + 1, 0]);
     });
 
-    it('claim of a lock that is free: likewise, and the next one goes on from there', async () => {
-      await server.redis.del('a');
-      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
-      await server.redis.del('a');
-      expect(await claim()).to.deep.equal([1, endUs + 2, 0]);
-    });
-
-    it('claim of a lock that is free: from there, too, if its counter is the last one before', async () => {
-      await server.redis.set('c', endUs - 1);
-      await server.redis.del('a');
-      expect(await claim()).to.deep.equal([1, endUs + 1, 0]);
-    });
-
-    it('accept {3, end, 0}: nothing up to there is accepted', async () => {
-      for (const fence of [COUNT + 1, endUs]) expect(await accept(fence)).to.deep.equal([3, endUs, 0]);
-      expect(await accept(endUs + 1)).to.deep.equal([1, endUs + 1, 0]);
-    });
-
-    it('extend: it is lifted to there, whatever the fence of the lease', async () => {
-      const extend = (fence: number): Promise<unknown> =>
-        run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, fence, HOUR_MS);
-      expect(await extend(COUNT + 1)).to.deep.equal([1, 0, 0]);
-      expect(await server.redis.get('c')).to.equal(String(endUs));
-      expect(await extend(endUs + 5)).to.deep.equal([1, 0, 0]);
-      expect(await server.redis.get('c')).to.equal(String(endUs + 5));
+    it('extend: it stays as it is', async () => {
+      const extended = await run(atInstant(EXTEND, nowUs), ['a', MARKER], 'mine', 60_000, 1, HOUR_MS);
+      expect(extended).to.deep.equal([1, 0, 0]);
+      expect(await server.redis.get('c')).to.equal(String(COUNT - 3_000_000));
     });
   });
 
   for (const [name, vote] of [
     ['claim', () => run(CLAIM, ['a', 'b', MARKER], 'mine', 60_000, 0, 0, HOUR_MS)],
-    ['extend', () => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, 0, 0, HOUR_MS)],
+    ['extend', () => run(EXTEND, ['a', 'b', MARKER], 'mine', 60_000, 1, HOUR_MS)],
   ] as const) {
     it(`${name} without fencing has its marker last as well: {1, 0, 0} and {-1, period, 0}`, async () => {
       expect(await vote()).to.deep.equal([-1, HOUR_MS, 0]);
@@ -263,14 +252,12 @@ describe('scripts on a real server: the guard in them (Redis 7)', () => {
       const message = (promise: Promise<unknown>): Promise<unknown> =>
         promise.catch((error: Error) => error.message);
       for (const [script, vote] of voters.slice(0, 2)) {
-        expect(await message(vote(HOUR_MS)), script.name).to.match(/OOM/);
+        expect(await message(vote(HOUR_MS, atInstant(script, COUNT))), script.name).to.match(/OOM/);
       }
       expect(await message(run(BOOTSTRAP, [MARKER], HOUR_MS, 1))).to.match(/OOM/);
       expect(await server.redis.pttl('a')).to.equal(-1);
       await server.redis.pexpire('a', 1_000);
-      expect(
-        await run(EXTEND, ['a', 'c', MARKER], 'mine', 60_000, 1, HOUR_MS, COUNT + 1, HOUR_MS),
-      ).to.deep.equal([1, 0, 0]);
+      expect(await run(EXTEND, ['a', MARKER], 'mine', 60_000, 1, HOUR_MS)).to.deep.equal([1, 0, 0]);
       expect(await server.redis.pttl('a')).to.be.above(50_000);
       expect(await server.redis.get('a')).to.equal('mine');
       expect(await marker()).to.equal(`1|${server.runId}|0|${HOUR_MS}`);

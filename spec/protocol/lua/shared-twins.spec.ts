@@ -70,7 +70,7 @@ describe('read-write locks and semaphores: the twins do the same as the server',
         if (draw.below(4) === 0) await disturb(draw);
         if (!isReadWrite && draw.below(8) === 0) await crowd(draw);
         const nowUs = await takeOver(fake);
-        const { script, keys, args } = drawCall(draw, isReadWrite, nowUs);
+        const { script, keys, args } = drawCall(draw, isReadWrite, nowUs, writerAt(fake));
         const real = await server.run(script, keys, ...args);
         const twin = await fake.call({
           name: 'eval',
@@ -91,15 +91,8 @@ describe('read-write locks and semaphores: the twins do the same as the server',
   it('that met every code of every script', () => {
     const wanted = [
       ...['rw-claim 1', 'rw-claim 0', 'rw-claim 2', 'rw-claim -1', 'rw-claim -2'],
-      ...[
-        'rw-accept 1',
-        'rw-accept 3',
-        'rw-accept 0',
-        'rw-accept 2',
-        'rw-extend 1',
-        'rw-extend 0',
-        'rw-extend 2',
-      ],
+      // 1 and 3 are rare here: counter-twins.spec.ts meets them
+      ...['rw-accept 0', 'rw-accept 2', 'rw-extend 1', 'rw-extend 0', 'rw-extend 2'],
       ...['sem-claim 1', 'sem-claim 0', 'sem-claim 5', 'sem-claim 2', 'sem-claim -1', 'sem-claim -2'],
       ...['sem-settle 1', 'sem-settle 0', 'sem-settle 5', 'sem-settle 2'],
       ...['sem-extend 1', 'sem-extend 0', 'sem-extend 5', 'sem-extend 2', 'leave 1', 'leave 0'],
@@ -230,7 +223,13 @@ function coarse(reply: unknown, nowUs: number): unknown {
   return [code, left, short(y), ...flat];
 }
 
-function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
+/** The token of the writer that is there. */
+function writerAt(fake: FakeMaster): string | undefined {
+  const fields = fake.fields(LOCK);
+  return fields === WRONG_TYPE ? undefined : TOKENS.find((token) => fields.get(token)?.startsWith('w|'));
+}
+
+function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number, writer: string | undefined): Call {
   const script = draw.pick(
     CASES.filter((one) => draw.below(8) === 0 || one.name.startsWith('rw') === isReadWrite || one === LEAVE),
   );
@@ -245,7 +244,10 @@ function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
   const ttl = String(draw.pick(TTLS));
   const watch = [draw.pick(WATCHERS), draw.pick(['0', '1'])];
   const permits = draw.pick(['3', '3', '3', '3', '2']);
-  const fence = String(draw.pick([8, 9, 2 ** 51 + 7, LAST_FENCE, nowUs + 5 * CLOCK_STEP_US]));
+  // at the very bounds: counter-twins.spec.ts
+  const ahead = nowUs + 1e9;
+  const fence = String(draw.pick([8, LAST_FENCE, ahead, ahead, ahead, ahead, nowUs + 5 * CLOCK_STEP_US]));
+  const proposal = String(draw.pick([0, nowUs - 200_000, nowUs - 9e6, nowUs + CLOCK_STEP_US]));
   const create = draw.pick(['0', '1']);
   const slots = draw.pick(SLOTS);
   switch (script) {
@@ -253,13 +255,16 @@ function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
       return {
         script,
         keys: [LOCK, ...counter, ...marker],
-        args: [token, role, ttl, ...watch, life, '0', guard],
+        args: [token, role, ttl, ...watch, life, proposal, guard],
       };
     case RW_ACCEPT:
-      return { script, keys: [LOCK, COUNTER, ...marker], args: [token, fence, '7000000', guard] };
+      return {
+        script,
+        keys: [LOCK, COUNTER, ...marker],
+        args: [draw.pick([token, writer ?? token]), fence, '7000000', guard],
+      };
     case RW_EXTEND: {
-      const args = [token, role, ttl, create, life, fence, guard];
-      return { script, keys: [LOCK, ...counter, ...marker], args };
+      return { script, keys: [LOCK, ...marker], args: [token, role, ttl, create, guard] };
     }
     case SEM_CLAIM: {
       const args = [token, ttl, draw.pick(['1', '1', '2']), permits, ...watch, guard];
@@ -269,12 +274,8 @@ function drawCall(draw: Draw, isReadWrite: boolean, nowUs: number): Call {
       return { script, keys: [LOCK, ...marker], args: [token, slots, permits, guard] };
     case SEM_EXTEND:
       return { script, keys: [LOCK, ...marker], args: [token, ttl, slots, permits, create, guard] };
-    case LEAVE: {
-      const own = draw.pick([...TOKENS, ...WATCHERS.slice(1)]);
-      return isFenced
-        ? { script, keys: [LOCK, COUNTER], args: [own, fence] }
-        : { script, keys: [LOCK], args: [own] };
-    }
+    case LEAVE:
+      return { script, keys: [LOCK], args: [draw.pick([...TOKENS, ...WATCHERS.slice(1)])] };
     default:
       return { script, keys: [LOCK, 'gate', 'queue'], args: [] };
   }

@@ -10,6 +10,7 @@ import { Calls } from './calls.js';
 import type { SimulatedClient } from '../world/client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { Expectations } from './expectations.js';
+import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { Votes, votesOn } from './votes.js';
@@ -36,6 +37,14 @@ export interface Violation {
   readonly property: Property;
   readonly atMs: number;
   readonly text: string;
+}
+
+/** How a run is judged. */
+export interface Rules {
+  /** Faults break exclusion in this run. */
+  readonly isBeyond: boolean;
+  /** Masters vote at once after they have lost data without a guard: T1 has exceptions. */
+  readonly amnesia?: Amnesia | undefined;
 }
 
 /** A lease that a holder has. */
@@ -79,17 +88,17 @@ export class Checker {
   readonly #world: World;
   readonly #isBeyond: boolean;
   readonly #open = new Map<string, Holding[]>();
-  readonly #highest = new Map<string, number>();
-  readonly #given = new Map<string, Set<number>>();
+  readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
-  readonly #votes = new Votes();
+  readonly #votes: Votes;
   readonly #calls = new Calls<Token>();
   readonly #expected = new Expectations((text) => this.fail('settling', text));
 
-  /** @param isBeyond  faults break exclusion in this run; fencing tokens must still rise */
-  constructor(world: World, isBeyond: boolean) {
+  constructor(world: World, { isBeyond, amnesia }: Rules) {
     this.#world = world;
     this.#isBeyond = isBeyond;
+    this.#fences = new Fences(() => world.nowMs, amnesia);
+    this.#votes = new Votes(this.#fences);
   }
 
   get lines(): Votes['lines'] {
@@ -108,27 +117,27 @@ export class Checker {
     else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
   }
 
-  /** The highest fencing token that was granted for any of these so far. */
-  highest(resources: readonly string[]): number {
-    return resources.reduce((most, name) => Math.max(most, this.#highest.get(name) ?? 0), 0);
+  /** An acquisition begins. */
+  begin(): Beginning {
+    return this.#fences.begin();
   }
 
-  /** A lease was granted. @param before  `highest` when its acquisition began */
-  granted(client: SimulatedClient, lease: Lease, before: number): void {
+  /** A lease was granted, to an acquisition that began then. */
+  granted(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
     this.#hold(client, lease);
-    this.fenced(lease, before);
+    this.fenced(lease, beginning);
   }
 
-  /** Its fencing token must be above all that were granted before. @param before  `highest` when its acquisition began */
-  fenced(lease: Lease, before: number): void {
-    if (lease.fence === undefined) return;
-    if (lease.fence <= before) {
-      this.fail(
-        'token order',
-        `${lease.token} has ${lease.fence}, and ${before} was handed out before it began`,
-      );
-    }
-    for (const resource of lease.resources) this.#noteFence(resource, lease.fence, lease.token);
+  /** Its fencing token must be above all that were handed out before its acquisition began. */
+  fenced({ fence, resources, token }: Lease, beginning: Beginning): void {
+    if (fence === undefined) return;
+    for (const [property, text] of this.#fences.handedOut(resources, token, fence, beginning))
+      this.fail(property, text);
+  }
+
+  /** A server lost data at that instant, or some of it. */
+  lost(server: MemoryServer, atMs = this.#world.nowMs): void {
+    this.#fences.lost(server.name, atMs);
   }
 
   /** A lease was taken over from another client, with its token and its fencing token. */
@@ -325,15 +334,6 @@ export class Checker {
         this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
       }
     }
-  }
-
-  #noteFence(resource: string, fence: number, token: string): void {
-    const given = this.#given.get(resource) ?? new Set();
-    this.#given.set(resource, given);
-    if (given.has(fence))
-      this.fail('token uniqueness', `${token} has ${fence} for ${resource}, as another had`);
-    given.add(fence);
-    this.#highest.set(resource, Math.max(fence, this.#highest.get(resource) ?? 0));
   }
 
   #moved(holding: Holding): void {

@@ -7,11 +7,12 @@ import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.j
 import type { Command } from '../../../lib/redis/transport.js';
 import { locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
+import type { FenceFault, Fences } from './fences.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 
 /** A violation by a server. */
-export type Fault = readonly [property: 'votes' | 'fairness' | 'counter order', text: string];
+export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text: string];
 
 /** Scripts that accept a fencing token for a grant. */
 const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEPT]);
@@ -27,8 +28,11 @@ export class Votes {
   readonly #claimed = new Map<MemoryServer, Set<string>>();
   /** How many requests have found each reservation since its owner last sent a yield for it. */
   readonly #yielded = new Map<string, number>();
-  /** The highest fencing token that each counter has accepted. */
-  readonly #accepted = new Map<string, number>();
+  readonly #fences: Fences;
+
+  constructor(fences: Fences) {
+    this.#fences = fences;
+  }
 
   /** A client sends a command to a server; not a batch. */
   sent(server: MemoryServer, command: Command): void {
@@ -95,11 +99,9 @@ export class Votes {
 
   #onFence(server: MemoryServer, { args }: Command, fence: number): readonly Fault[] {
     const counters = args.slice(2, 2 + Number(args[1])).filter((key) => key.includes(':fence:'));
-    return counters.flatMap((key): Fault[] => {
-      const place = `${server.name} ${key}`;
-      const last = this.#accepted.get(place) ?? 0;
-      this.#accepted.set(place, fence);
-      return fence > last ? [] : [['counter order', `${place} accepted ${fence} after ${last}`]];
+    return counters.flatMap((key) => {
+      const fault = this.#fences.accepted(server.name, key, fence);
+      return fault === undefined ? [] : [fault];
     });
   }
 }

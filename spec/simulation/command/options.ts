@@ -1,6 +1,6 @@
 /** The command line of `npm run simulate`. */
 import { parseArgs } from 'node:util';
-import type { Beyond } from '../world/faults.js';
+import { BEYOND } from '../world/faults.js';
 import type { SimulationOptions } from '../simulation.js';
 import { parseSchedule } from '../small/deviations.js';
 import { smallWorld } from '../small/worlds.js';
@@ -15,13 +15,13 @@ export const USAGE = `npm run simulate [-- OPTIONS]      the production code und
   --timeline           … with its history; --about c1:7 only what is about a token, a client, a master; --around MS
   --faults 3,7         … with these faults of its plan only
   --nodes N --clients N --guarded yes|no         what is drawn otherwise
-  --beyond clock-steps|amnesia                   faults that break exclusion; tokens must rise all the same
+  --beyond clock-steps|amnesia|restarts          faults that break exclusion; tokens must rise all the same
   --small              small worlds: all schedules that deviate from the usual order once; --k N up to N times,
                        --faults N at most N of them by faults (2), --world NAME one world, --full what CI runs at night
   --small --world NAME --schedule 12:late,17:cut  one schedule, with its history
   --small --variants [NAME]                      the known mistakes that small worlds find, by growing k;
                        --write puts them all into docs/SIMULATION.md, with how long seeds take
-  --variants [NAME]    each known mistake, built in on purpose, must be noticed
+  --variants [NAME]    each known mistake, built in on purpose, must be noticed; --timeline with the history that shows it
   --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds, every known mistake`;
 
 export interface SimulateOptions {
@@ -86,9 +86,7 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       ...(values.guarded === undefined
         ? {}
         : { guarded: oneOf('guarded', values.guarded, ['yes', 'no']) === 'yes' }),
-      ...(values.beyond === undefined
-        ? {}
-        : { beyond: oneOf<Beyond>('beyond', values.beyond, ['clock-steps', 'amnesia']) }),
+      ...(values.beyond === undefined ? {} : { beyond: oneOf('beyond', values.beyond, BEYOND) }),
       ...(values.faults === undefined || values.small === true ? {} : { faults: toList(values.faults) }),
     },
     small: {

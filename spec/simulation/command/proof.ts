@@ -3,6 +3,8 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
 import { simulate, type SimulationOptions } from '../simulation.js';
+import { simulateOneMaster } from '../one-master.js';
+import { timeline } from '../timeline.js';
 import { simulateTimestamps, type TimestampSimulationOptions } from '../timestamp-simulation.js';
 import { compile, hunt, type Hunt, type Quarry } from '../variants/hunt.js';
 import { type Variant, VARIANTS } from '../variants/variants.js';
@@ -10,27 +12,40 @@ import { type Variant, VARIANTS } from '../variants/variants.js';
 /** Each mistake must be found within this. */
 const LIMIT = { seeds: 6_000, limitMs: 120_000 };
 
+interface VariantsToProve {
+  readonly among?: readonly Variant[];
+  /** Tells the history that reveals each of them. */
+  readonly showsHistory?: boolean;
+}
+
+interface Telling {
+  readonly say: (line: string) => void;
+  readonly showsHistory: boolean;
+}
+
 /** @returns what went wrong, in words; empty if every mistake was noticed */
 export async function proveVariants(
   name: string,
   say: (line: string) => void,
-  among: readonly Variant[] = VARIANTS,
+  { among = VARIANTS, showsHistory = false }: VariantsToProve = {},
 ): Promise<string[]> {
   const chosen = among.filter((variant) => variant.name.includes(name));
   if (chosen.length === 0)
     return [`no known mistake is called ${name}: ${VARIANTS.map((one) => one.name).join(', ')}`];
   const right = await compile('as it is', []);
   const limit = pLimit(Math.max(1, Math.min(2, availableParallelism())));
-  const failures = await Promise.all(chosen.map((variant) => limit(() => prove(variant, right, say))));
+  const failures = await Promise.all(
+    chosen.map((variant) => limit(() => prove(variant, right, { say, showsHistory }))),
+  );
   say(`${chosen.length} known mistakes, ${chosen.length - failures.flat().length} noticed`);
   return failures.flat();
 }
 
-async function prove(variant: Variant, right: string, say: (line: string) => void): Promise<string[]> {
+async function prove(variant: Variant, right: string, { say, showsHistory }: Telling): Promise<string[]> {
   const { name, of, from: firstSeed = 1 } = variant;
   const options = optionsOf(variant);
   const begun = performance.now();
-  const quarry = await huntBySeeds(variant, firstSeed);
+  const quarry = await huntBySeeds(variant, firstSeed, showsHistory);
   const told = name.padEnd(56);
   if (quarry.seed === undefined) {
     const why =
@@ -50,6 +65,7 @@ async function prove(variant: Variant, right: string, say: (line: string) => voi
   say(
     `${told} ${quarry.violation?.property.padEnd(16)} seed ${String(quarry.seed).padEnd(5)} ${seconds.padStart(5)} s`,
   );
+  if (quarry.history !== undefined) say(quarry.history);
   const fault = control.violation?.text ?? control.crash;
   return fault === undefined ? [] : [`${name}: the right code fails in the same runs: ${fault}`];
 }
@@ -60,15 +76,16 @@ function optionsOf({ options }: Variant): SimulationOptions | TimestampSimulatio
 }
 
 /** Runs seeds until one reveals the mistake. */
-export async function huntBySeeds(variant: Variant, firstSeed = 1): Promise<Quarry> {
+export async function huntBySeeds(variant: Variant, firstSeed = 1, showsHistory = false): Promise<Quarry> {
   const { breaks, name, of, patches } = variant;
   const options = optionsOf(variant);
-  return hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks });
+  return hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks, showsHistory });
 }
 
-const BEYOND: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
+const BEYOND_SEEDS: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
   { beyond: 'clock-steps', seeds: 400 },
   { beyond: 'amnesia', seeds: 400 },
+  { beyond: 'restarts', seeds: 400 },
 ];
 
 /**
@@ -78,7 +95,7 @@ const BEYOND: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
 export async function proveBeyond(say: (line: string) => void): Promise<string[]> {
   const right = await compile('as it is', []);
   const failures: string[] = [];
-  for (const { beyond, seeds } of BEYOND) {
+  for (const { beyond, seeds } of BEYOND_SEEDS) {
     const task: Hunt = { firstSeed: 1, seeds, limitMs: 60_000, options: { beyond } };
     const quarry: Quarry = await hunt(right, task);
     const { broken, seedsRun, violation, crash } = quarry;
@@ -88,6 +105,24 @@ export async function proveBeyond(say: (line: string) => void): Promise<string[]
       failures.push(`${beyond}, seed ${quarry.seed}: ${violation.property}: ${violation.text}`);
     if (crash !== undefined) failures.push(`${beyond}: ${crash}`);
   }
+  return failures;
+}
+
+const ONE_MASTER_SEEDS = 2_000;
+
+/** What one master accepts rises, whatever coordinators do. */
+export function proveOneMaster(say: (line: string) => void, seeds = ONE_MASTER_SEEDS): readonly string[] {
+  const failures: string[] = [];
+  let accepted = 0;
+  for (let seed = 1; seed <= seeds; seed++) {
+    const report = simulateOneMaster(seed);
+    accepted += report.accepted;
+    const [first] = report.violations;
+    if (first === undefined) continue;
+    if (failures.length === 0) say(timeline(report));
+    failures.push(`one master, seed ${seed}: ${first.property}: ${first.text}`);
+  }
+  say(`one master among coordinators that do anything: ${accepted} numbers accepted in ${seeds} runs`);
   return failures;
 }
 

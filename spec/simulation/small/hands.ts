@@ -1,6 +1,7 @@
 /** What the client of a small world does, told to the checkers as it happens. */
 import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Beginning } from '../checker/fences.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { Redlock } from '../../../lib/redlock.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
@@ -61,7 +62,7 @@ export class Hands {
     const resources = [resource].flat();
     const { nowMs } = this.#stage.world;
     const acquire = (): Promise<Lease> => this.redlock.acquire(resources, options);
-    const granted = (lease: Lease, before: number): void => this.holds(lease, before);
+    const granted = (lease: Lease, beginning: Beginning): void => this.holds(lease, beginning);
     const lease = await this.granted(resources, options, acquire, granted);
     if (options.fair !== false) this.#mustBePrompt(this.#stage.world.nowMs - nowMs);
     return lease;
@@ -74,8 +75,8 @@ export class Hands {
   }
 
   /** An exclusive lock was granted. */
-  holds(lease: Lease, before: number): void {
-    this.#stage.checker.granted(this.player.client, lease, before);
+  holds(lease: Lease, beginning: Beginning): void {
+    this.#stage.checker.granted(this.player.client, lease, beginning);
   }
 
   /** It must still be held; only a deviation excuses that it is not. */
@@ -97,8 +98,8 @@ export class Hands {
 
   acquireShared(lock: SharedLock, options: AcquireOptions): Promise<Lease | undefined> {
     const acquire = (): Promise<Lease> => lock.acquire(this.redlock, options);
-    return this.granted([lock.resource], options, acquire, (lease, before) => {
-      this.#stage.checker.fenced(lease, before);
+    return this.granted([lock.resource], options, acquire, (lease, beginning) => {
+      this.#stage.checker.fenced(lease, beginning);
       this.#sharedChecker.granted(this.player.client, lease, lock.permits);
     });
   }
@@ -108,18 +109,18 @@ export class Hands {
     resources: readonly string[],
     { ttlMs = TTL_MS, waitMs = 0, nodeTimeoutMs = 0 }: AcquireOptions,
     acquire: () => Promise<Lease>,
-    onGranted: (lease: Lease, before: number) => void,
+    onGranted: (lease: Lease, beginning: Beginning) => void,
   ): Promise<Lease | undefined> {
     const { checker } = this.#stage;
     const { client } = this.player;
-    const before = checker.highest(resources);
+    const beginning = checker.begin();
     const allowedMs = waitMs + nodeTimeoutFor(ttlMs, nodeTimeoutMs) + SLACK_MS;
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.note(`acquires ${resources.join('+')}, wait ${waitMs}`);
     try {
       const lease = await checker.call(client, resources, acquire);
       if (lease === undefined) return undefined;
-      onGranted(lease, before);
+      onGranted(lease, beginning);
       this.#asked.set(lease, nodeTimeoutMs);
       this.note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
       return lease;

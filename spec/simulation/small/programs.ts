@@ -113,8 +113,8 @@ export function closing(routine: { readonly listens: boolean; readonly drainMs: 
         };
         hands.redlock.using(RESOURCE, options, begin).catch(reject);
       });
-    void hands.granted([RESOURCE], ALONE, acquire, (lease, before) => {
-      hands.holds(lease, before);
+    void hands.granted([RESOURCE], ALONE, acquire, (lease, beginning) => {
+      hands.holds(lease, beginning);
       hands.worksUnder(lease);
     });
     await hands.pass(50);
@@ -132,7 +132,9 @@ export const reentering: Program = async (hands) => {
     const outer = await mutex.acquire({ ...ALONE, owner });
     return leaseBehind(outer);
   };
-  const lease = await hands.granted([RESOURCE], ALONE, acquire, (one, before) => hands.holds(one, before));
+  const lease = await hands.granted([RESOURCE], ALONE, acquire, (one, beginning) =>
+    hands.holds(one, beginning),
+  );
   if (lease === undefined) return;
   await hands.pass(TTL_MS / 2);
   try {

@@ -36,7 +36,7 @@ export async function runSmall(
   keepsLines = false,
 ): Promise<SmallReport> {
   const world = new World(keepsLines);
-  const checker = new Checker(world, false);
+  const checker = new Checker(world, { isBeyond: false });
   const sharedChecker = new SharedChecker(checker, () => world.nowMs, small.permits ?? 0);
   const stage = new Stage(
     world,

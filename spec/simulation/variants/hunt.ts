@@ -11,7 +11,7 @@ import type { Violation } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
 import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
-import type { Patch } from './variants.js';
+import type { Patch, Simulated } from './variants.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/quorate-simulation');
@@ -24,9 +24,11 @@ export interface Hunt {
   readonly limitMs: number;
   readonly options: SimulationOptions | TimestampSimulationOptions;
   /** Which simulation; by default, that of the quorum lock. */
-  readonly of?: 'timestamps' | undefined;
+  readonly of?: Simulated | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
   readonly breaks?: readonly string[];
+  /** Tells the end of the history that breaks it. */
+  readonly showsHistory?: boolean;
 }
 
 export interface Quarry {
@@ -39,15 +41,19 @@ export interface Quarry {
   readonly broken: number;
   /** Why the process failed: a rejection that nobody handled, or runs that did not end. */
   readonly crash: string | undefined;
+  /** The history up to the violation, if it was asked for. */
+  readonly history?: string;
 }
 
 /** The program of the child process: it is bundled with the sources, unchanged or changed. */
 const PROGRAM = `
 import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
+import { simulateOneMaster } from './spec/simulation/one-master.js';
 import { nothing, search } from './spec/simulation/small/search.js';
-const { search: task, firstSeed, seeds, limitMs, options, of, breaks } = JSON.parse(process.argv[2]);
-const run = of === 'timestamps' ? simulateTimestamps : simulate;
+import { timeline } from './spec/simulation/timeline.js';
+const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
+const run = { timestamps: simulateTimestamps, 'one master': simulateOneMaster }[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
 const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
 process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
@@ -62,7 +68,11 @@ for (let seed = firstSeed; seed < firstSeed + seeds && cpuMs() < limitMs; seed++
   found.events += events;
   found.broken += broken;
   const violation = violations.find(({ property }) => breaks === undefined || breaks.includes(property));
-  if (violation !== undefined) { tell({ seed, violation }); break; }
+  if (violation === undefined) continue;
+  const again = showsHistory ? await run(seed, { ...options, history: true }) : undefined;
+  const aroundMs = of === 'one master' ? 70_000 : 1_000;
+  tell({ seed, violation, history: again && timeline({ ...again, violations: [violation] }, { aroundMs }) });
+  break;
 }
 tell({});
 `;

@@ -6,6 +6,7 @@
 import type { Property } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
+import { FENCE_VARIANTS } from './fence-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
@@ -21,6 +22,9 @@ export interface SmallFind {
   readonly schedule: string;
 }
 
+/** Simulations beside that of the quorum lock. */
+export type Simulated = 'timestamps' | 'one master';
+
 export interface Variant {
   readonly name: string;
   /** What is wrong with it. */
@@ -29,7 +33,7 @@ export interface Variant {
   readonly breaks: readonly Property[];
   readonly patches: readonly Patch[];
   /** Which simulation notices it; by default, that of the quorum lock. */
-  readonly of?: 'timestamps';
+  readonly of?: Simulated;
   /** How a small world finds it, if one does. */
   readonly small?: SmallFind;
   /** The first seed to try, if the mistake shows rarely; 1 by default. */
@@ -40,6 +44,7 @@ export interface Variant {
 
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
+  ...FENCE_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },
@@ -134,7 +139,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'the highest counter taken without acceptance',
-    small: { world: 'fence-3', schedule: '0:torn' },
+    small: { world: 'fence-3', schedule: '0:next' },
     why: 'two attempts take the same number from different masters',
     breaks: ['token uniqueness', 'token order'],
     options: { favoured: ['server emptied', 'server replaced', 'connection cut'] },
@@ -143,34 +148,6 @@ export const VARIANTS: readonly Variant[] = [
         file: 'lib/quorum/round.ts',
         find: 'this.onSplit?.(); // the votes are there, the agreement is not',
         replace: '{ this.fence = this.highestFence; this.#finish(); }',
-      },
-    ],
-  },
-  {
-    name: 'counters lost with a node',
-    small: { world: 'guard-1', schedule: '0:lose' },
-    why: 'a counter that is made new from nothing gives numbers out again',
-    breaks: ['counter order', 'token order', 'token uniqueness'],
-    options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
-    patches: [
-      {
-        file: 'lib/testing/master/counter-twins.ts',
-        find: 'return { count: Math.max(us, Math.min(floor, us + FLOOR_LEAD_US)), bornUs: us };',
-        replace: 'return { count: 0, bornUs: us };',
-      },
-    ],
-  },
-  {
-    name: 'counters of an old snapshot trusted',
-    small: { world: 'guard-1', schedule: '1:old' },
-    why: 'a restart with old data brings counters back that stand lower than what was accepted',
-    breaks: ['counter order', 'token order', 'token uniqueness'],
-    options: { guarded: true, favoured: ['server crash'] },
-    patches: [
-      {
-        file: 'lib/testing/master/counter-twins.ts',
-        find: '{ count: Math.max(Number(count), least), bornUs: undefined }',
-        replace: '{ count: Number(count), bornUs: undefined }',
       },
     ],
   },
@@ -214,7 +191,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'guard by the marker alone',
-    small: { world: 'guard-1', schedule: '1:old' },
+    small: { world: 'guard-1', schedule: '5:old' },
     why: 'a restart with old data brings the old marker back',
     breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server crash'] },
@@ -262,7 +239,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'renewed together: an answer about all of them counts for each',
-    from: 75,
+    from: 130,
     why: 'who was refused believes in a lease that others hold by now',
     breaks: ['exclusion'],
     options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
@@ -600,6 +577,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield takes a vote that was claimed',
+    from: 125,
     why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
     breaks: ['votes', 'exclusion'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
@@ -640,21 +618,21 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: tickets by raw clocks of clients',
-    from: 1330,
+    from: 2980,
     why: 'whose clock is behind is always served first',
     breaks: ['fairness'],
     options: { turns: true, calls: 1, nodes: 3, clients: 4 },
     patches: [
       {
-        file: 'lib/line/subscriptions.ts',
-        find: '+ (ahead[(ahead.length - 1) >> 1] ?? 0)',
+        file: 'lib/quorum/master-clocks.ts',
+        find: ' + (ahead[(ahead.length - 1) >> 1] ?? 0)',
         replace: '',
       },
     ],
   },
   {
     name: 'in line: what is kept for one that has gone is not given back',
-    from: 280,
+    from: 440,
     why: 'a master that was away hands over to it, and again, for as long as its place lives',
     breaks: ['orphan', 'progress'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['server crash'] },
@@ -703,7 +681,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'semaphore: a set of permits is agreed on while another is put to the masters',
-    from: 190,
+    from: 465,
     why: 'a master that had given the first is about to give it up',
     breaks: ['permits'],
     options: { sharedLocks: true, favoured: ['slow link', 'connection cut'] },

@@ -4,6 +4,7 @@
  * Nobody else may be granted the lock while a routine runs whose lease was not lost.
  */
 import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Beginning } from '../checker/fences.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { nodeTimeoutFor } from '../../../lib/input/options.js';
 import type { Seeded } from '../world/seeded.js';
@@ -84,12 +85,12 @@ export class ClosingWorker {
     const { checker } = this.#stage;
     const { client, redlock } = this.#player;
     await client.sleep(this.#seeded.between(0, 200));
-    const before = checker.highest([resource]);
+    const beginning = checker.begin();
     const ttlMs = this.#seeded.whole(150, Math.min(this.#terms.maxTtlMs, 1_200));
     const options = { ttlMs, waitMs: this.#seeded.whole(0, LONGEST_WAIT_MS), renew: true };
     this.#deeds.calls++;
     let working = Promise.resolve();
-    const work = (lease: Lease): Promise<void> => (working = this.#underLease(lease, before));
+    const work = (lease: Lease): Promise<void> => (working = this.#underLease(lease, beginning));
     try {
       await checker.call(client, [resource], () =>
         isUsing
@@ -112,11 +113,11 @@ export class ClosingWorker {
   }
 
   /** Works until its signal aborts, or ignores that. */
-  async #underLease(lease: Lease, before: number): Promise<void> {
+  async #underLease(lease: Lease, beginning: Beginning): Promise<void> {
     const { checker, world } = this.#stage;
     const { client } = this.#player;
     this.#deeds.grants++;
-    checker.granted(client, lease, before);
+    checker.granted(client, lease, beginning);
     checker.worksUnder(lease);
     const listens = this.#seeded.chance(0.6);
     world.note(client.name, `works under ${lease.token}${listens ? '' : ', and does not listen'}`);

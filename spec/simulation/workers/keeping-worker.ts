@@ -68,7 +68,7 @@ export class KeepingWorker {
   async #take(name: string, ttlMs: number): Promise<Lease | undefined> {
     const { checker } = this.#stage;
     const { client, redlock } = this.#player;
-    const before = checker.highest([name]);
+    const beginning = checker.begin();
     const settled = checker.expect(client, `acquire ${name}`, WAIT_MS + nodeTimeoutFor(ttlMs, 0) + SLACK_MS);
     const fencing = this.#terms.mixesFencing ? { fencing: this.#seeded.chance(0.5) } : {};
     this.#deeds.calls++;
@@ -78,7 +78,7 @@ export class KeepingWorker {
       );
       if (lease === undefined) return undefined;
       this.#deeds.grants++;
-      checker.granted(client, lease, before);
+      checker.granted(client, lease, beginning);
       if (this.#seeded.chance(0.3)) void lease.signal; // with a listener
       return lease;
     } catch (error) {

@@ -53,7 +53,7 @@ export class ReentrantWorker {
   async #one(): Promise<void> {
     const { checker } = this.#stage;
     const { client } = this.#player;
-    const before = checker.highest([RESOURCE]);
+    const beginning = checker.begin();
     this.#deeds.calls++;
     let outer: ReentrantLease | undefined;
     try {
@@ -66,7 +66,7 @@ export class ReentrantWorker {
     }
     if (outer === undefined) return;
     this.#deeds.grants++;
-    checker.granted(client, leaseBehind(outer), before);
+    checker.granted(client, leaseBehind(outer), beginning);
     await this.#goInAndOut(outer);
   }
 

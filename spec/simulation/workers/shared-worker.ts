@@ -75,11 +75,11 @@ export class SharedWorker {
     const permits = isReadWrite ? 0 : this.#seeded.whole(1, Math.min(2, this.#terms.permits));
     let lease: Lease | undefined;
     try {
-      const before = checker.highest([resource]);
+      const beginning = checker.begin();
       lease = await checker.call(client, [resource], () => this.#acquire(resource, permits));
       if (lease === undefined) return;
       deeds.grants++;
-      checker.fenced(lease, before);
+      checker.fenced(lease, beginning);
       sharedChecker.granted(client, lease, permits);
     } catch (error) {
       this.#count(error);

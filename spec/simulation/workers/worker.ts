@@ -185,7 +185,7 @@ export class Worker {
   async #acquire(resources: readonly string[]): Promise<Lease | undefined> {
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
-    const before = checker.highest(resources);
+    const beginning = checker.begin();
     const isTry = this.#seeded.chance(0.25);
     const options = this.#options(isTry);
     const { ttlMs = 0, waitMs = 0, nodeTimeoutMs = 0 } = options;
@@ -200,7 +200,7 @@ export class Worker {
       if (lease === null) return undefined;
       this.#shared.deeds.grants++;
       this.#asked.set(lease, nodeTimeoutMs);
-      checker.granted(client, lease, before);
+      checker.granted(client, lease, beginning);
       this.#note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
       return lease;
     } finally {

@@ -42,7 +42,7 @@ export class SimulatedClient implements Timers {
   isAlive = true;
   /** Its process is paused, or its machine is suspended. */
   isPaused = false;
-  /** How far its wall clock is ahead; our code does not read that clock. */
+  /** How far its wall clock is ahead: timestamp locks read that clock, and the first claims propose it. */
   wallStepMs = 0;
   onCrash: () => void = () => undefined;
   /** Timers that somebody waits for. */
@@ -94,7 +94,7 @@ export class SimulatedClient implements Timers {
     return Math.floor((this.#rate * this.#world.nowMs) / BOOT_STEP_MS) * BOOT_STEP_MS;
   }
 
-  /** The result of `Date.now()`. */
+  /** The result of `Date.now()`, since the beginning of the run. */
   wallMs(): number {
     return this.#rate * this.#world.nowMs + this.wallStepMs;
   }

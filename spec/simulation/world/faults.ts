@@ -40,8 +40,13 @@ export interface Fault {
   readonly stepMs: number;
 }
 
-/** Beyond what the guarantees assume: exclusion may break, fencing tokens must not. */
-export type Beyond = 'clock-steps' | 'amnesia';
+/**
+ * Beyond what the guarantees assume: exclusion may break, fencing tokens must rise. With `clock-steps`, masters' clocks
+ * step. Without a guard, masters lose their data and vote at once (`amnesia`), or so late that tokens still rise without
+ * exception (`restarts`).
+ */
+export const BEYOND = ['clock-steps', 'amnesia', 'restarts'] as const;
+export type Beyond = (typeof BEYOND)[number];
 
 export interface PlanTerms {
   readonly servers: number;
@@ -50,6 +55,10 @@ export interface PlanTerms {
   /** With a restart guard, servers may lose their data. */
   readonly isGuarded: boolean;
   readonly beyond: Beyond | undefined;
+  /** How long a master stays away at least that comes back without its data, or with old data. */
+  readonly awayMs: number;
+  /** Whether all clients read the masters' clocks without delay: no client is paused, and no link is slow. */
+  readonly isCalm: boolean;
   /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
@@ -72,6 +81,14 @@ const WEIGHTS: readonly (readonly [FaultKind, number])[] = [
   ['client crash', 0.4],
   ['client wall clock stepped', 1],
 ];
+/** What delays the replies that tell the masters' clocks, or changes the clock that is proposed before them. */
+const DELAYING: readonly FaultKind[] = [
+  'partition',
+  'slow link',
+  'client paused',
+  'client suspended',
+  'client wall clock stepped',
+];
 const FORGETFUL: readonly (readonly [FaultKind, number])[] = [
   ['server emptied', 3],
   ['server replaced', 2],
@@ -90,11 +107,12 @@ export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
 }
 
 /** Each kind as often as its weight says. */
-function kindsFor({ isGuarded, beyond, favoured }: PlanTerms): FaultKind[] {
+function kindsFor({ isCalm, isGuarded, beyond, favoured }: PlanTerms): FaultKind[] {
   const forgets = isGuarded || beyond === 'amnesia';
   const steps: readonly (readonly [FaultKind, number])[] =
     beyond === 'clock-steps' ? [['server clock stepped', 6]] : [];
-  const all = [...WEIGHTS, ...(forgets ? FORGETFUL : []), ...steps];
+  const usual = WEIGHTS.filter(([kind]) => !isCalm || !DELAYING.includes(kind));
+  const all = [...usual, ...(forgets ? FORGETFUL : []), ...steps];
   const most = Math.max(...all.map(([, weight]) => weight));
   return all.flatMap(([kind, weight]) => {
     const times = favoured.includes(kind) ? Math.max(weight, 3 * most) : weight;
@@ -104,21 +122,27 @@ function kindsFor({ isGuarded, beyond, favoured }: PlanTerms): FaultKind[] {
 
 function draw(
   seeded: Seeded,
-  { servers, clients, isGuarded, beyond }: PlanTerms,
+  { servers, clients, isGuarded, beyond, awayMs }: PlanTerms,
   base: Pick<Fault, 'id' | 'kind' | 'atMs'>,
 ): Fault {
   const lastingMs = seeded.chance(0.2) ? seeded.between(500, 4_000) : seeded.between(5, 500);
-  const data: readonly DataAfter[] =
-    beyond === 'amnesia' ? ['lost', 'kept'] : isGuarded ? ['kept', 'lost', 'lost', 'old'] : ['kept'];
+  const leastMs = base.kind === 'client suspended' ? UNNOTICED_MS : base.kind === 'server crash' ? awayMs : 0;
   return {
     ...base,
-    durationMs: (base.kind === 'client suspended' ? UNNOTICED_MS : 0) + lastingMs,
+    durationMs: leastMs + lastingMs,
     server: seeded.whole(0, servers - 1),
     client: seeded.whole(0, clients - 1),
-    data: seeded.pick(data),
+    data: seeded.pick(dataAfter(isGuarded, beyond)),
     snapshotAgeMs: seeded.between(10, 3_000),
     direction: seeded.pick(['to server', 'to client', 'both'] as const),
     drops: seeded.chance(0.5),
     stepMs: seeded.between(-3_000, 3_000),
   };
+}
+
+/** What a server that crashes may come back with. */
+function dataAfter(isGuarded: boolean, beyond: Beyond | undefined): readonly DataAfter[] {
+  if (beyond === 'restarts') return ['lost', 'old'];
+  if (beyond === 'amnesia') return ['lost', 'kept', 'old'];
+  return isGuarded ? ['kept', 'lost', 'lost', 'old'] : ['kept'];
 }

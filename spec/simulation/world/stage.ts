@@ -10,17 +10,14 @@ import { SimulatedLink } from './link.js';
 import { type Seeded, SeededRandom } from './seeded.js';
 import { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
-import type { World } from './world.js';
-
-/** The common start of the wall clocks, in µs since 1970: a day in 2026. */
-const WALL_US = 1_790_000_000_000_000;
+import { WALL_US, type World } from './world.js';
 
 export interface Cast {
   readonly servers: number;
   readonly clients: number;
   /** How far the rates of clocks differ at most, as a fraction. */
   readonly drift: number;
-  /** How far the servers' wall clocks differ at most, in ms. */
+  /** How far the wall clocks of servers and clients differ at first, in ms. */
   readonly skewMs: number;
   readonly options: RedlockOptions;
   /** Connections break now and then when a script of this name is sent. */
@@ -133,7 +130,7 @@ export class Stage {
     player.redlock = player.open();
   }
 
-  #player(name: string, rate: number, seeded: Seeded, { breaksAt, options }: Cast): Player {
+  #player(name: string, rate: number, seeded: Seeded, { breaksAt, options, skewMs }: Cast): Player {
     const { checker, world } = this;
     const client = new SimulatedClient(name, world, rate);
     const resends = seeded.chance(0.5);
@@ -154,7 +151,16 @@ export class Stage {
     });
     const random = new SeededRandom(name, seeded.fork('random'));
     const { clock } = client;
-    const environment = { transports: links, clock, timers: client, random, disconnect: () => undefined };
+    client.wallStepMs = seeded.fork('wall').between(0, skewMs);
+    const wall = (): number => WALL_US / 1_000 + client.wallMs();
+    const environment = {
+      transports: links,
+      clock,
+      timers: client,
+      random,
+      wall,
+      disconnect: () => undefined,
+    };
     const open = (): Redlock => new Redlock(environment, options);
     return { client, links, redlock: open(), open, isClosing: false, disturbedAtMs: 0 };
   }
@@ -230,6 +236,7 @@ function strikeServer(
   switch (fault.kind) {
     case 'server crash':
       server.kill();
+      if (fault.data !== 'kept') checker.lost(server);
       cutAll();
       return () => {
         server.start(fault.data);
@@ -237,10 +244,12 @@ function strikeServer(
       };
     case 'server replaced':
       server.start('lost');
+      checker.lost(server);
       cutAll();
       return nothing;
     case 'server emptied':
       server.flush();
+      checker.lost(server);
       return nothing;
     case 'scripts flushed':
       server.flushScripts();

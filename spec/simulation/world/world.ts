@@ -4,6 +4,9 @@
  */
 import { hash } from './seeded.js';
 
+/** The common start of the wall clocks, in µs since 1970: a day in 2026. */
+export const WALL_US = 1_790_000_000_000_000;
+
 /** Where steps follow one another: a connection in one direction, or the timers of a client. */
 export interface Lane {
   readonly kind: 'request' | 'reply' | 'push' | 'timer';

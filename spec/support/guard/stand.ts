@@ -132,6 +132,11 @@ export abstract class Stand {
     }
   }
 
+  /** Lets time pass until all their clocks show more than this. */
+  async past(us: number): Promise<void> {
+    for (const master of this.masters) await this.eventually(async () => (await master.micros()) > us);
+  }
+
   async happen(event: Event, masters = this.masters): Promise<void> {
     for (const master of masters) await master.happen(event);
   }

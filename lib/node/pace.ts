@@ -1,0 +1,155 @@
+/**
+ * Paces the calls of an instance, so that requests which come out of step share calls. While little is under way, a
+ * request goes at once. Otherwise it waits until the call before is through, and what has come by then goes as one call,
+ * the same for all masters: Nagle's algorithm (RFC 896) over N connections at once. A call costs client and masters far
+ * more than a request in it, so under load the waits get shorter, too.
+ *
+ * A call is through at a quorum's answers: whoever awaits it goes on then, and a silent minority holds nobody up. A call
+ * to fewer masters, such as the release that follows a claim to a slow one, holds nobody up at all. And no call holds
+ * others up for longer than `MOST_HELD_MS`. So the number of requests under way is not bounded here: it is the rate times
+ * the round trip, however long that is, and distant masters get a call every few ms.
+ */
+import { atEndOfTurn, type Clock, type Timer, type Timers } from '../runtime/clock.js';
+import type { Command } from '../redis/transport.js';
+
+/** A call holds others up for this time, in ms, if it is not through before: more than a round trip on a local network. */
+export const MOST_HELD_MS = 2;
+/** Requests of young calls that may be under way without holding others up: one, and another beside it. */
+export const AT_ONCE = 2;
+
+/** Something that holds requests back. */
+export interface Paced {
+  /** What it holds may go. All that wait are called in the same turn of the event loop. */
+  goOn(): void;
+}
+
+/** A call to one or more masters. */
+export interface PacedCall {
+  readonly command: Command;
+  readonly requests: number;
+  readonly sentAtMs: number;
+  /** To how many masters it was sent. */
+  sent: number;
+  /** How many of them have answered, or failed. */
+  answers: number;
+  /** Others wait for it. */
+  isHolding: boolean;
+}
+
+export class Pace {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #quorum: number;
+  /** What was sent last. */
+  #latest: PacedCall | undefined;
+  /** Calls that hold others up, oldest first. */
+  readonly #calls: PacedCall[] = [];
+  /** How many requests they have. */
+  #requests = 0;
+  /** Little was under way when the first request of this turn was sent: the others of this turn may go, too. */
+  #isPassing = false;
+  readonly #waiting = new Set<Paced>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, timers: Timers, quorum: number) {
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#quorum = quorum;
+  }
+
+  /** How many requests are under way and hold others up. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Whether what waits may go now. If not, `goOn` is called when it may. */
+  admits(one: Paced): boolean {
+    if (this.#isPassing) return true;
+    if (this.#requests >= AT_ONCE) this.#dropOld();
+    if (this.#requests >= AT_ONCE) {
+      this.#waiting.add(one);
+      this.#arm();
+      return false;
+    }
+    return true;
+  }
+
+  /** A master is sent a call of this many requests. The same command to another master is the same call. */
+  sent(command: Command, requests: number): PacedCall {
+    if (!this.#isPassing && this.#requests < AT_ONCE) this.#pass();
+    const call = this.#latest?.command === command ? this.#latest : this.#begin(command, requests);
+    call.sent++;
+    if (call.sent === this.#quorum) {
+      if (this.#calls.length > 0) this.#dropOld();
+      call.isHolding = true;
+      this.#calls.push(call);
+      this.#requests += requests;
+    }
+    return call;
+  }
+
+  /** A master has answered the call, or its connection is lost. */
+  answered(call: PacedCall): void {
+    call.answers++;
+    if (!call.isHolding || call.answers < this.#quorum) return;
+    this.#through(call);
+    this.#goOn();
+  }
+
+  #begin(command: Command, requests: number): PacedCall {
+    const sentAtMs = this.#clock.earliest();
+    this.#latest = { command, requests, sentAtMs, sent: 0, answers: 0, isHolding: false };
+    return this.#latest;
+  }
+
+  /** Until what is sent at the end of this turn has been sent. */
+  #pass(): void {
+    this.#isPassing = true;
+    atEndOfTurn(this.#onEndOfTurn);
+  }
+
+  readonly #onEndOfTurn = (): void => {
+    atEndOfTurn(this.#endPassing);
+  };
+
+  readonly #endPassing = (): void => {
+    this.#isPassing = false;
+  };
+
+  #arm(): void {
+    const [oldest] = this.#calls;
+    if (this.#timer !== undefined || oldest === undefined) return;
+    const leftMs = oldest.sentAtMs + MOST_HELD_MS - this.#clock.earliest();
+    this.#timer = this.#timers.deadline(Math.max(leftMs, 0), () => {
+      this.#timer = undefined;
+      this.#dropOld();
+      this.#goOn();
+      if (this.#waiting.size > 0) this.#arm();
+    });
+  }
+
+  #dropOld(): void {
+    const untilMs = this.#clock.earliest() - MOST_HELD_MS;
+    for (
+      let [oldest] = this.#calls;
+      oldest !== undefined && oldest.sentAtMs <= untilMs;
+      [oldest] = this.#calls
+    )
+      this.#through(oldest);
+  }
+
+  #through(call: PacedCall): void {
+    call.isHolding = false;
+    this.#calls.splice(this.#calls.indexOf(call), 1);
+    this.#requests -= call.requests;
+  }
+
+  #goOn(): void {
+    if (this.#waiting.size === 0 || this.#requests >= AT_ONCE) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const one of waiting) one.goOn();
+  }
+}

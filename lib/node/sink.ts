@@ -1,0 +1,36 @@
+/** What requests are sent for: whoever gets their answers, and what takes them back. */
+import type { Node } from './node.js';
+import type { SendEntry } from './send-queue.js';
+
+/** Receives the answer to a request, once per node: a round, an undo, a release. */
+export interface Sink {
+  /** False once nobody waits for the answer: what was not sent yet is dropped. */
+  readonly isWanted: boolean;
+  /** After NOSCRIPT, whether to send a request again that may leave a vote. @default isWanted */
+  readonly mayResend?: boolean;
+  /**
+   * False once time is up, though it should still be sent: it then waits for a master that answers, and fails at a silent
+   * one. @default true
+   */
+  readonly isInTime?: boolean;
+  onSent(node: Node): void;
+  onReply(node: Node, reply: unknown): void;
+  /**
+   * There will be no answer: the connection failed, or the server replied with an error. `mayRun`: the client timed out
+   * by itself, and the master may still carry the request out.
+   */
+  onFailure(node: Node, cause: Error, mayRun?: boolean): void;
+}
+
+/** A request with its sink; one object for all nodes. */
+export type Ask = SendEntry<Sink>;
+
+/** Requests for a token, as its undo or release sees them. */
+export interface Withdrawn {
+  /** Notes that an undo or release follows the request on the same connection. @returns false if none is in flight */
+  follow(node: Node): boolean;
+  /** Whether a request is in flight there without an undo or release behind it. */
+  owes(node: Node): boolean;
+  /** Nobody needs it any more: unsent requests are dropped. */
+  drop(): void;
+}

@@ -1,0 +1,103 @@
+/** Mutants of fencing tokens: proposals, acceptances, readings of clocks. */
+import type { Mutant } from './mutants.js';
+
+export const FENCES: readonly Mutant[] = [
+  {
+    name: 'scripts: a proposal of before the last quarantine is taken where the lock is free',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: "const isLow = least === undefined ? '' : ` or fence < ${least}`;",
+    replace: "const isLow = least === undefined ? '' : ` or ${least} < 0`;",
+    specs: ['spec/protocol/lua/scripts-guard.spec.ts'],
+  },
+  {
+    name: 'scripts: a proposal of before the last quarantine is taken',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: ' or proposal < least then return us, us end',
+    replace: ' then return us, us end',
+    specs: ['spec/protocol/lua/scripts-guard.spec.ts'],
+  },
+  {
+    name: 'scripts: what is below the end of the last quarantine is accepted',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: 'if fence > highest and fence > least and',
+    replace: 'if fence > highest and',
+    specs: ['spec/protocol/lua/scripts-guard.spec.ts'],
+  },
+  {
+    name: 'scripts: a counter that is ahead of the clock lives no longer than others where the lock is free',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
+    replace: '',
+    specs: ['spec/protocol/lua/counter-scripts.spec.ts'],
+  },
+  {
+    name: 'scripts: a counter that is raised lives no longer than others where the lock is free',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: 'ms = ${life} + math.max(0, math.ceil((fence - now) / 1000))',
+    replace: 'ms = ${life} + math.max(0, math.ceil((now - fence) / 1000))',
+    specs: ['spec/protocol/lua/counter-scripts.spec.ts'],
+  },
+  {
+    name: 'acceptance: what is put next may be below the count that was in the way',
+    file: 'lib/quorum/fence-agreement.ts',
+    find: 'this.#raise(Math.max(least, fence) + 1);',
+    replace: 'this.#raise(fence + 1);',
+    specs: ['spec/quorum/fence-agreement.spec.ts'],
+  },
+  {
+    name: 'acceptance: a master whose clock is far behind makes the others accept more',
+    file: 'lib/quorum/fence-agreement.ts',
+    find: 'if (least < fence) {',
+    replace: 'if (least < 0) {',
+    specs: ['spec/quorum/fence-agreement.spec.ts'],
+  },
+  {
+    name: 'proposals: drawn when the request is made, before its attempt is sent',
+    file: 'lib/protocol/request.ts',
+    find: 'this.#amount = amount;',
+    replace: "this.#amount = typeof amount === 'number' ? amount : amount.propose();",
+    specs: ['spec/quorum/proposals.spec.ts'],
+  },
+  {
+    name: 'proposals: claims of one call propose each their own',
+    file: 'lib/protocol/request.ts',
+    find: 'this.#amount = drawn ?? this.#amount.propose();',
+    replace: 'this.#amount = this.#amount.propose();',
+    specs: ['spec/quorum/proposals.spec.ts'],
+  },
+  {
+    name: 'proposals: by the highest clock of most',
+    file: 'lib/quorum/master-clocks.ts',
+    find: 'other >= lowest && other - lowest <= GROUP_US',
+    replace: 'other <= lowest && lowest - other <= GROUP_US',
+    specs: ['spec/quorum/master-clocks.spec.ts'],
+  },
+  {
+    name: 'readings: asked for at each claim while one is old',
+    file: 'lib/quorum/clock-readings.ts',
+    find: 'this.#lookAtMs = nowMs + LOOK_MS;',
+    replace: '',
+    specs: ['spec/quorum/clock-readings.spec.ts'],
+  },
+  {
+    name: 'readings: a second one is sent while the first is under way',
+    file: 'lib/quorum/clock-readings.ts',
+    find: 'if (this.#asked.has(node)) return;',
+    replace: '',
+    specs: ['spec/quorum/clock-readings.spec.ts'],
+  },
+  {
+    name: 'acceptance: a fence that was given up is put all the same',
+    file: 'lib/quorum/fence-agreement.ts',
+    find: 'if (before !== undefined) node.forget(before); // if it was not even sent',
+    replace: '',
+    specs: ['spec/quorum/fence-agreement.spec.ts'],
+  },
+  {
+    name: 'acceptance: what was not sent outlives the attempt',
+    file: 'lib/quorum/fence-agreement.ts',
+    find: 'if (put !== undefined) node.forget(put);',
+    replace: '',
+    specs: ['spec/quorum/fence-agreement.spec.ts'],
+  },
+];
