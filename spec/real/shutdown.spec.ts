@@ -28,6 +28,7 @@ for (const nodes of [1, 3]) {
       const program = new Program('serve', masters.urls.join(), 'r', ...args);
       programs.push(program);
       await program.says('held');
+      await eventually(async () => !(await values()).includes(null)); // the last master has granted, too
       return program;
     };
     const values = (): Promise<(string | null)[]> => Promise.all(hands.map((hand) => hand.get('r')));
