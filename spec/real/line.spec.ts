@@ -6,6 +6,8 @@ import { RealBench } from './support/real-bench.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
+/** Enough for what comes only now and then to count for little. */
+const GRANTS = 80;
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
@@ -76,10 +78,9 @@ for (const nodes of [1, 3, 5]) {
           );
         await takeTurns(2); // connections are opened, scripts are learned
         const before = await environment.calls();
-        await takeTurns(5);
-        const perGrant = ((await environment.calls()) - before) / (5 * waiters);
-        // a yield or an acceptance now and then: where one comes early, or its clock was read late
-        expect(perGrant).to.be.at.most(3 * nodes + 2);
+        await takeTurns(GRANTS / waiters);
+        // the odd one more: a vote that is yielded, a token that is put to the masters
+        expect(((await environment.calls()) - before) / GRANTS).to.be.at.most(3 * nodes + 1);
       }
     });
 

@@ -12,8 +12,6 @@ export interface TurnTerms {
 
 /** How often each waiter holds the lock at the end. */
 const TURNS = 6;
-/** At most one turn in so many needs an acceptance of its fencing token. */
-const ACCEPTED_EVERY = 6;
 /** After this many rounds of all waiters, push connections break. */
 const CUT_AFTER = 4;
 const LONGEST_LINE_MS = 8_000;
@@ -41,8 +39,7 @@ export async function takeTurns(
   const waiters = players.flatMap((player) => [player, player]);
   const turns: number[] = [];
   let lastMs = world.nowMs;
-  let sent = 0;
-  const sentSoFar = (): number => links.reduce((sum, link) => sum + link.sent, 0);
+  const commands = new CommandCount(links);
   let meeting = new Meeting(waiters.length);
   const inTurn = async (player: Player, i: number): Promise<void> => {
     for (let turn = 0; turn < TURNS; turn++) {
@@ -64,9 +61,9 @@ export async function takeTurns(
       if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
         checker.fail('progress', `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`);
       turns.push(i);
-      if (turns.length === waiters.length) sent -= sentSoFar();
+      if (turns.length === waiters.length) commands.begin();
       if (turns.length === CUT_AFTER * waiters.length) {
-        sent += sentSoFar();
+        commands.end();
         for (const link of links) link.cutPushes();
       }
       await player.client.sleep(2);
@@ -86,12 +83,45 @@ export async function takeTurns(
     if (isJudged && at - before > longest)
       checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
   });
-  const counted = (CUT_AFTER - 1) * waiters.length;
-  // votes that are yielded cost one more, and clocks that drift cost an acceptance of the token now and then
-  const most =
-    (3 * nodes + 1) * counted + 2 * nodes * waiters.length + nodes * Math.ceil(counted / ACCEPTED_EVERY);
-  if (sent > most)
-    checker.fail('commands', `${counted} turns in line took ${sent} commands, ${most} at most`);
+  for (const excess of commands.beyond((CUT_AFTER - 1) * waiters.length, nodes, waiters.length))
+    checker.fail('commands', excess);
+}
+
+/** Counts the commands of some turns. */
+class CommandCount {
+  readonly #links: Stage['links'];
+  #acceptances = 0;
+  #others = 0;
+
+  constructor(links: Stage['links']) {
+    this.#links = links;
+  }
+
+  begin(): void {
+    this.#add(-1);
+  }
+
+  end(): void {
+    this.#add(1);
+  }
+
+  /** What is wrong with them. */
+  beyond(turns: number, nodes: number, waiters: number): string[] {
+    const most = (3 * nodes + 1) * turns + 2 * nodes * waiters; // votes that are yielded cost one more
+    const excess: string[] = [];
+    if (this.#others > most)
+      excess.push(`${turns} turns in line took ${this.#others} commands, ${most} at most`);
+    if (this.#acceptances > nodes * turns)
+      excess.push(`${turns} turns in line took ${this.#acceptances} acceptances: more than one a master`);
+    return excess;
+  }
+
+  #add(sign: 1 | -1): void {
+    for (const { sent, acceptances } of this.#links) {
+      this.#acceptances += sign * acceptances;
+      this.#others += sign * (sent - acceptances);
+    }
+  }
 }
 
 /** Where waiters meet before they queue again. */

@@ -4,6 +4,7 @@
  * way, or those to the server still arrive. Commands in flight fail, or are sent again on the next connection, as ioredis
  * does by default. Then a command may run twice, and a new connection may overtake the old one.
  */
+import { ACCEPT } from '../../../lib/protocol/lua/scripts.js';
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { Command, Transport, TransportState } from '../../../lib/redis/transport.js';
 import type { SimulatedClient } from './client.js';
@@ -59,6 +60,8 @@ export class SimulatedLink implements Transport {
   disturbedAtMs = 0;
   /** How many commands were sent, without readings of the master's clock: these are rare, and no grant needs them. */
   sent = 0;
+  /** How many of them put nothing but fencing tokens to the master. */
+  acceptances = 0;
   /** Called for each command as it is sent. */
   onSent: (command: Command) => void = () => undefined;
   /** Called for each command whose answer reached the client. */
@@ -133,6 +136,7 @@ export class SimulatedLink implements Transport {
 
   call(command: Command): Promise<unknown> {
     if (command.name !== 'time') this.sent++;
+    if (entriesOf(command).every((entry) => scriptOf(entry) === ACCEPT)) this.acceptances++;
     this.onSent(command);
     return new Promise((resolve, reject) => {
       const pending = { command, resolve, reject };
