@@ -56,14 +56,14 @@ export const FENCES: readonly Mutant[] = [
     file: 'lib/protocol/request.ts',
     find: 'this.#amount = amount;',
     replace: "this.#amount = typeof amount === 'number' ? amount : amount.propose();",
-    specs: ['spec/quorum/proposals.spec.ts'],
+    specs: ['spec/coordinator/acquisition-proposals.spec.ts'],
   },
   {
     name: 'proposals: claims of one call propose each their own',
     file: 'lib/protocol/request.ts',
     find: 'this.#amount = drawn ?? this.#amount.propose();',
     replace: 'this.#amount = this.#amount.propose();',
-    specs: ['spec/quorum/proposals.spec.ts'],
+    specs: ['spec/coordinator/acquisition-proposals.spec.ts'],
   },
   {
     name: 'proposals: by the highest clock of most',

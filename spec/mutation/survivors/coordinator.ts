@@ -37,18 +37,10 @@ export const COORDINATOR: Survivors = {
       mutants: ['#claim: agreement?.end(); → nothing'],
     },
     {
-      why: 'a master reports no clock to a claim without fencing, so there is nothing to learn',
-      mutants: ['#accept: round.request.isFenced → true'],
-    },
-    {
       why: 'ended between its quorum and the grant: nobody can tell whether it was a moment later, when granted is granted',
       mutants: [
         "#accept: round.decision !== 'granted' || this.#cancellation.cancelled !== undefined → round.decision !== 'granted'",
       ],
-    },
-    {
-      why: 'masters of one mind have the count that the fencing token is, which is not noted',
-      mutants: ['#accept: !round.isOfOneMind → true'],
     },
     {
       why: 'nothing has to follow a round that was answered: it takes up memory until the lease ends',

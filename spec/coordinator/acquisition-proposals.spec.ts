@@ -179,3 +179,22 @@ describe('proposals: when they are drawn', () => {
     });
   }
 });
+
+describe('proposals: clocks are read again behind a claim, once the last reading is old', () => {
+  for (const nodes of SIZES) {
+    it(`N=${nodes}: behind one with a fencing token, and no other`, async () => {
+      const bench = distant(nodes);
+      const readings = (): number => bench.masters.reduce((sum, { looks }) => sum + looks, 0);
+      await bench.time.advance(ROUND_TRIP_MS);
+      await roundTrips(bench);
+      await bench.time.advance(20_000);
+      const before = readings();
+      const unfenced = bench.redlock.acquire('r', { fencing: false });
+      await bench.time.advance(2 * ROUND_TRIP_MS);
+      void (await unfenced).release();
+      expect(readings()).to.equal(before);
+      await roundTrips(bench);
+      expect(readings()).to.equal(before + nodes);
+    });
+  }
+});
