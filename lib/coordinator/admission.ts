@@ -4,15 +4,18 @@
  * the others need, and in the end nothing would be granted while every master is busy.
  *
  * The limit adapts like the congestion window of TCP (RFC 5681). It grows by one for each attempt that is granted well in
- * time while others wait, and is halved when one runs out of time.
+ * time while others wait, and is halved when one runs out of time. After a break it starts anew (section 4.1 there): what
+ * was learned may be wrong by then, and a crowd would find out all at once.
  */
-import type { Timer, Timers } from '../runtime/clock.js';
+import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { WINDOW } from '../node/send-window.js';
 
 export const FIRST_LIMIT = 256;
 export const LEAST_LIMIT = 64;
 /** As many requests as may be in flight to one master. */
 export const MOST_LIMIT = WINDOW;
+/** A break in which no attempt is under way is at least this long. */
+export const BREAK_MS = 200;
 /** "Well in time" is within this part of an attempt's time. */
 const WELL_IN_TIME = 1 / 2;
 
@@ -60,15 +63,16 @@ export class Candidate {
 
   /** @param wasStill  no attempt was answered in the period before. One such period may be a stall of this process. */
   #arm(wasStill: boolean): void {
-    const { timers, waitMs } = this.#wait;
+    const { timers, times, waitMs } = this.#wait;
     const before = this.#admission.answered;
     this.#timesLeft--;
-    // the attempts under way keep the process alive
-    this.#timer = timers.background(waitMs, () => {
+    const onEnd = (): void => {
       const isStill = this.#admission.answered === before;
       if (this.#timesLeft > 0 && !(isStill && wasStill)) this.#arm(isStill);
       else this.end();
-    });
+    };
+    // The attempts under way keep the process alive. Short waits are cheap, and those of a crowd end after its replies.
+    this.#timer = times > 1 ? timers.deadline(waitMs, onEnd) : timers.background(waitMs, onEnd);
   }
 
   #conclude(isLetIn: boolean): void {
@@ -80,6 +84,7 @@ export class Candidate {
 }
 
 export class Admission {
+  readonly #clock: Clock;
   #limit = FIRST_LIMIT;
   #inside = 0;
   /**
@@ -92,8 +97,14 @@ export class Admission {
   /** How many of those inside were admitted under a limit that proved too high. */
   #surplus = 0;
   #isLettingIn = false;
+  /** When the last attempt left; only while the limit is above the first one. */
+  #idleSinceMs = Infinity;
   /** How many attempts have ended before their time was up. */
   answered = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** How many attempts are under way. */
   get inside(): number {
@@ -107,6 +118,7 @@ export class Admission {
 
   /** Whether there is room for one more attempt. If so, it counts as under way and has to call `leave`. */
   admits(): boolean {
+    if (this.#inside === 0 && this.#limit > FIRST_LIMIT) this.#startAnew();
     if (this.#inside >= this.#limit) return false;
     this.#inside++;
     return true;
@@ -139,6 +151,11 @@ export class Admission {
     } else if (share < WELL_IN_TIME && this.#first < this.#candidates.length)
       this.#limit = Math.min(MOST_LIMIT, this.#limit + 1);
     if (this.#candidates.length > 0) this.#letIn();
+    if (this.#inside === 0 && this.#limit > FIRST_LIMIT) this.#idleSinceMs = this.#clock.earliest();
+  }
+
+  #startAnew(): void {
+    if (this.#clock.earliest() - this.#idleSinceMs >= BREAK_MS) this.#limit = FIRST_LIMIT;
   }
 
   #letIn(): void {

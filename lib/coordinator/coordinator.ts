@@ -66,7 +66,7 @@ export class Coordinator {
       readings,
       subscriptions: new Subscriptions(this.nodes, clocks, clock, timers),
       contention: new RecentContention(clock),
-      admission: new Admission(),
+      admission: new Admission(clock),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#environment);

@@ -46,11 +46,12 @@ export class Extensions {
   readonly #environment: ExtensionEnvironment;
   readonly #renewals: RenewalEnvironment;
   /** Limits the extensions that have a round of their own; they do not wait for acquisitions. */
-  readonly #alone = new Admission();
+  readonly #alone: Admission;
 
   constructor(environment: ExtensionEnvironment) {
     const { clock, nodes, timers } = environment;
     this.#environment = environment;
+    this.#alone = new Admission(clock);
     this.#renewals = {
       nodes,
       clock,

@@ -9,6 +9,8 @@ export const WINDOW = 1_000;
 export const SILENT_WINDOW = 16;
 /** A master is silent if it answers nothing for this long while at least `SILENT_WINDOW` requests are in flight. */
 const SILENT_AFTER_MS = 200;
+/** The time between two looks counts as this much at most: we may have stood still ourselves, with its answers unread. */
+const MOST_COUNTED_MS = 50;
 /** How often a silent master is probed, if its client times commands out by itself. */
 const PROBE_EVERY_MS = 5_000;
 
@@ -23,8 +25,10 @@ export class SendWindow {
   readonly #clock: Clock;
   /** How many of those in flight were rejected by the client's own timeout. */
   #abandoned = 0;
-  /** Since when at least `SILENT_WINDOW` requests have been in flight without any answer. */
-  #crowdedSinceMs: number | undefined;
+  /** The last look at a master with at least `SILENT_WINDOW` requests in flight; undefined once it answers. */
+  #lookedAtMs: number | undefined;
+  /** For how long it has not answered since the first of these looks. */
+  #quietMs = 0;
   #probedAtMs = -Infinity;
 
   constructor(clock: Clock) {
@@ -54,7 +58,8 @@ export class SendWindow {
     this.inFlight -= count + this.#abandoned; // answers come in order: those were answered, too
     this.#abandoned = 0;
     this.isSilent = false;
-    this.#crowdedSinceMs = undefined;
+    this.#lookedAtMs = undefined;
+    this.#quietMs = 0;
   }
 
   /** The client's own timeout rejected `count` requests. They may still run, so their tokens are owed an undo. */
@@ -67,7 +72,8 @@ export class SendWindow {
   #noticeSilence(): void {
     if (this.isSilent) return;
     const nowMs = this.#clock.earliest();
-    this.#crowdedSinceMs ??= nowMs;
-    if (nowMs - this.#crowdedSinceMs > SILENT_AFTER_MS) this.isSilent = true;
+    this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
+    this.#lookedAtMs = nowMs;
+    if (this.#quietMs > SILENT_AFTER_MS) this.isSilent = true;
   }
 }

@@ -51,8 +51,8 @@ export interface Timers {
   wait(delayMs: number, callback: () => void): Timer;
   /**
    * For answers of masters: cheap to set and to cancel. Calls back after pending I/O was handled, so that replies which
-   * arrived during a stall of the event loop are not taken for silence. It does not keep the process alive; the sockets
-   * do.
+   * arrived during a stall of the event loop are not taken for silence. If the turn in which it is set lasts long, it runs
+   * from the turn's end, when what was sent goes out. It does not keep the process alive; the sockets do.
    */
   deadline(delayMs: number, callback: () => void): Timer;
   /** For background work: never keeps the process alive, and fires in the first timer phase once it is due. */
@@ -73,6 +73,9 @@ const LONGEST_MS = 2 ** 31 - 1;
 const BOOT_STEP_MS = 10;
 /** The boot clock must be ahead by more than this to count as a suspension: two of its steps. */
 const SUSPENSION_MS = 2 * BOOT_STEP_MS;
+
+/** From this length on, what a turn of the event loop takes is added to the deadlines that were set in it. */
+const LONG_TURN_MS = 5;
 
 const SPACE = 0x20;
 const POINT = 0x2e;
@@ -255,14 +258,17 @@ class SystemTimer implements Timer {
 
 /** A deadline in the queue. */
 class Deadline implements Timer {
-  readonly atMs: number;
+  atMs: number;
+  /** The turn of the event loop in which it was set. */
+  readonly turn: number;
   readonly callback: () => void;
   previous: Deadline | undefined;
   next: Deadline | undefined;
   readonly #queue: DeadlineQueue;
 
-  constructor(atMs: number, callback: () => void, queue: DeadlineQueue) {
+  constructor(atMs: number, turn: number, callback: () => void, queue: DeadlineQueue) {
     this.atMs = atMs;
+    this.turn = turn;
     this.callback = callback;
     this.#queue = queue;
   }
@@ -285,6 +291,10 @@ class DeadlineQueue {
    * lies in the past from the moment it fires until due deadlines have been looked for.
    */
   #looksAtMs = Infinity;
+  /** Counts the turns of the event loop in which deadlines are set. */
+  #turn = 0;
+  /** When the first deadline of this turn was set; undefined until then. */
+  #turnSinceMs: number | undefined;
   readonly #loop: EventLoop;
 
   constructor(loop: EventLoop) {
@@ -293,10 +303,12 @@ class DeadlineQueue {
 
   /** @returns undefined for a deadline before the last one: it needs a timer of its own */
   add(delayMs: number, callback: () => void): Timer | undefined {
-    const atMs = this.#loop.now() + delayMs;
+    const nowMs = this.#loop.now();
+    const atMs = nowMs + delayMs;
     const last = this.#last;
     if (last !== undefined && atMs < last.atMs) return undefined;
-    const deadline = new Deadline(atMs, callback, this);
+    if (this.#turnSinceMs === undefined) this.#beginTurn(nowMs);
+    const deadline = new Deadline(atMs, this.#turn, callback, this);
     deadline.previous = last;
     if (last === undefined) this.#first = deadline;
     else last.next = deadline;
@@ -316,6 +328,20 @@ class DeadlineQueue {
     deadline.previous = undefined; // once old, a dead one would keep live ones from early collection
     deadline.next = undefined;
   }
+
+  #beginTurn(nowMs: number): void {
+    this.#turnSinceMs = nowMs;
+    atEndOfTurn(this.#endTurn);
+  }
+
+  /** What is sent in a long turn goes to the masters at its end: only from then on can they answer. */
+  readonly #endTurn = (): void => {
+    const spentMs = this.#loop.now() - (this.#turnSinceMs ?? Infinity);
+    const turn = this.#turn++;
+    this.#turnSinceMs = undefined;
+    if (spentMs < LONG_TURN_MS) return;
+    for (let one = this.#last; one?.turn === turn; one = one.previous) one.atMs += spentMs;
+  };
 
   #arm(atMs: number, delayMs: number): void {
     if (this.#handle !== undefined) this.#loop.clearTimeout(this.#handle);

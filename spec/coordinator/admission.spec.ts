@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { Admission, FIRST_LIMIT, LEAST_LIMIT, MOST_LIMIT } from '../../lib/coordinator/admission.js';
+import {
+  Admission,
+  BREAK_MS,
+  FIRST_LIMIT,
+  LEAST_LIMIT,
+  MOST_LIMIT,
+} from '../../lib/coordinator/admission.js';
 import { SystemTimers } from '../../lib/runtime/clock.js';
 import { FakeTime } from '../support/fake-time.js';
 
@@ -23,7 +29,7 @@ function crowd(admission: Admission, count: number, { waitMs = 60_000, times = 1
 
 describe('admission: how many attempts are under way at a time', () => {
   it(`admits ${FIRST_LIMIT} at first, and one for each that leaves`, () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     expect(fill(admission)).to.equal(FIRST_LIMIT);
     expect(admission.inside).to.equal(FIRST_LIMIT);
     admission.leave(0);
@@ -32,7 +38,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('lets waiting attempts in, in order, as others leave; none whose wait has ended', () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, candidates } = crowd(admission, 5);
     candidates[1]?.end();
@@ -46,8 +52,27 @@ describe('admission: how many attempts are under way at a time', () => {
     expect([admission.inside, admission.admits()]).to.deep.equal([FIRST_LIMIT, false]);
   });
 
+  it('starts anew after a break, and not after a shorter one', () => {
+    for (const [idleMs, limit] of [
+      [BREAK_MS - 1, FIRST_LIMIT + 3],
+      [BREAK_MS, FIRST_LIMIT],
+    ] as const) {
+      const time = new FakeTime();
+      const admission = new Admission(time);
+      fill(admission);
+      crowd(admission, 10);
+      for (let i = 0; i < 3; i++) admission.leave(0); // well in time, while others wait
+      while (admission.inside > 0) admission.leave(0.6);
+      time.stall(idleMs);
+      expect(fill(admission)).to.equal(limit);
+      while (admission.inside > 1) admission.leave(0.6);
+      time.stall(BREAK_MS);
+      expect(fill(admission), 'one is still under way').to.equal(limit - 1);
+    }
+  });
+
   it('no attempt waits for longer than its time, or keeps a timer after its wait', async () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, time } = crowd(admission, 2, { waitMs: 100 });
     admission.leave(0.6);
@@ -59,7 +84,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('waits several times over while others are answered, and once more when they were not', async () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, time } = crowd(admission, 1_000, { waitMs: 100, times: 10 });
     await time.advance(100); // nobody has got an answer: that may be this process
@@ -75,7 +100,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('but not more often than that', async () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, time } = crowd(admission, 100, { waitMs: 100, times: 3 });
     for (let i = 1; i <= 3; i++) {
@@ -88,7 +113,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it(`grows by one for each that is granted in half of its time while others wait, up to ${MOST_LIMIT}`, () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said } = crowd(admission, 5_000);
     admission.leave(0.49);
@@ -100,7 +125,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('does not grow while nobody waits', () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     for (let i = 0; i < 1_000; i++) {
       admission.admits();
       admission.leave(0);
@@ -109,7 +134,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it(`is halved when one runs out of time, once for all that came in before, and down to ${LEAST_LIMIT}`, () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said } = crowd(admission, 1_000);
     for (let i = 0; i < FIRST_LIMIT; i++) admission.leave(1);
@@ -120,7 +145,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('many that leave as soon as they are let in, one after another', () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const wait = { timers: new SystemTimers(), waitMs: 1_000, times: 1 };
     let count = 0;
@@ -135,7 +160,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('keeps no more attempts whose wait has ended than waiting ones, also while none leaves', () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, candidates } = crowd(admission, 3_000);
     for (const candidate of candidates.filter((_, i) => i % 100 !== 0)) {
@@ -149,7 +174,7 @@ describe('admission: how many attempts are under way at a time', () => {
   });
 
   it('forgets attempts whose wait has ended', () => {
-    const admission = new Admission();
+    const admission = new Admission(new FakeTime());
     fill(admission);
     const { said, candidates } = crowd(admission, 3_000);
     for (const candidate of candidates.slice(0, -1)) candidate.end();

@@ -151,11 +151,16 @@ describe('node: one master', () => {
     const { master, node, time, claims } = environment();
     master.manner = 'freeze';
     claims(SILENT_WINDOW + 1);
+    for (let i = 0; i < 4; i++) {
+      await settle();
+      time.stall(50);
+      claims(1);
+    }
     await settle();
-    time.stall(201);
+    time.stall(1);
     claims(1_000);
     await settle();
-    expect(node.inFlight).to.equal(SILENT_WINDOW + 1);
+    expect(node.inFlight).to.equal(SILENT_WINDOW + 5);
     expect(node.isHealthy).to.equal(false);
   });
 

@@ -12,6 +12,14 @@ function windowWith(inFlight: number): { time: FakeTime; window: SendWindow } {
   return { time, window };
 }
 
+/** Asks for room again and again until a silence is just not long enough. */
+function lookOn({ time, window }: { readonly time: FakeTime; readonly window: SendWindow }): void {
+  for (let ms = 0; ms < SILENT_AFTER_MS; ms += 10) {
+    expect(window.roomFor(1)).to.equal(1);
+    time.stall(10);
+  }
+}
+
 describe('how many requests may be in flight to one master', () => {
   it('a thousand: what is wanted, up to what is left of them', () => {
     expect(windowWith(0).window.roomFor(3)).to.equal(3);
@@ -33,16 +41,29 @@ describe('how many requests may be in flight to one master', () => {
   it('it is silent once it has answered nothing for more than 200 ms while sixteen were in flight', () => {
     const { time, window } = windowWith(SILENT_WINDOW);
     expect(window.roomFor(1)).to.equal(1);
-    time.stall(SILENT_AFTER_MS);
+    lookOn({ time, window });
     expect([window.roomFor(1), window.isSilent]).to.deep.equal([1, false]);
+    time.stall(1);
+    expect([window.roomFor(1), window.isSilent]).to.deep.equal([0, true]);
+  });
+
+  it('the time between two looks counts for 50 ms at most: we may have stood still, with its answers unread', () => {
+    const { time, window } = windowWith(SILENT_WINDOW);
+    window.roomFor(1);
+    for (let i = 0; i < 4; i++) {
+      time.stall(60_000);
+      expect([window.roomFor(1), window.isSilent]).to.deep.equal([1, false]);
+    }
     time.stall(1);
     expect([window.roomFor(1), window.isSilent]).to.deep.equal([0, true]);
   });
 
   it('fewer in flight are no silence, however long ago room was asked for', () => {
     const { time, window } = windowWith(0);
-    window.roomFor(SILENT_WINDOW);
-    time.stall(SILENT_AFTER_MS + 1);
+    for (let ms = 0; ms <= SILENT_AFTER_MS; ms += 10) {
+      expect(window.roomFor(SILENT_WINDOW)).to.equal(SILENT_WINDOW);
+      time.stall(10);
+    }
     window.inFlight = SILENT_WINDOW;
     expect([window.roomFor(1), window.isSilent]).to.deep.equal([1, false]);
   });
@@ -50,12 +71,13 @@ describe('how many requests may be in flight to one master', () => {
   it('an answer ends the silence, and the time starts anew', () => {
     const { time, window } = windowWith(SILENT_WINDOW + 3);
     window.roomFor(1);
-    time.stall(SILENT_AFTER_MS + 1);
+    lookOn({ time, window });
+    time.stall(1);
     expect(window.roomFor(1)).to.equal(0);
     window.answered(2);
     expect([window.inFlight, window.isSilent]).to.deep.equal([SILENT_WINDOW + 1, false]);
-    expect(window.roomFor(1)).to.equal(1);
-    time.stall(SILENT_AFTER_MS);
+    time.stall(40); // nobody looks, so nothing is counted
+    lookOn({ time, window });
     expect(window.roomFor(1)).to.equal(1);
   });
 

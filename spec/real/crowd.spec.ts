@@ -10,7 +10,11 @@ import { byHand, eventually } from '../support/real.js';
 const MANY = 10_000;
 const SOME = 2_000;
 
-for (const nodes of [1, 3]) {
+/** A burst, and how many of it are granted at least. */
+const BURST = 20_000;
+const GRANTED = 0.9 * BURST;
+
+for (const nodes of [1, 3, 5]) {
   describe(`a crowd, N=${nodes}`, function () {
     this.timeout(60_000);
     let masters: Masters;
@@ -41,6 +45,20 @@ for (const nodes of [1, 3]) {
       const leases = await all(MANY, (i) => redlock.acquire(`many:${i}`));
       expect(new Set(leases.map(({ status }) => status))).to.deep.equal(new Set(['held']));
       await giveBack(leases);
+    });
+
+    it(`${BURST} by tryAcquire in one turn of the event loop, twice: nearly all are granted, and the others are told why`, async () => {
+      for (const burst of [1, 2]) {
+        const failures: unknown[] = [];
+        const tried = await all(BURST, (i) =>
+          redlock.tryAcquire(`burst:${burst}:${i}`).catch((error: unknown) => failures.push(error)),
+        );
+        const leases = tried.filter((lease) => typeof lease === 'object' && lease !== null);
+        expect(leases.length).to.be.at.least(GRANTED);
+        expect(leases.length + failures.length, 'no lock was taken').to.equal(BURST);
+        for (const failure of failures) expect(failure).to.include({ code: 'NO_QUORUM' });
+        await giveBack(leases);
+      }
     });
 
     it(`${SOME} by tryAcquire, which makes one attempt; and extended`, async () => {

@@ -229,6 +229,7 @@ describe('SystemTimers', () => {
     timers.deadline(100, fire);
     await clock.tickAsync(50);
     timers.deadline(100, fire);
+    await turn();
     clock.tick(50); // the timer phase
     timers.deadline(100, fire); // a socket is read
     await turn();
@@ -323,10 +324,31 @@ describe('SystemTimers', () => {
 
   it('deadline: after a stalled event loop, the callback comes after the pending I/O', async () => {
     set('deadline', 100);
+    await turn();
     clock.tick(5_000); // all at once: the timer phase
     expect(fired).to.equal(0);
     await turn();
     expect(fired).to.equal(1);
+  });
+
+  it('deadline: those that are set in a long turn of the event loop run from its end, and others do not', async () => {
+    const timers = new SystemTimers(loop);
+    const at: string[] = [];
+    const fires = (name: string) => (): void => void at.push(`${name} ${performance.now()}`);
+    timers.deadline(100, fires('before'));
+    await turn();
+    timers.deadline(100, fires('gone')).cancel();
+    timers.deadline(100, fires('first'));
+    clock.tick(60); // no turn: this code takes so long
+    timers.deadline(100, fires('second'));
+    await turn();
+    timers.deadline(100, fires('short'));
+    clock.tick(4);
+    for (let ms = 65; ms <= 300; ms++) {
+      await clock.tickAsync(1);
+      await turn();
+    }
+    expect(at.toSorted()).to.deep.equal(['before 100', 'first 160', 'second 220', 'short 160']);
   });
 });
 
