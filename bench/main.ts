@@ -42,6 +42,7 @@ function findWrong(results: Results): string[] {
     entryOf(contender).kind === 'own';
   const {
     loads,
+    bursts,
     faults,
     refusals,
     contention,
@@ -56,6 +57,7 @@ function findWrong(results: Results): string[] {
   } = results;
   const troubled = [
     ...loads,
+    ...bursts,
     ...cost,
     ...steps,
     ...memory,

@@ -1,5 +1,6 @@
 /** What the bench asks of its worker processes, and what they answer. All of it is plain JSON. */
-import type { HoldKind } from './contenders/contender.js';
+import type { HoldKind, Tally } from './contenders/contender.js';
+import type { Load } from './plan.js';
 import type { Figures } from './statistics.js';
 
 export type Order =
@@ -11,6 +12,10 @@ export type Order =
   | { readonly kind: 'take'; readonly session: string }
   | { readonly kind: 'settle'; readonly session: string }
   | { readonly kind: 'sent'; readonly session: string }
+  /** What was sent, call by call; undefined where it is not looked into. */
+  | { readonly kind: 'tally'; readonly session: string }
+  /** Asks for so many locks in one turn of the event loop, once for each, and gives back what it gets. */
+  | { readonly kind: 'burst'; readonly session: string; readonly round: number; readonly count: number }
   | { readonly kind: 'refusal'; readonly session: string; readonly waitMs: number }
   | { readonly kind: 'kinds' }
   | { readonly kind: 'memory'; readonly session: string; readonly leases: number; readonly hold: HoldKind }
@@ -29,11 +34,10 @@ export type Order =
   | { readonly kind: 'use-many'; readonly session: string; readonly from: number; readonly count: number }
   | { readonly kind: 'close'; readonly session: string };
 
-export interface RunAsked {
+export interface RunAsked extends Pick<Load, 'inFlight' | 'isOnce' | 'works'> {
   /** Not counted before: a worker that waited for its turn is cold. */
   readonly leadInMs: number;
   readonly durationMs: number;
-  readonly inFlight: number;
   /** Where masters are faulty: how long a step of a contender without a time limit of its own may take. */
   readonly stepLimitMs?: number;
 }
@@ -52,6 +56,17 @@ export interface ContentionAsked {
   /** The window that is counted, on the machine's monotonic clock; clients begin at once and end after it. */
   readonly fromMs: number;
   readonly untilMs: number;
+}
+
+/** What came of a burst. */
+export interface Burst {
+  /** From the first call until the last one is settled. */
+  readonly tookMs: number;
+  readonly granted: number;
+  /** What the first of the others was told. */
+  readonly failure: string | undefined;
+  /** The process's memory at its largest, beyond what it was before; in bytes. */
+  readonly peakBytes: number;
 }
 
 /** How an acquisition ended that could not succeed. */
@@ -109,6 +124,8 @@ export interface Answers {
   readonly take: Figures;
   readonly settle: undefined;
   readonly sent: number;
+  readonly tally: Tally | undefined;
+  readonly burst: Burst;
   readonly refusal: Refusal;
   readonly kinds: readonly HoldKind[];
   readonly memory: Memory;

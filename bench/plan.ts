@@ -2,8 +2,10 @@
 import type { ContenderName } from './contenders/index.js';
 
 export const SCENARIOS = [
+  'services',
   'sequential',
   'parallel',
+  'bursts',
   'faults',
   'refusals',
   'contention',
@@ -17,13 +19,33 @@ export const SCENARIOS = [
 export type ScenarioName = (typeof SCENARIOS)[number];
 export type Mode = 'full' | 'quick' | 'smoke';
 
-/** So many masters, and so many pairs in flight. */
+/** So many masters, and so many lanes, each of which takes and gives back one lock after another. */
 export interface Load {
   readonly nodes: number;
   readonly inFlight: number;
+  /** Each name is used once, as an invoice is; otherwise, 1,024 names are used again and again. */
+  readonly isOnce?: true;
+  /** Holders work for 2 to 20 ms; otherwise, they give back at once, and lanes go in step. */
+  readonly works?: true;
+  /** Two processes beside it take all the CPU time they can get. */
+  readonly isBusy?: true;
 }
 
-export const LOADS: Readonly<Record<'sequential' | 'parallel', readonly Load[]>> = {
+/** How long a holder works, in ms: any time between these, with the same probability. */
+export const WORK_MS = { least: 2, most: 20 } as const;
+
+export const LOADS: Readonly<Record<'services' | 'sequential' | 'parallel', readonly Load[]>> = {
+  services: [
+    { nodes: 5, inFlight: 16, works: true },
+    { nodes: 5, inFlight: 256, works: true },
+    { nodes: 5, inFlight: 1_024, works: true },
+    { nodes: 5, inFlight: 1_024, works: true, isOnce: true },
+    { nodes: 5, inFlight: 64, isOnce: true },
+    { nodes: 5, inFlight: 64, isOnce: true, isBusy: true },
+    { nodes: 5, inFlight: 1, isOnce: true },
+    { nodes: 1, inFlight: 64, isOnce: true },
+    { nodes: 1, inFlight: 1, isOnce: true },
+  ],
   sequential: [1, 3, 5, 7].map((nodes) => ({ nodes, inFlight: 1 })),
   parallel: [
     { nodes: 5, inFlight: 64 },
@@ -95,6 +117,9 @@ export interface Plan {
   /** At least one ttl: a library may renew as late as shortly before its end. */
   readonly renewalMs: number;
   readonly leases: number;
+  /** How many calls a burst has, and how many bursts there are. */
+  readonly burst: number;
+  readonly burstRounds: number;
   readonly imports: number;
   /** What answers so much later than it should, hangs. */
   readonly capMs: number;
@@ -127,6 +152,8 @@ const FULL: Plan = {
   settleMs: 15_000,
   renewalMs: 20_000,
   leases: 10_000,
+  burst: 20_000,
+  burstRounds: 3,
   imports: 25,
   capMs: 10_000,
   faultCapMs: 5_000,
@@ -156,6 +183,8 @@ const QUICK: Plan = {
   settleMs: 1_000,
   renewalMs: 2_000,
   leases: 1_000,
+  burst: 2_000,
+  burstRounds: 1,
   imports: 1,
   faultCapMs: 1_000,
   refusalCapMs: 1_500,
@@ -179,6 +208,7 @@ const SMOKE: Plan = {
   settleMs: 50,
   renewalMs: 200,
   leases: 200,
+  burst: 500,
   imports: 1,
   refusalCapMs: 1_500,
 };
@@ -189,6 +219,17 @@ export function describeCrowd({ nodes, clients, isFrozen }: Omit<Crowd, 'windowM
   return `N = ${nodes}${isFrozen ? ', one frozen' : ''}, ${clients} clients`;
 }
 
-export function describeLoad({ nodes, inFlight }: Load): string {
-  return inFlight === 1 ? `N = ${nodes}` : `N = ${nodes}, ${inFlight} in flight`;
+export function describeLoad({ nodes, inFlight, isOnce, works, isBusy }: Load): string {
+  return [
+    `N = ${nodes}`,
+    ...(inFlight === 1 ? [] : [works === true ? `${inFlight} lanes` : `${inFlight} in flight`]),
+    ...(works === true ? [`holders work ${WORK_MS.least} to ${WORK_MS.most} ms`] : []),
+    ...(isOnce === true ? ['each name once'] : []),
+    ...(isBusy === true ? ['busy machine'] : []),
+  ].join(', ');
+}
+
+/** As services lock, and not as a bench is simplest: names are used once, or holders work. */
+export function isOfServices({ isOnce, works }: Load): boolean {
+  return isOnce === true || works === true;
 }

@@ -15,6 +15,22 @@ export interface LoadRow extends Row, Load {
   readonly ratio?: Spread;
   /** CPU time of the client per pair over the floor's, likewise. */
   readonly cpuRatio?: Spread;
+  /** Pairs a second over those of the floor that asks the same of the masters, where one takes part. */
+  readonly toEqual?: Spread;
+  /** Where holders work: the mean time of an acquire over the floor's. */
+  readonly acquireRatio?: Spread;
+}
+
+/** Many calls in one turn of the event loop. */
+export interface BurstRow extends Row {
+  readonly isBusy: boolean;
+  /** The share of the calls, from 0 to 1. */
+  readonly granted?: Spread;
+  readonly tookMs?: Spread;
+  /** The process's memory at its largest, beyond what it was before. */
+  readonly peakBytes?: number;
+  /** What the first of those that were not granted was told. */
+  readonly failure?: string | undefined;
 }
 
 export interface FaultRow extends Row {
@@ -102,6 +118,9 @@ export interface CostFigures {
   readonly masterCpuUs: number;
   readonly clientCpuUs: number;
   readonly pairsPerSecond: number;
+  /** Requests in a call, and acceptances of another fencing token; of this library, in a turn of its own. */
+  readonly entriesPerCall?: number;
+  readonly acceptancesPerGrant?: number;
 }
 
 export interface RenewalRow extends Row {
@@ -148,6 +167,9 @@ export interface Results {
   /** What nobody caught, by scenario and contender. */
   readonly uncaught: readonly UncaughtRow[];
   readonly loads: readonly LoadRow[];
+  /** How many calls a burst has. */
+  readonly burst: number;
+  readonly bursts: readonly BurstRow[];
   readonly faults: readonly FaultRow[];
   readonly refusals: readonly RefusalRow[];
   readonly contention: readonly ContentionRow[];

@@ -1,12 +1,13 @@
 /** One run: the scenarios in turn, each with processes of its own. */
 import { startMasters } from '../scripts/masters.js';
-import { type ContenderName, entryOf, isFor } from './contenders/index.js';
+import { type ContenderName, type Entry, entryOf, isFor } from './contenders/index.js';
 import { compileWorker, Team } from './crew.js';
 import type { BenchOptions } from './options.js';
 import { installPeers } from './peers.js';
 import { LOADS, type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
 import { Progress } from './progress.js';
 import type { Results, UncaughtRow } from './results.js';
+import { measureBursts } from './scenarios/bursts.js';
 import { measureContention } from './scenarios/contention.js';
 import { measureCost } from './scenarios/cost.js';
 import { measureCrashes } from './scenarios/crashes.js';
@@ -22,6 +23,7 @@ import { describeSurroundings } from './surroundings.js';
 type Found = Pick<
   Results,
   | 'loads'
+  | 'bursts'
   | 'faults'
   | 'refusals'
   | 'contention'
@@ -36,6 +38,7 @@ type Found = Pick<
 
 const NOTHING: Found = {
   loads: [],
+  bursts: [],
   faults: [],
   refusals: [],
   contention: [],
@@ -49,6 +52,8 @@ const NOTHING: Found = {
 };
 
 const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Found>>>> = {
+  services: async (scene) => ({ loads: await measureLoads(scene, LOADS.services) }),
+  bursts: async (scene) => ({ bursts: await measureBursts(scene) }),
   sequential: async (scene) => ({ loads: await measureLoads(scene, LOADS.sequential) }),
   parallel: async (scene) => ({ loads: await measureLoads(scene, LOADS.parallel) }),
   faults: async (scene) => ({ faults: await measureFaults(scene) }),
@@ -64,7 +69,7 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
 /** Where the registry does not answer soon, a smoke run goes without the peers. */
 const INSTALL_MS = { full: 300_000, quick: 60_000, smoke: 20_000 } as const;
 /** The scenarios that have a part on one master. */
-const ON_ONE: readonly ScenarioName[] = ['sequential', 'parallel', 'contention'];
+const ON_ONE: readonly ScenarioName[] = ['services', 'sequential', 'parallel', 'contention'];
 
 /** Where a smoke run lets all take part; contention takes long, so a few stand for all, and elsewhere a few of ours. */
 function takingPart(
@@ -73,10 +78,17 @@ function takingPart(
   all: readonly ContenderName[],
 ): readonly ContenderName[] {
   const byMasters = ON_ONE.includes(scenario) ? all : all.filter((name) => isFor(name, QUORUM_OF));
-  const those = scenario === 'renewal' ? byMasters.filter((name) => entryOf(name).renews) : byMasters;
+  const those = byMasters.filter((name) => isIn(scenario, entryOf(name)));
   if (mode !== 'smoke' || scenario === 'sequential' || scenario === 'parallel') return those;
   const few = those.filter((name) => entryOf(name).isQuick);
   return scenario === 'contention' ? few : few.filter(isNoPeer);
+}
+
+/** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
+function isIn(scenario: ScenarioName, { isQuick, isEqual, kind, renews }: Entry): boolean {
+  if (scenario === 'renewal') return renews;
+  if (scenario === 'services') return isQuick || isEqual === true;
+  return scenario !== 'bursts' || (isQuick && kind !== 'peer');
 }
 
 export async function measureAll(options: BenchOptions, most: number): Promise<Results> {
@@ -115,6 +127,7 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
     rounds: plan.rounds,
     tookMs: performance.now() - startMs,
     leases: plan.leases,
+    burst: plan.burst,
     renewed: plan.renewed,
     renewedTtlMs: plan.renewedTtlMs,
     leftOut,
@@ -151,6 +164,10 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
   const loads = (count: number): number =>
     count * contenders * (plan.warmUpMs + plan.rounds * plan.slices * (plan.leadInMs + plan.sliceMs) * 1.1);
   switch (name) {
+    case 'services':
+      return loads(LOADS.services.length) / 2;
+    case 'bursts':
+      return 6 * plan.burstRounds * (1_000 + plan.burst * 0.2);
     case 'sequential':
       return loads(LOADS.sequential.length);
     case 'parallel':

@@ -26,9 +26,23 @@ export interface Session<Held = unknown> {
   answered(): Promise<void>;
   /** From now on a step that takes longer than that fails; only where a contender has no time limit of its own. */
   limit?(stepMs: number): void;
+  /** One attempt, which takes no time but that of the masters. @default acquire */
+  attempt?(resource: string): Promise<Held | null>;
   /** Commands that were sent to the masters so far. Counting begins with the first call. */
   sent(): number;
+  /** The same, looked into; absent where a command is one request. */
+  tally?(): Tally;
   close(): Promise<void>;
+}
+
+/** What was sent to all masters together. */
+export interface Tally {
+  /** Calls that claim, accept, extend, undo or release. */
+  readonly calls: number;
+  /** The requests in them. */
+  readonly entries: number;
+  /** Those of them that put another fencing token to a master than the one it took. */
+  readonly acceptances: number;
 }
 
 /** A lease that the library renews. */

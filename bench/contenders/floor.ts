@@ -8,6 +8,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/mutex.js';
 import { counterKey, markerKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type ClientOptions, ClientSession, openClients } from './clients.js';
@@ -69,18 +70,26 @@ export const releaseLooking: Sends['release'] = (resource, token) => {
   return (client) => client.evalsha(LOOKING_RELEASE_DIGEST, 3, resource, queue, turn, token);
 };
 
-/** As short as it can be: claim, count, and let the counter outlive its last use. */
+/**
+ * As short as it can be: claim, and lift the counter to the proposed fencing token, if that is near the master's clock and
+ * above the last one.
+ */
 const FENCED_CLAIM = `if redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then
-  local fence = redis.call('INCR', KEYS[2])
-  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+  local time, fence = redis.call('TIME'), tonumber(ARGV[4])
+  local now = time[1] * 1000000 + time[2]
+  if fence < now - ${BACK_US} or fence > now + ${AHEAD_US} then return 0 end
+  local last = redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[3], 'GET')
+  if last and tonumber(last) >= fence then return redis.call('INCR', KEYS[2]) end
   return fence
 end
 return 0`;
 const FENCED_CLAIM_DIGEST = digestOf(FENCED_CLAIM);
-const COUNTER_TTL_MS = 3_600_000;
+/** µs since 1970. */
+const propose = (): number => Math.round((performance.timeOrigin + performance.now()) * 1_000);
 const claimFenced: Sends['claim'] = (resource, token) => {
   const counter = counterKey(resource);
-  return (client) => client.evalsha(FENCED_CLAIM_DIGEST, 2, resource, counter, token, TTL_MS, COUNTER_TTL_MS);
+  const terms = [token, TTL_MS, COUNTER_LIFE_MS, propose()];
+  return (client) => client.evalsha(FENCED_CLAIM_DIGEST, 2, resource, counter, ...terms);
 };
 
 /** With a fencing token, and nobody waits in line. */
@@ -93,8 +102,8 @@ const WHOLE_CLAIM_DIGEST = digestOf(WHOLE_CLAIM);
 const MARKER = markerKey('');
 export const claimWhole: Sends['claim'] = (resource, token) => {
   const counter = counterKey(resource);
-  return (client) =>
-    client.evalsha(WHOLE_CLAIM_DIGEST, 3, resource, counter, MARKER, token, TTL_MS, COUNTER_TTL_MS);
+  const terms = [token, TTL_MS, COUNTER_LIFE_MS, propose()];
+  return (client) => client.evalsha(WHOLE_CLAIM_DIGEST, 3, resource, counter, MARKER, ...terms);
 };
 
 const SCRIPTS = [RELEASE, LOOKING_RELEASE, FENCED_CLAIM, WHOLE_CLAIM];

@@ -20,6 +20,10 @@ export interface Entry {
   readonly database?: number;
   /** Takes part in a quick run, too. */
   readonly isQuick: boolean;
+  /** The floor that asks the same of the masters. */
+  readonly equal?: string;
+  /** It is such a floor. */
+  readonly isEqual?: true;
   /** Its name in bench/package.json. */
   readonly module?: string;
   load(): Promise<{ readonly contender: Contender }>;
@@ -34,6 +38,7 @@ const peer = { kind: 'peer', waits: true, renews: true } as const;
 export const CONTENDERS = {
   quorate: {
     ...own,
+    equal: 'floor-whole',
     label: 'quorate',
     about: 'this library at its defaults: fencing tokens, and waiters queue',
     load: () => import('./quorate.js'),
@@ -54,6 +59,7 @@ export const CONTENDERS = {
   },
   'quorate-plain': {
     ...own,
+    equal: 'floor-line',
     label: 'quorate, plain',
     about: '`fencing: false, fair: false`, and no restart guard: what a plain Redlock has',
     load: () => import('./quorate-plain.js'),
@@ -118,6 +124,7 @@ export const CONTENDERS = {
   },
   'floor-line': {
     ...floor,
+    isEqual: true,
     isQuick: false,
     label: 'plain ioredis, line',
     about: 'the floor, with a release that checks for waiters: the least that plain quorate sends',
@@ -132,6 +139,7 @@ export const CONTENDERS = {
   },
   'floor-whole': {
     ...floor,
+    isEqual: true,
     isQuick: false,
     label: 'plain ioredis, whole',
     about: 'both, and a check of the restart guard: the least that quorate sends at its defaults',

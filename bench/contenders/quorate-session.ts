@@ -2,7 +2,8 @@
 import type { Redis } from 'ioredis';
 import { type Lease, Redlock, type RedlockOptions } from '../../lib/index.js';
 import { ClientSession, openClients } from './clients.js';
-import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session } from './contender.js';
+import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session, type Tally } from './contender.js';
+import { tallyOf } from './tally.js';
 
 const KINDS = [
   PLAIN_HOLD,
@@ -34,6 +35,7 @@ export function inDatabase<Held>(contender: Contender<Held>, database: number): 
 
 class QuorateSession extends ClientSession implements Session<Lease> {
   protected readonly redlock: Redlock;
+  #tally: (() => Tally) | undefined;
 
   constructor(clients: readonly Redis[], options: RedlockOptions) {
     super(clients);
@@ -42,6 +44,15 @@ class QuorateSession extends ClientSession implements Session<Lease> {
 
   acquire(resource: string, asked?: Asked): Promise<Lease> {
     return this.redlock.acquire(resource, asked);
+  }
+
+  attempt(resource: string): Promise<Lease | null> {
+    return this.redlock.tryAcquire(resource);
+  }
+
+  tally(): Tally {
+    this.#tally ??= tallyOf(this.clients);
+    return this.#tally();
   }
 
   release(lease: Lease): Promise<void> {
@@ -74,6 +85,11 @@ class OtherLockSession extends QuorateSession {
 
   override acquire(resource: string, asked?: Asked): Promise<Lease> {
     return this.#lockOf(this.redlock, resource).acquire(asked);
+  }
+
+  /** A burst asks for exclusive locks only. */
+  override attempt(resource: string): Promise<Lease | null> {
+    return this.acquire(resource, { waitMs: 0 });
   }
 
   override async keep(resource: string, ttlMs: number): Promise<Kept> {

@@ -1,6 +1,6 @@
 /** Which pictures a run gives. */
 import { type ContenderName, entryOf, NAMES } from '../contenders/index.js';
-import { describeLoad, HOLD_MS, LOADS, QUORUM_OF } from '../plan.js';
+import { describeLoad, HOLD_MS, isOfServices, LOADS, QUORUM_OF } from '../plan.js';
 import type { ContentionRow, LoadRow, Results } from '../results.js';
 import type { Spread } from '../statistics.js';
 import type { Cell, Chart, ChartRow, Panel } from './chart.js';
@@ -15,6 +15,7 @@ interface Row {
 /** Pictures without a mark are left out. */
 export function charts(results: Results): readonly Chart[] {
   return [
+    services(results),
     sequential(results),
     parallel(results),
     faults(results),
@@ -67,8 +68,36 @@ function tail(p50: number, p99: number): Cell | undefined {
   return { value: p50, low: p50, high: p99, text: `${short(p50)} – ${short(p99)}` };
 }
 
+function services({ loads }: Results): Chart {
+  const own = loads.filter((load) => isOfServices(load) && load.nodes === QUORUM_OF);
+  const names = rowsOf(own);
+  return {
+    name: 'services',
+    title: 'As services lock: pairs per second of one client process, N = 5',
+    subtitle: 'Holders work, or each name is used once; plain ioredis that returns at the quorum is 1.',
+    rows: labels(names),
+    panels: groupBy(own, describeLoad).map(([load, rows]): Panel => {
+      const [, lanes = '', ...rest] = load.split(', ');
+      return {
+        title:
+          rows[0]?.inFlight === 1
+            ? `in sequence, ${lanes}`
+            : `${lanes}${rest.includes('busy machine') ? ', busy' : ''}`,
+        unit: rest
+          .filter((part) => part !== 'busy machine')
+          .join(', ')
+          .replace('holders work ', 'work '),
+        scale: 'linear',
+        group: 'ratio',
+        reference: 1,
+        cells: cells(names, rows, ({ ratio }) => ranged(ratio, two)),
+      };
+    }),
+  };
+}
+
 function sequential({ loads }: Results): Chart {
-  const own = loads.filter(({ inFlight }) => inFlight === 1);
+  const own = loads.filter((load) => load.inFlight === 1 && !isOfServices(load));
   const names = rowsOf(own);
   return {
     name: 'sequential',
@@ -90,7 +119,7 @@ function sequential({ loads }: Results): Chart {
 }
 
 function parallel({ loads }: Results): Chart {
-  const own = loads.filter(({ inFlight }) => inFlight > 1);
+  const own = loads.filter((load) => load.inFlight > 1 && !isOfServices(load));
   const names = rowsOf(own);
   const at64 = own.filter(
     ({ nodes, inFlight }) => nodes === QUORUM_OF && inFlight === LOADS.parallel[0]?.inFlight,

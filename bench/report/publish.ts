@@ -15,6 +15,7 @@ export const END = '<!-- bench: end -->';
 
 /** Pictures stand before the first table of its subject. */
 const PLACES: readonly (readonly [RegExp, string])[] = [
+  [/^As services lock/, 'services'],
   [/^In sequence/, 'sequential'],
   [/^Different keys/, 'parallel'],
   [/^N = 5 under faults/, 'faults'],

@@ -1,5 +1,5 @@
 /** The tables of a run. Pure: nothing is measured here. */
-import { describeLoad } from '../plan.js';
+import { describeLoad, isOfServices } from '../plan.js';
 import type { FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
 import { brief, failuresOf, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
 import { contentionTables } from './contention-tables.js';
@@ -7,7 +7,9 @@ import { groupBy, pruned, type Row, type Table } from './table.js';
 
 export function tables(results: Results): readonly Table[] {
   return [
-    ...loadTables(results.loads),
+    ...serviceTables(results.loads.filter(isOfServices)),
+    ...loadTables(results.loads.filter((load) => !isOfServices(load))),
+    burstTable(results),
     faultTable(results.faults),
     refusalTable(results.refusals),
     ...contentionTables(results),
@@ -20,6 +22,57 @@ export function tables(results: Results): readonly Table[] {
     .filter(({ rows }) => rows.length > 0);
 }
 
+/** Loads as services have them: where the README's figures come from. */
+function serviceTables(loads: readonly LoadRow[]): readonly Table[] {
+  return groupBy(loads, describeLoad).map(([load, rows]) => ({
+    title: `As services lock, ${load}: latency p50 / p95 / p99`,
+    head: [
+      '',
+      'pairs/s',
+      'to the floor (range)',
+      'to the floor of equal work',
+      'acquire, µs',
+      'mean acquire, to the floor',
+      'release, µs',
+      'CPU/pair, to the floor',
+    ],
+    rows: rows.map(({ contender, trouble, figures, ratio, toEqual, acquireRatio, cpuRatio }): Row => {
+      if (figures === undefined) return failed(contender, trouble, 7);
+      const { acquire, release, pairsPerSecond, failures, failure } = figures;
+      return [
+        labelOf(contender) + (failures > 0 ? ` (${failuresOf(failures, failure)})` : ''),
+        whole(pairsPerSecond),
+        withRange(ratio),
+        withRange(toEqual),
+        latency(acquire),
+        acquireRatio === undefined ? NONE : two(acquireRatio.median),
+        latency(release),
+        cpuRatio === undefined ? NONE : two(cpuRatio.median),
+      ];
+    }),
+  }));
+}
+
+function burstTable({ bursts, burst }: Results): Table {
+  return {
+    title: `${whole(burst)} calls in one turn of the event loop, N = 5, free names`,
+    head: ['', 'granted, % (range)', 'until the last, ms (range)', 'memory beyond before, MB', 'the others'],
+    rows: bursts.map(({ contender, isBusy, trouble, granted, tookMs, peakBytes, failure }): Row => {
+      const label = labelOf(contender) + (isBusy ? ', busy machine' : '');
+      if (granted === undefined) return [label, brief(trouble ?? NONE), '', '', ''];
+      const percent = (share: number): string => (100 * share).toFixed(1);
+      const megabytes = whole((peakBytes ?? NaN) / 1e6);
+      return [
+        label,
+        withRange(granted, percent),
+        withRange(tookMs, whole),
+        megabytes,
+        brief(failure ?? NONE),
+      ];
+    }),
+  };
+}
+
 function loadTables(loads: readonly LoadRow[]): readonly Table[] {
   return groupBy(loads, describeLoad).map(([load, rows]) => {
     const isSequential = rows[0]?.inFlight === 1;
@@ -28,9 +81,18 @@ function loadTables(loads: readonly LoadRow[]): readonly Table[] {
       title: isSequential
         ? `In sequence, ${load}: latency p50 / p95 / p99`
         : `Different keys, ${load}: latency p50 / p95 / p99`,
-      head: ['', ...first, 'both, µs', 'pairs/s', 'to the floor (range)', 'CPU/pair, µs', 'to the floor'],
-      rows: rows.map(({ contender, trouble, figures, ratio, cpuRatio }): Row => {
-        if (figures === undefined) return failed(contender, trouble, 5 + first.length);
+      head: [
+        '',
+        ...first,
+        'both, µs',
+        'pairs/s',
+        'to the floor (range)',
+        'to the floor of equal work',
+        'CPU/pair, µs',
+        'to the floor',
+      ],
+      rows: rows.map(({ contender, trouble, figures, ratio, toEqual, cpuRatio }): Row => {
+        if (figures === undefined) return failed(contender, trouble, 6 + first.length);
         const { acquire, release, pair, pairsPerSecond, cpuPerPairUs, failures, failure } = figures;
         return [
           labelOf(contender) + (failures > 0 ? ` (${failuresOf(failures, failure)})` : ''),
@@ -38,6 +100,7 @@ function loadTables(loads: readonly LoadRow[]): readonly Table[] {
           latency(pair),
           whole(pairsPerSecond),
           withRange(ratio),
+          withRange(toEqual),
           short(cpuPerPairUs),
           cpuRatio === undefined ? NONE : two(cpuRatio.median),
         ];
@@ -97,11 +160,22 @@ function costTables({ cost }: Results): readonly Table[] {
       'commands per master',
       'CPU of one master, µs',
       'CPU of the client, µs',
+      'requests in a call',
+      'acceptances per grant, all masters',
     ],
     rows: rows.map(({ contender, trouble, figures }): Row => {
-      if (figures === undefined) return failed(contender, trouble, 4);
+      if (figures === undefined) return failed(contender, trouble, 6);
       const { requests, commandsPerMaster, masterCpuUs, clientCpuUs } = figures;
-      return [labelOf(contender), ...[requests, commandsPerMaster, masterCpuUs, clientCpuUs].map(short)];
+      const { entriesPerCall, acceptancesPerGrant } = figures;
+      const cells = [
+        requests,
+        commandsPerMaster,
+        masterCpuUs,
+        clientCpuUs,
+        entriesPerCall,
+        acceptancesPerGrant,
+      ];
+      return [labelOf(contender), ...cells.map(short)];
     }),
   }));
 }

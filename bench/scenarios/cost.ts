@@ -8,6 +8,8 @@ import { type Scene, sessionOf, troubleOf, turn, urlsOf } from './scene.js';
 const COST_LOADS: readonly Load[] = [
   { nodes: QUORUM_OF, inFlight: 1 },
   { nodes: QUORUM_OF, inFlight: 64 },
+  { nodes: QUORUM_OF, inFlight: 256, works: true },
+  { nodes: QUORUM_OF, inFlight: 1_024, works: true, isOnce: true },
 ];
 
 export async function measureCost(scene: Scene): Promise<CostRow[]> {
@@ -46,6 +48,26 @@ async function measureOne(scene: Scene, name: ContenderName, load: Load): Promis
     masterCpuUs: (after.cpuUs - before.cpuUs) / urls.length / pairs,
     clientCpuUs: cpuPerPairUs,
     pairsPerSecond,
+    ...(await tally(scene, name, load)),
+  };
+}
+
+/** In a turn of its own: looking into each call takes the client's time. */
+async function tally(
+  scene: Scene,
+  name: ContenderName,
+  load: Load,
+): Promise<Pick<CostFigures, 'entriesPerCall' | 'acceptancesPerGrant'>> {
+  const session = sessionOf(load.nodes);
+  const worker = await scene.team.opened(name, session, urlsOf(scene, load.nodes));
+  const before = await worker.order({ kind: 'tally', session });
+  if (before === undefined) return {};
+  await turn(scene, name, load, scene.plan.costMs);
+  const after = (await worker.order({ kind: 'tally', session })) ?? before;
+  const { pairs } = await worker.order({ kind: 'take', session });
+  return {
+    entriesPerCall: (after.entries - before.entries) / (after.calls - before.calls),
+    acceptancesPerGrant: (after.acceptances - before.acceptances) / pairs,
   };
 }
 

@@ -1,8 +1,9 @@
 /** Pairs on free keys, healthy masters: contenders take turns within each round, and turns rotate the order. */
-import { type ContenderName, FLOOR, isFor } from '../contenders/index.js';
+import { type ContenderName, entryOf, FLOOR, isFor } from '../contenders/index.js';
+import { Hogs } from '../hogs.js';
 import { describeLoad, type Load } from '../plan.js';
 import type { LoadRow } from '../results.js';
-import { type Figures, medianFigures, ratios } from '../statistics.js';
+import { type Figures, medianFigures, ratios, type Spread } from '../statistics.js';
 import { rotate, type Scene, sessionOf, troubleOf, turn, urlsOf } from './scene.js';
 
 interface Track {
@@ -39,6 +40,7 @@ export async function measureLoads(scene: Scene, loads: readonly Load[]): Promis
 
 async function measureRound(scene: Scene, row: readonly Track[], round: number): Promise<void> {
   const { slices, sliceMs } = scene.plan;
+  using _hogs = row[0]?.load.isBusy === true ? new Hogs() : undefined;
   for (const track of row) await attempt(track, async () => void (await take(scene, track)));
   for (let slice = 0; slice < slices; slice++) {
     for (const track of rotate(row, round * slices + slice)) {
@@ -67,13 +69,19 @@ function toRow({ load, name, rounds, trouble }: Track, all: readonly Track[]): L
   if (trouble !== undefined || rounds.length === 0) return { ...row, trouble: trouble ?? 'no round' };
   const figures = medianFigures(rounds);
   if (figures.pairs === 0) return { ...row, trouble: figures.failure ?? 'no pair' };
-  const floors = all.find((track) => track.name === FLOOR)?.rounds ?? [];
-  if (floors.length !== rounds.length) return { ...row, figures };
+  const roundsOf = (other: string | undefined): readonly Figures[] | undefined => {
+    const found = all.find((track) => track.name === other)?.rounds;
+    return found?.length === rounds.length ? found : undefined;
+  };
+  const [floors, equals] = [roundsOf(FLOOR), roundsOf(entryOf(name).equal)];
+  const over = (base: readonly Figures[], read: (figures: Figures) => number): Spread =>
+    ratios(rounds.map(read), base.map(read));
   return {
     ...row,
     figures,
-    ratio: ratios(rounds.map(rate), floors.map(rate)),
-    cpuRatio: ratios(rounds.map(cpu), floors.map(cpu)),
+    ...(floors === undefined ? {} : { ratio: over(floors, rate), cpuRatio: over(floors, cpu) }),
+    ...(floors === undefined || load.works !== true ? {} : { acquireRatio: over(floors, acquireUs) }),
+    ...(equals === undefined ? {} : { toEqual: over(equals, rate) }),
   };
 }
 
@@ -84,3 +92,4 @@ function withFloor(names: readonly ContenderName[]): readonly ContenderName[] {
 
 const rate = (figures: Figures): number => figures.pairsPerSecond;
 const cpu = (figures: Figures): number => figures.cpuPerPairUs;
+const acquireUs = (figures: Figures): number => figures.acquire.meanUs;

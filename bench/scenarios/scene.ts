@@ -36,13 +36,14 @@ export async function troubleOf(work: () => Promise<void>): Promise<string | und
 export async function turn(
   scene: Scene,
   name: ContenderName,
-  { nodes, inFlight }: Load,
+  { nodes, inFlight, isOnce, works }: Load,
   durationMs: number,
 ): Promise<void> {
   const { capMs, leadInMs } = scene.plan;
   const session = sessionOf(nodes);
   const worker = await scene.team.opened(name, session, urlsOf(scene, nodes));
-  const order = { kind: 'run', session, leadInMs, durationMs, inFlight } as const;
+  const how = { ...(isOnce === undefined ? {} : { isOnce }), ...(works === undefined ? {} : { works }) };
+  const order = { kind: 'run', session, leadInMs, durationMs, inFlight, ...how } as const;
   await worker.order(order, { capMs, durationMs: leadInMs + durationMs });
   await worker.order({ kind: 'settle', session }, { capMs });
 }

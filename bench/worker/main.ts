@@ -5,6 +5,7 @@
 import type { Session } from '../contenders/contender.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Envelope, monotonicMs, type Order, type Refusal, type Reply } from '../orders.js';
+import { measureBurst } from './burst.js';
 import { contend, gather, probe } from './contention.js';
 import { measureMemory, measureRenewal, useOnce } from './memory.js';
 import { Stopwatch } from './stopwatch.js';
@@ -73,6 +74,10 @@ function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): 
       return session.settled();
     case 'sent':
       return session.sent();
+    case 'tally':
+      return session.tally?.();
+    case 'burst':
+      return measureBurst(session, `bench:burst:${name}:${order.round}`, order.count);
     case 'refusal':
       return refusal(session, order.waitMs);
     case 'memory':

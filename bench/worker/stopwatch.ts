@@ -1,15 +1,20 @@
 /** Runs one contender, so many pairs at a time, and counts. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../contenders/contender.js';
 import type { RunAsked } from '../orders.js';
+import { WORK_MS } from '../plan.js';
 import { type Figures, latencyOf } from '../statistics.js';
 
-/** Names are used again: what is measured is the lock, not the growth of a set of strings. */
+/** Where names are used again: these. */
 const RESOURCES = 1_024;
 
 export class Stopwatch {
   readonly #session: Session;
+  readonly #prefix: string;
   readonly #resources: readonly string[];
+  /** How many names were used once. */
+  #used = 0;
   #pairs = 0;
   #failures = 0;
   #failure: string | undefined;
@@ -21,14 +26,15 @@ export class Stopwatch {
 
   constructor(session: Session, prefix: string) {
     this.#session = session;
+    this.#prefix = prefix;
     this.#resources = Array.from({ length: RESOURCES }, (_, i) => `${prefix}:${i}`);
   }
 
   /** Pairs for that long, `inFlight` at a time, each on names of its own; adds to what was counted. */
-  async run({ leadInMs, durationMs, inFlight }: RunAsked): Promise<void> {
-    if (leadInMs > 0) await this.#go(leadInMs, inFlight, false);
+  async run(asked: RunAsked): Promise<void> {
+    if (asked.leadInMs > 0) await this.#go(asked.leadInMs, asked, false);
     const cpu = process.cpuUsage();
-    this.#wallMs += await this.#go(durationMs, inFlight, true);
+    this.#wallMs += await this.#go(asked.durationMs, asked, true);
     const { user, system } = process.cpuUsage(cpu);
     this.#cpuUs += user + system;
   }
@@ -53,13 +59,20 @@ export class Stopwatch {
   }
 
   /** @returns how long it took, in ms */
-  async #go(durationMs: number, lanes: number, isCounted: boolean): Promise<number> {
+  async #go(
+    durationMs: number,
+    { inFlight: lanes, isOnce, works }: RunAsked,
+    isCounted: boolean,
+  ): Promise<number> {
     const startMs = performance.now();
     const endMs = startMs + durationMs;
+    const workMs = works === true ? drawWorkMs : undefined;
     const lane = async (first: number): Promise<void> => {
       let nowMs = startMs;
       for (let next = first; nowMs < endMs; next = (next + lanes) % RESOURCES) {
-        nowMs = await this.#once(this.#resources[next] ?? '', nowMs, isCounted);
+        const resource =
+          isOnce === true ? `${this.#prefix}:once:${this.#used++}` : (this.#resources[next] ?? '');
+        nowMs = await this.#once(resource, nowMs, isCounted, workMs?.());
       }
     };
     await Promise.all(Array.from({ length: lanes }, (_, first) => lane(first)));
@@ -67,16 +80,23 @@ export class Stopwatch {
   }
 
   /** @returns the instant at which the pair ended, which is where the next one begins */
-  async #once(resource: string, startMs: number, isCounted: boolean): Promise<number> {
+  async #once(
+    resource: string,
+    startMs: number,
+    isCounted: boolean,
+    workMs: number | undefined,
+  ): Promise<number> {
     try {
       const held = await this.#session.acquire(resource);
       const heldMs = performance.now();
+      if (workMs !== undefined) await pause(workMs);
+      const doneMs = workMs === undefined ? heldMs : performance.now();
       await this.#session.release(held);
       const endMs = performance.now();
       if (!isCounted) return endMs;
       this.#acquire.record(nanoseconds(heldMs - startMs));
-      this.#release.record(nanoseconds(endMs - heldMs));
-      this.#pair.record(nanoseconds(endMs - startMs));
+      this.#release.record(nanoseconds(endMs - doneMs));
+      this.#pair.record(nanoseconds(heldMs - startMs + endMs - doneMs));
       this.#pairs++;
       return endMs;
     } catch (error) {
@@ -86,6 +106,10 @@ export class Stopwatch {
       return performance.now();
     }
   }
+}
+
+function drawWorkMs(): number {
+  return WORK_MS.least + Math.random() * (WORK_MS.most - WORK_MS.least);
 }
 
 /** A histogram takes whole numbers from 1 on. */

@@ -165,9 +165,18 @@ describe('bench: charts', () => {
     for (const chart of charts(run)) expect(drawChart(chart, 'light')).to.not.match(/NaN|Infinity/);
   });
 
-  it('a run gives seven pictures; what was not measured gives none', () => {
-    const seven = ['sequential', 'parallel', 'faults', 'contention', 'turns', 'footprint', 'package'];
-    expect(charts(results()).map(({ name }) => name)).to.deep.equal(seven);
+  it('a run gives eight pictures; what was not measured gives none', () => {
+    const eight = [
+      'services',
+      'sequential',
+      'parallel',
+      'faults',
+      'contention',
+      'turns',
+      'footprint',
+      'package',
+    ];
+    expect(charts(results()).map(({ name }) => name)).to.deep.equal(eight);
     const few = charts(results({ loads: [], contention: [] }));
     expect(few.map(({ name }) => name)).to.deep.equal(['faults', 'footprint', 'package']);
     for (const chart of charts(results()))
