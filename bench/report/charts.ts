@@ -1,6 +1,6 @@
 /** Which pictures a run gives. */
 import { type ContenderName, entryOf, NAMES } from '../contenders/index.js';
-import { describeLoad, HOLD_MS, isOfServices, LOADS, QUORUM_OF } from '../plan.js';
+import { describeLoad, HOLD_MS, isOfServices, type Load, LOADS, QUORUM_OF } from '../plan.js';
 import type { ContentionRow, LoadRow, Results } from '../results.js';
 import type { Spread } from '../statistics.js';
 import type { Cell, Chart, ChartRow, Panel } from './chart.js';
@@ -74,25 +74,28 @@ function services({ loads }: Results): Chart {
   return {
     name: 'services',
     title: 'As services lock: pairs per second of one client process, N = 5',
-    subtitle: 'Holders work, or each name is used once; plain ioredis that returns at the quorum is 1.',
+    subtitle:
+      '“Work”: holders work for 2 to 20 ms. “Names once”: each name is used once. Plain ioredis that returns at the quorum is 1.',
     rows: labels(names),
-    panels: groupBy(own, describeLoad).map(([load, rows]): Panel => {
-      const [, lanes = '', ...rest] = load.split(', ');
+    panels: groupBy(own, describeLoad).map(([, rows]): Panel => {
+      const [load] = rows;
       return {
-        title:
-          rows[0]?.inFlight === 1
-            ? `in sequence, ${lanes}`
-            : `${lanes}${rest.includes('busy machine') ? ', busy' : ''}`,
-        unit: rest
-          .filter((part) => part !== 'busy machine')
-          .join(', ')
-          .replace('holders work ', 'work '),
+        ...briefly(load ?? { nodes: QUORUM_OF, inFlight: 1 }),
         scale: 'linear',
         group: 'ratio',
         reference: 1,
         cells: cells(names, rows, ({ ratio }) => ranged(ratio, two)),
       };
     }),
+  };
+}
+
+/** A load in the width of a panel. */
+function briefly({ inFlight, isOnce, works, isBusy }: Load): Pick<Panel, 'title' | 'unit'> {
+  const lanes = inFlight === 1 ? 'in sequence' : `${whole(inFlight)} lanes`;
+  return {
+    title: isBusy === true ? `${lanes}, busy` : lanes,
+    unit: [...(works === true ? ['work'] : []), ...(isOnce === true ? ['names once'] : [])].join(', '),
   };
 }
 
