@@ -6,8 +6,13 @@
  *   node --import tsx bench/profile.ts CONTENDER N steps         one pair after another: how long each part of it takes
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { startMasters } from '../scripts/masters.js';
 import { compileWorker } from './crew.js';
 
+const [name = 'quorate', nodes = '5', load = '64'] = process.argv.slice(2);
 const file = await compileWorker('profile');
-const child = spawn(process.execPath, [file, ...process.argv.slice(2)], { stdio: 'inherit' });
-child.on('exit', (code) => process.exit(code ?? 1));
+await using masters = await startMasters(Number(nodes));
+const child = spawn(process.execPath, [file, name, masters.urls.join(), load], { stdio: 'inherit' });
+const [code] = (await once(child, 'exit')) as [number | null];
+process.exitCode = code ?? 1;

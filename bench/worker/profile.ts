@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { readFile } from 'node:fs/promises';
 import { type Profiler, Session as Inspector } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startMasters } from '../../scripts/masters.js';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { stepsOf } from './steps.js';
 import { Stopwatch } from './stopwatch.js';
@@ -15,10 +14,10 @@ const LEASE_TTL_MS = 10_000;
 const SHOWN_FUNCTIONS = 40;
 const SOCKETS = /^(write\w*|read|readStart|shutdown)$/;
 
-const [name = 'quorate', masters = '5', load = '64'] = process.argv.slice(2);
-await using servers = await startMasters(Number(masters));
+const [name = '', list = '', load = ''] = process.argv.slice(2);
+const urls = list.split(',');
 const { contender } = await entryOf(name as ContenderName).load();
-const session = await contender.open(servers.urls);
+const session = await contender.open(urls);
 const own = await readFile(process.argv[1] ?? '', 'utf8');
 const inspector = new Inspector();
 inspector.connect();
@@ -36,7 +35,7 @@ async function pairs(inFlight: number): Promise<string> {
   await inspector.post('Profiler.start');
   await run(MEASURED_MS);
   const { profile } = await inspector.post('Profiler.stop');
-  return `${name}, N = ${masters}, ${inFlight} in flight: ${plain}\n${shares(profile)}`;
+  return `${name}, N = ${urls.length}, ${inFlight} in flight: ${plain}\n${shares(profile)}`;
 }
 
 /** CPU of client and masters, without the profiler's own. */
@@ -63,11 +62,11 @@ async function renewing(): Promise<string> {
   await pause(LEASE_TTL_MS);
   const { profile } = await inspector.post('Profiler.stop');
   const percent = (user + system) / 10 / LEASE_TTL_MS;
-  return `${name}, N = ${masters}, renewal: ${percent.toFixed(1)} % of a core\n${shares(profile)}`;
+  return `${name}, N = ${urls.length}, renewal: ${percent.toFixed(1)} % of a core\n${shares(profile)}`;
 }
 
 async function serverCpuUs(): Promise<number> {
-  const each = servers.urls.map(async (url) => {
+  const each = urls.map(async (url) => {
     const client = new Redis(url);
     const info = await client.info('cpu');
     client.disconnect();
