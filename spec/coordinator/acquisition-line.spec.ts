@@ -362,24 +362,6 @@ describe('an acquisition that queues', () => {
     expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
   });
 
-  it('N=3: a foreign client holds it: no place is taken, and it is looked at every 250 ms at least', async () => {
-    const line = fakeCluster(
-      3,
-      { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
-      { hasPushes: true },
-    );
-    for (const master of line.masters) master.set('r', 'a foreign client', 60_000);
-    const wait = line.redlock.acquire('r');
-    await line.time.advance(5_000);
-    for (const master of line.masters) master.forget();
-    await line.time.advance(252);
-    expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
-      all(line, line.random.tokens.at(-1)),
-    );
-    expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
-    await (await wait).release();
-  });
-
   it('N=3: a quorum refuses pushes: it tries again and again, and is granted the lock', async () => {
     const line = await held(3, { ...LONG, retry: { minDelayMs: 50, maxDelayMs: 50 } });
     for (const master of line.masters) master.opensLines = false;

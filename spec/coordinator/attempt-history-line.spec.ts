@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { RW_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
+import { kindsSentTo } from '../support/commands.js';
 import { all, contendedLately, held, LONG } from '../support/contended.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
@@ -63,6 +64,24 @@ describe('what attempts have learned, and the line', () => {
     expect(kinds).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
     await line.time.advance(250);
     await failed;
+  });
+
+  it('N=3: a foreign client holds it: no place is taken, and it is looked at every 250 ms at least', async () => {
+    const line = fakeCluster(
+      3,
+      { ...LONG, retry: { minDelayMs: 2, maxDelayMs: 60_000 } },
+      { hasPushes: true },
+    );
+    for (const master of line.masters) master.set('r', 'a foreign client', 60_000);
+    const wait = line.redlock.acquire('r');
+    await line.time.advance(5_000);
+    for (const master of line.masters) master.forget();
+    await line.time.advance(252);
+    expect(line.masters.map((master) => master.value('r'))).to.deep.equal(
+      all(line, line.random.tokens.at(-1)),
+    );
+    expect(line.masters.flatMap(kindsSentTo)).to.not.include('queue');
+    await (await wait).release();
   });
 
   it('N=3: a client of another library takes it while it is queued for: it is not queued for any more', async () => {

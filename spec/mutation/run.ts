@@ -86,7 +86,9 @@ export class Run implements AsyncDisposable {
     if (specs.length === 0) return verdict('not covered');
     const files = this.#choice.order(specs, mutant.file);
     const named = specs.map(({ name, questions }) => [name, questions] as const);
-    const tried = await this.#worker.order({ kind: 'try', id, files, specs: named }, this.#endlessMs);
+    const trial = { kind: 'try', id, files, specs: named } as const;
+    let tried = await this.#worker.order(trial, this.#endlessMs);
+    if (tried === 'stuck') tried = await this.#worker.order(trial, this.#endlessMs); // on a busy machine, once is no proof
     if (tried === 'stuck' || tried.kind !== 'tried') return verdict('timed out');
     if (tried.by === undefined) return verdict('survived');
     this.#choice.killed(mutant.file, tried.file);

@@ -43,6 +43,13 @@ export const NODE: Survivors = {
       mutants: ['sent: !this.#isPassing && this.#requests < AT_ONCE → this.#requests < AT_ONCE'],
     },
     {
+      why: 'where no call holds anybody up, none is dropped',
+      mutants: [
+        'sent: this.#calls.length > 0 → true',
+        'sent: this.#calls.length > 0 → this.#calls.length >= 0',
+      ],
+    },
+    {
       why: "a call to fewer masters never gets a quorum's answers",
       mutants: ['#begin: false → true'],
     },

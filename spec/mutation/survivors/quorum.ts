@@ -1,12 +1,6 @@
 import type { Survivors } from './survivors.js';
 
 export const QUORUM: Survivors = {
-  'lib/quorum/agreement.ts': [
-    {
-      why: 'what was not sent is unwanted once the round is over, and is dropped when its turn comes',
-      mutants: ['end: this.#steps?.end(); → nothing'],
-    },
-  ],
   'lib/quorum/deliveries.ts': [
     {
       why: 'one more state, of a master that is not there',
