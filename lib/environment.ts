@@ -3,8 +3,10 @@
  */
 import {
   type Clock,
+  type IdleTime,
   SystemClock,
   SystemTimers,
+  systemIdleTime,
   systemWallClock,
   type Timers,
   type WallClock,
@@ -28,6 +30,8 @@ export interface Environment {
   readonly random: Random;
   /** For the fencing tokens that are proposed before a master's clock is known. @default none are */
   readonly wall?: WallClock;
+  /** Tells when this process was too busy to measure a round trip. @default it never is */
+  readonly idle?: IdleTime;
   /** For the end of a lease whose holder listens for it, and that is not renewed. @default timers */
   readonly leaseTimers?: Timers;
   /** Closes what the instance owns. */
@@ -51,6 +55,7 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
     timers: new SystemTimers(),
     random: new SystemRandom(),
     wall: systemWallClock,
+    idle: systemIdleTime,
     disconnect: () => {
       for (const transport of transports) transport.close();
       disconnect();

@@ -36,7 +36,6 @@ import {
   type CloseOptions,
   type InstanceTerms,
   NO_OPTIONS,
-  nodeTimeoutFor,
   optionsInForce,
   or,
   type RedlockOptions,
@@ -109,7 +108,7 @@ export class Redlock {
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
-    const { clock, timers, random, transports, wall } = environment;
+    const { clock, idle, timers, random, transports, wall } = environment;
     checkMasters(transports, terms);
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = optionsInForce(terms, this.#hasCluster);
@@ -117,7 +116,7 @@ export class Redlock {
     this.#random = random;
     this.#disconnect = environment.disconnect;
     this.#coordinator = new Coordinator({
-      ...{ transports, clock, timers, random, wall },
+      ...{ transports, clock, timers, random, wall, idle },
       driftFactor: terms.driftFactor,
       isFenced: terms.fencing,
     });
@@ -125,7 +124,8 @@ export class Redlock {
     this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(terms.keyPrefix),
       periodMs: terms.restartGuardMs,
-      nodeTimeoutMs: this.options.nodeTimeoutMs,
+      ttlMs: terms.ttlMs,
+      nodeTimeoutMs: terms.nodeTimeoutMs,
     });
     this.#held = new HeldLeases(clock, timers);
     this.#reentrance = new Reentrance(this.#held);
@@ -311,7 +311,7 @@ export class Redlock {
   async inspect(resource: string): Promise<Inspection> {
     const name = this.#keys.one(resource);
     if (this.#isClosing) throw closedError();
-    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.options.nodeTimeoutMs);
+    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
 
@@ -395,7 +395,7 @@ export class Redlock {
       inspectMembers: async (name) => {
         if (this.#isClosing) throw closedError();
         const request = sharedInspection(this.#keys.keyOf(name));
-        const looks = await this.#coordinator.survey(request, this.options.nodeTimeoutMs);
+        const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
         return readShared(name, looks, this.#coordinator.nodes);
       },
     };
@@ -414,6 +414,11 @@ export class Redlock {
     }
   }
 
+  /** The node timeout of what begins now, and is no call with options of its own. */
+  get #nodeTimeoutMs(): number {
+    return this.#coordinator.nodeTimeoutFor(this.#terms);
+  }
+
   #begin(signal: AbortSignal | undefined): Cancellation {
     if (this.#isClosing) throw closedError();
     const cancellation = new Cancellation(signal);
@@ -427,8 +432,7 @@ export class Redlock {
   }
 
   #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
-    const { ttlMs, waitMs, minDelayMs, maxDelayMs } = call;
-    const nodeTimeoutMs = nodeTimeoutFor(ttlMs, call.nodeTimeoutMs);
+    const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
     return {
       resources,
       scope: this.#keys.scopeOf(resources, kind, call.fencing),
@@ -456,7 +460,7 @@ export class Redlock {
   async #close(terms: ResolvedClose): Promise<void> {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
     await this.#held.drain(terms);
-    await this.#coordinator.close(this.options.nodeTimeoutMs);
+    await this.#coordinator.close(this.#nodeTimeoutMs);
     this.#disconnect();
   }
 }

@@ -209,9 +209,9 @@ describe('redlock.options: what is in force', () => {
   const { minDelayMs, maxDelayMs, drainMs: _drainMs, ...rest } = DEFAULTS;
   const defaults: ResolvedOptions = { ...rest, retry: { minDelayMs, maxDelayMs } };
 
-  it('without options: the defaults, with the node timeout of the ttl', () => {
+  it('without options: the defaults, with the longest node timeout of the ttl', () => {
     expect(fakeCluster(3).redlock.options).to.deep.equal(defaults);
-    expect(fakeCluster(3, { ttlMs: 500 }).redlock.options.nodeTimeoutMs).to.equal(50);
+    expect(fakeCluster(3, { ttlMs: 500 }).redlock.options.nodeTimeoutMs).to.equal(125);
     expect(fakeCluster(3, { ttlMs: 500, nodeTimeoutMs: 7 }).redlock.options.nodeTimeoutMs).to.equal(7);
   });
 
@@ -232,8 +232,8 @@ describe('redlock.options: what is in force', () => {
     const redlock = masters.redlock({ ttlMs: 30_000 });
     for (const master of masters.list) master.freeze();
     const failed = rejection(redlock.acquire('r', { ttlMs: 100, waitMs: 0 }));
-    await time.advance(10);
-    expect([(await failed).code, redlock.options.nodeTimeoutMs]).to.deep.equal(['NO_QUORUM', 200]);
+    await time.advance(25);
+    expect([(await failed).code, redlock.options.nodeTimeoutMs]).to.deep.equal(['NO_QUORUM', 980]);
   });
 
   it('frozen, retry as well', () => {

@@ -33,6 +33,7 @@ export interface AcquisitionTerms extends Patience {
   readonly resources: readonly string[];
   readonly scope: Scope;
   readonly ttlMs: number;
+  /** 0 stands for the default: each attempt takes the one that holds when it begins. */
   readonly nodeTimeoutMs: number;
   /** It may wait in a queue. */
   readonly isFair: boolean;

@@ -23,6 +23,7 @@ import { SharedLine } from '../line/shared-line.js';
 import { Grant } from '../quorum/grant.js';
 import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
+import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
 import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
@@ -57,6 +58,8 @@ export class Acquisition implements LateVotes {
   #line: Line | undefined;
   /** What the attempt waits for now; undefined once its time is up. */
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
+  /** The node timeout of the attempt under way. */
+  #nodeTimeoutMs = 0;
   /** The attempt under way counts towards the instance's admission. */
   #isInside = false;
 
@@ -126,8 +129,9 @@ export class Acquisition implements LateVotes {
    * other attempts get answers.
    */
   #waitForRoom(onEnd: OnAttemptEnd): void {
-    const { admission, clock, timers } = this.#environment;
-    const { nodeTimeoutMs, waitMs } = this.#terms;
+    const { admission, clock, nodes, timers } = this.#environment;
+    const { waitMs } = this.#terms;
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const isBrief = waitMs < nodeTimeoutMs;
     const wait = isBrief
       ? { waitMs: nodeTimeoutMs, times: PATIENCE }
@@ -176,7 +180,8 @@ export class Acquisition implements LateVotes {
     const { nodes, timers } = this.#environment;
     const round = new Round(nodes, request, sentAtMs, this);
     this.#awaited = round;
-    const timer = timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
+    this.#nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
+    const timer = timers.deadline(this.#nodeTimeoutMs, this.#endWait);
     const agreement = Agreement.for(round, nodes);
     const conclude = (isFull = true): void => {
       agreement?.end();
@@ -202,7 +207,7 @@ export class Acquisition implements LateVotes {
     this.#awaited = undefined;
     if (!(awaited instanceof Round)) awaited?.end();
     else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
-    else awaited.end(new Silence(this.#terms.nodeTimeoutMs), true);
+    else awaited.end(new Silence(this.#nodeTimeoutMs), true);
   };
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
@@ -233,7 +238,7 @@ export class Acquisition implements LateVotes {
     if (!round.isAnswered) grant.opened(round);
     this.#line?.granted(grant);
     this.#finish(timer);
-    this.#makeRoom((nowMs - round.sentAtMs) / this.#terms.nodeTimeoutMs);
+    this.#makeRoom(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
     return grant;
   }
 
@@ -241,14 +246,14 @@ export class Acquisition implements LateVotes {
     const isTimeout = this.#awaited === undefined && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
     this.#finish(timer);
-    this.#makeRoom(isTimeout ? 1 : 0);
+    this.#makeRoom(isTimeout ? 1 : 0, !isTimeout);
   }
 
   /** The attempt is over. @param share  the part of its time that it took */
-  #makeRoom(share: number): void {
+  #makeRoom(share: number, isAnswered: boolean): void {
     if (!this.#isInside) return; // a claim in its turn is not counted by admission
     this.#isInside = false;
-    this.#environment.admission.leave(share);
+    this.#environment.admission.leave(share, isAnswered);
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
@@ -281,7 +286,8 @@ export class Acquisition implements LateVotes {
     if (looks) {
       this.#backoff.isLast = true;
       this.#awaited = withdrawal;
-      const timer = this.#environment.timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);
+      this.#nodeTimeoutMs = nodeTimeoutOf(this.#environment.nodes, this.#terms);
+      const timer = this.#environment.timers.deadline(this.#nodeTimeoutMs, this.#endWait);
       await looked;
       this.#finish(timer);
     }

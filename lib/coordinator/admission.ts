@@ -140,10 +140,14 @@ export class Admission {
     this.#trim();
   }
 
-  /** An attempt is over. @param share  the part of its time that it took up to its grant; 1 if it ran out of time */
-  leave(share: number): void {
+  /**
+   * An attempt is over.
+   * @param share  the part of its time that it took up to its grant; 1 if it ran out of time, and more if it was granted
+   *   although its answers were later than they should be
+   */
+  leave(share: number, isAnswered = share < 1): void {
     this.#inside--;
-    if (share < 1) this.answered++;
+    if (isAnswered) this.answered++;
     if (this.#surplus > 0) this.#surplus--;
     else if (share >= 1) {
       this.#limit = Math.max(LEAST_LIMIT, Math.floor(this.#limit / 2));

@@ -8,6 +8,7 @@ import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
 import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
 import { Grant } from '../quorum/grant.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { extension } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import { NOT_AWAITED } from '../redis/server-errors.js';
@@ -33,14 +34,14 @@ export async function adopt(
   { terms, held, cancellation }: Adoption,
 ): Promise<Grant> {
   const { clock, driftFactor, nodes } = environment;
-  const { ttlMs, nodeTimeoutMs, resources } = terms;
+  const { ttlMs, resources } = terms;
   const { token, fence } = held;
   const backoff = new Backoff(environment, terms, cancellation);
   for (;;) {
     const grant = new Grant(terms.scope, token, fence, nodes);
     const request = extension(grant, token, { ttlMs, mayCreate: false });
     const round = extensions.round(grant, request);
-    await voted(extensions, round, nodeTimeoutMs, cancellation);
+    await voted(extensions, round, nodeTimeoutOf(nodes, terms), cancellation);
     extensions.note(grant, round);
     grant.prolong(validUntilMs(round.sentAtMs, ttlMs, driftFactor));
     const context = backoff.context(resources);

@@ -9,12 +9,13 @@ import { Admission } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import { RecentContention } from '../line/recent-contention.js';
-import type { Clock, Timers, WallClock } from '../runtime/clock.js';
+import type { Clock, IdleTime, Timers, WallClock } from '../runtime/clock.js';
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
 import { Node } from '../node/node.js';
 import { Pace } from '../node/pace.js';
+import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
@@ -37,6 +38,8 @@ export interface CoordinatorOptions {
   readonly wall: WallClock | undefined;
   /** Its locks are fenced unless a call says otherwise. */
   readonly isFenced: boolean;
+  /** Tells when this process was too busy to measure a round trip. @default it never is */
+  readonly idle?: IdleTime | undefined;
 }
 
 export class Coordinator {
@@ -48,8 +51,8 @@ export class Coordinator {
   #isClosed = false;
 
   constructor(options: CoordinatorOptions) {
-    const { transports, clock, timers, random, driftFactor, wall, isFenced } = options;
-    const turn = new LoopTurn(transports.length);
+    const { transports, clock, timers, random, driftFactor, wall, isFenced, idle } = options;
+    const turn = new LoopTurn(transports.length, idle);
     this.quorum = quorumOf(transports.length);
     const pace = new Pace(clock, timers, this.quorum);
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn, pace));
@@ -71,6 +74,11 @@ export class Coordinator {
     };
     this.#extensions = new Extensions(this.#environment);
     if (isFenced) readings.begin();
+  }
+
+  /** The node timeout of what begins now. */
+  nodeTimeoutFor(terms: NodeTimeoutTerms): number {
+    return nodeTimeoutOf(this.nodes, terms);
   }
 
   /** How many undos are still owed to masters that did not confirm them. */

@@ -5,6 +5,7 @@
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { extension, type Request } from '../protocol/request.js';
 import {
   type ExtensionEnd,
@@ -24,6 +25,7 @@ const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
 /** The terms of an extension, and the callback for its end. */
 export interface ExtensionOrder {
   readonly ttlMs: number;
+  /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
   readonly onEnd: (end: ExtensionEnd) => void;
 }
@@ -135,13 +137,15 @@ export class Extensions {
     this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
   }
 
-  #extendNow({ grant, request, nodeTimeoutMs, onEnd }: Renewing, isInside: boolean): void {
-    const { clock } = this.#environment;
+  #extendNow(one: Renewing, isInside: boolean): void {
+    const { clock, nodes } = this.#environment;
+    const { grant, request, onEnd } = one;
     if (!grant.isHeld) {
       if (isInside) this.#alone.leave(0);
       return onEnd(ENDED); // it ended while it waited
     }
     const leftMs = grant.validUntilMs - clock.inTurn();
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, one);
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
     const round = this.round(grant, request);
     round.isUrgent = leftMs < request.ttlMs / 2;

@@ -21,6 +21,7 @@ import {
   verdict,
 } from '../protocol/quorum.js';
 import { integers, readNo } from '../protocol/replies.js';
+import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { bootstrapping, vouching } from '../protocol/request.js';
 import type { Look } from '../quorum/survey.js';
 
@@ -57,11 +58,10 @@ export interface BootstrapReport {
   readonly nodes: readonly NodeBootstrap[];
 }
 
-export interface RestartGuardTerms {
+export interface RestartGuardTerms extends NodeTimeoutTerms {
   readonly marker: string;
   /** 0 for no guard. */
   readonly periodMs: number;
-  readonly nodeTimeoutMs: number;
 }
 
 /**
@@ -87,11 +87,12 @@ export class RestartGuard {
    * impossible
    */
   async voting(cancellation: Cancellation): Promise<void> {
-    const { marker, nodeTimeoutMs, periodMs } = this.#terms;
+    const { marker, periodMs } = this.#terms;
     const guard = { marker, guardMs: periodMs };
     if (periodMs === 0) return;
     const { nodes } = this.#coordinator;
     while (cancellation.cancelled === undefined) {
+      const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
       const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
       const outcomes = looks.map((look) => readVote(look, guard));
       const counts = countOutcomes(outcomes, nodes.length);
@@ -106,7 +107,8 @@ export class RestartGuard {
 
   /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters confirmed */
   async bootstrap(force: boolean): Promise<BootstrapReport> {
-    const { marker, nodeTimeoutMs, periodMs } = this.#terms;
+    const { marker, periodMs } = this.#terms;
+    const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
     if (periodMs === 0 && !force) {
       throw invalidArgument(
         'restartGuardMs',

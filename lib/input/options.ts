@@ -5,6 +5,7 @@
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
+import { MOST_MS, mostNodeTimeoutMs } from '../protocol/node-timeout.js';
 
 /** How the waits between the attempts of one acquisition grow. Each is drawn at random between the two bounds. */
 export interface RetryOptions {
@@ -27,8 +28,11 @@ interface SharedOptions {
    */
   readonly waitMs?: number | undefined;
   /**
-   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1.
-   * @default min(ttlMs / 10, 200)
+   * How long an attempt waits for masters that do not answer. Milliseconds, at least 1. By default it follows the
+   * network: twice the round trip that a quorum of the masters keeps, as measured, with a margin for its variation (RFC
+   * 6298). It is then from min(ttlMs / 10, 200) to min(ttlMs / 4, 980), and at that upper bound before anything is
+   * measured.
+   * @default twice the measured round trip
    */
   readonly nodeTimeoutMs?: number | undefined;
   /** Renew the lease from a third of its ttl on, for as long as it is held. @default false, true in `using` */
@@ -121,8 +125,8 @@ export const DEFAULTS = Object.freeze({
   ttlMs: 30_000,
   /** Of `waitMs`. */
   waitMs: 10_000,
-  /** The upper bound of the default of `nodeTimeoutMs`. */
-  nodeTimeoutMs: 200,
+  /** The upper bound of the default of `nodeTimeoutMs`, which follows the network. */
+  nodeTimeoutMs: MOST_MS,
   /** Of `driftFactor`: the share of a ttl that is taken off for drift. */
   driftFactor: 0.01,
   /** Of `keyPrefix`. */
@@ -161,7 +165,7 @@ export interface ResolvedCall {
   readonly maxDelayMs: number;
 }
 
-/** What calls fall back on: the options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default, by the call's ttl. */
+/** What calls fall back on: the options of an instance, filled in. `nodeTimeoutMs` 0 stands for the default. */
 export interface InstanceTerms extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
@@ -178,8 +182,8 @@ export interface ResolvedOptions {
   /** How long `acquire` goes on trying. Milliseconds; 0 for one attempt, `Infinity` without end. */
   readonly waitMs: number;
   /**
-   * How long an attempt waits for masters that do not answer. Milliseconds. Where none was given, it is that of this
-   * `ttlMs`, min(ttlMs / 10, 200); a call with another ttl has its own.
+   * How long an attempt waits for masters that do not answer. Milliseconds. Where none was given, it follows the network,
+   * and this is the most that it is with this `ttlMs`: min(ttlMs / 4, 980).
    */
   readonly nodeTimeoutMs: number;
   /** Whether `acquire`, `tryAcquire` and `adopt` renew. `using` does, unless a call says otherwise. */
@@ -248,7 +252,7 @@ export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): Resol
   const { minDelayMs, maxDelayMs, ...rest } = terms;
   return Object.freeze({
     ...rest,
-    nodeTimeoutMs: nodeTimeoutFor(terms.ttlMs, terms.nodeTimeoutMs),
+    nodeTimeoutMs: mostNodeTimeoutMs(terms),
     fair: terms.fair && !hasCluster,
     retry: Object.freeze({ minDelayMs, maxDelayMs }),
   });
@@ -292,11 +296,6 @@ export function resolveTtl(given: number | undefined, own: number, bounds: TtlBo
   if (given === undefined) return own;
   checkTtl(given, bounds);
   return given;
-}
-
-/** The node timeout that goes with a ttl: the one that was asked for, or a tenth of the ttl up to 200 ms. */
-export function nodeTimeoutFor(ttlMs: number, asked: number): number {
-  return asked > 0 ? asked : Math.max(1, Math.min(Math.floor(ttlMs / 10), DEFAULTS.nodeTimeoutMs));
 }
 
 /** One resource or several: sorted, without duplicates, each of them a name. */

@@ -13,7 +13,7 @@ import { closingError, expiryError, extensionError, releasedError } from '../quo
 import type { Grant } from '../quorum/grant.js';
 import { heldAs, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, LeaseStatus } from './public.js';
-import { nodeTimeoutFor, resolveTtl, type TtlBounds } from '../input/options.js';
+import { resolveTtl, type TtlBounds } from '../input/options.js';
 import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, type Renewed } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
@@ -149,10 +149,9 @@ export class Lease implements PublicLease {
     this.checkValidity(this.#environment.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.#state === HELD) {
       this.#end(GIVEN_AWAY);
-      const timeoutMs = nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs);
       this.#state = {
         kind: 'released',
-        done: this.#environment.coordinator.release(this.#grant, timeoutMs),
+        done: this.#environment.coordinator.release(this.#grant, this.#nodeTimeoutNowMs),
       };
     }
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
@@ -212,14 +211,19 @@ export class Lease implements PublicLease {
     return controller;
   }
 
+  /** The node timeout of what begins now. */
+  get #nodeTimeoutNowMs(): number {
+    const nodeTimeoutMs = this.#nodeTimeoutMs;
+    return this.#environment.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs });
+  }
+
   /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
   #order(ttlMs: number, onEnd: (error: RedlockError | undefined) => void): ExtensionOrder {
     const startedAtMs = this.#environment.clock.earliest();
-    const nodeTimeoutMs = nodeTimeoutFor(ttlMs, this.#nodeTimeoutMs);
     this.#extending = [];
     return {
       ttlMs,
-      nodeTimeoutMs,
+      nodeTimeoutMs: this.#nodeTimeoutMs,
       onEnd: (end) => {
         const others = this.#extending ?? [];
         this.#extending = undefined;
@@ -300,8 +304,7 @@ export class Lease implements PublicLease {
     care.renewal.dueAtMs = Infinity;
     // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
     // to be watched as well.
-    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutFor(this.ttlMs, this.#nodeTimeoutMs))
-      this.#arm();
+    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * this.#nodeTimeoutNowMs) this.#arm();
     return this.#renewal(care.renewal);
   }
 

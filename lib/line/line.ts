@@ -21,6 +21,7 @@ export interface LineEnvironment extends QueueEnvironment {
 export interface LineTerms {
   readonly scope: Scope;
   readonly ttlMs: number;
+  /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
 }
 

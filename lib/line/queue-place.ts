@@ -26,8 +26,19 @@ export class QueuePlace {
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
+  /** How long the reply is awaited. */
+  nodeTimeoutMs = 0;
   /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
+
+  /** A request is sent; its reply is awaited for so long. */
+  asks(nowMs: number, nodeTimeoutMs: number): void {
+    if (this.state === 'failed') this.state = 'open';
+    this.sentAtMs = nowMs;
+    this.nodeTimeoutMs = nodeTimeoutMs;
+    this.dueAtMs = nowMs + nodeTimeoutMs;
+    this.isAwaited = true;
+  }
 
   /** Takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {

@@ -8,6 +8,7 @@
 import type { Grant } from '../quorum/grant.js';
 import type { Timer } from '../runtime/clock.js';
 import type { Node, Withdrawn } from '../node/node.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { type Outcome, unknown } from '../protocol/quorum.js';
 import { claimInLine, extension, undo } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
@@ -141,7 +142,7 @@ export class QueueVisit {
       if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
       if (said !== undefined && isKnown) return said;
-      return unknown(new Silence(this.#terms.nodeTimeoutMs));
+      return unknown(new Silence(nodeTimeoutOf(this.#environment.nodes, this.#terms)));
     });
   }
 
@@ -153,8 +154,9 @@ export class QueueVisit {
   }
 
   async #hold(scope: Scope): Promise<boolean> {
-    const { nodeTimeoutMs, ttlMs } = this.#terms;
+    const { ttlMs } = this.#terms;
     const { clock, nodes, timers } = this.#environment;
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     this.#hasHeld = true;
     const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, this.#environment.clocks));
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));

@@ -17,6 +17,7 @@ import { Deliveries } from '../quorum/deliveries.js';
 import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { NOBODY, QueuePlace, pollMs } from './queue-place.js';
+import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
@@ -41,7 +42,7 @@ export interface QueueEnvironment {
   readonly subscriptions: Subscriptions;
 }
 
-export interface QueueWaitTerms {
+export interface QueueWaitTerms extends NodeTimeoutTerms {
   /** Of one key. */
   readonly scope: Scope;
   readonly token: string;
@@ -49,7 +50,6 @@ export interface QueueWaitTerms {
   readonly ticket: () => number;
   /** The wait ends at this instant. */
   readonly untilMs: number;
-  readonly nodeTimeoutMs: number;
   /**
    * If undefined, the wait is over as soon as a quorum of masters reserves its votes. Otherwise these votes are kept
    * until `end`, and this is called when a master says that a refused claim could succeed now.
@@ -115,8 +115,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** Queues on all masters; resolves when the wait is over. */
   run(): Promise<QueueWaitEnd> {
-    const { clock, subscriptions } = this.#environment;
-    const silentAtMs = clock.earliest() + this.#terms.nodeTimeoutMs;
+    const { clock, nodes, subscriptions } = this.#environment;
+    const silentAtMs = clock.earliest() + nodeTimeoutOf(nodes, this.#terms);
     for (const place of this.#places) place.dueAtMs = silentAtMs;
     subscriptions.enter(this.#terms.token, this);
     this.#begin();
@@ -247,10 +247,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     if (!this.isWanted || place.isAwaited) return;
     const nowMs = this.#environment.clock.earliest();
-    if (place.state === 'failed') place.state = 'open';
-    place.sentAtMs = nowMs;
-    place.dueAtMs = nowMs + this.#terms.nodeTimeoutMs;
-    place.isAwaited = true;
+    place.asks(nowMs, nodeTimeoutOf(this.#environment.nodes, this.#terms));
     node.send(this.#askAt(nowMs));
   }
 
@@ -388,8 +385,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const { subscriptions } = this.#environment;
     place.dueAtMs = Infinity;
     if (place.isAwaited) {
-      node.markSilent();
-      place.shelve(unknown(new Silence(this.#terms.nodeTimeoutMs)), Infinity);
+      const silence = new Silence(place.nodeTimeoutMs);
+      node.markSilent(silence);
+      place.shelve(unknown(silence), Infinity);
     } else if (subscriptions.isOpen(node)) {
       this.#ask(node);
       if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost

@@ -41,9 +41,11 @@ export class SharedLine implements Line {
   }
 
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
-    const { nodeTimeoutMs, scope } = this.#terms;
+    const { nodeTimeoutMs, scope, ttlMs } = this.#terms;
     const watcher = this.#watched?.watcher ?? this.#environment.random.token();
-    this.#turnstile ??= new Turnstile(this.#environment, { scope, watcher, ticket, untilMs, nodeTimeoutMs });
+    this.#turnstile ??= new Turnstile(this.#environment, {
+      ...{ scope, watcher, ticket, untilMs, ttlMs, nodeTimeoutMs },
+    });
     return this.#turnstile.turn();
   }
 

@@ -36,7 +36,10 @@ export interface SharedQueueEnvironment extends QueueEnvironment {
   readonly driftFactor: number;
 }
 
-export interface TurnstileTerms extends Pick<QueueWaitTerms, 'ticket' | 'untilMs' | 'nodeTimeoutMs'> {
+export interface TurnstileTerms extends Pick<
+  QueueWaitTerms,
+  'ticket' | 'untilMs' | 'ttlMs' | 'nodeTimeoutMs'
+> {
   /** The shared lock that is waited for. */
   readonly scope: Scope;
   /** Names the place at the gate, and the watch. */
@@ -62,7 +65,7 @@ export class Turnstile {
     const { keys, marker, guardMs } = terms.scope;
     const gate = keys.map(gateKey);
     this.#gate = new SettledScope(gate, { isFenced: false, marker, guardMs, kind: MUTEX });
-    const { ticket, untilMs, nodeTimeoutMs, watcher } = terms;
+    const { ticket, untilMs, ttlMs, nodeTimeoutMs, watcher } = terms;
     this.#queueWait = new QueueWait(
       environment,
       {
@@ -70,6 +73,7 @@ export class Turnstile {
         token: watcher,
         ticket,
         untilMs,
+        ttlMs,
         nodeTimeoutMs,
         onFree: (node) => this.#onFree(node),
       },

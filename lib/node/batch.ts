@@ -2,7 +2,7 @@
  * Many requests in one call: what becomes ready for a master at the same time is sent as one script, which runs the
  * entries one after another and gives a reply for each. A call costs client and server far more than an entry.
  */
-import { atEndOfTurn } from '../runtime/clock.js';
+import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
 import { NO_MARKER } from '../protocol/scope.js';
 import { namedKeys } from '../protocol/operation.js';
 import type { Request } from '../protocol/request.js';
@@ -127,12 +127,15 @@ export class LoopTurn {
    * be the only one.
    */
   isCrowded = false;
+  /** Tells when this process was too busy to measure a round trip; without it, it never is. */
+  readonly idle: IdleTime | undefined;
   readonly #masters: number;
   #isEnding = false;
   #requests: readonly Request[] = [];
   #command: Command | undefined;
 
-  constructor(masters = Infinity) {
+  constructor(masters = Infinity, idle?: IdleTime) {
+    this.idle = idle;
     this.#masters = masters;
   }
 

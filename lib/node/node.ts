@@ -30,6 +30,7 @@ import { SendQueue } from './send-queue.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
 import { SendWindow } from './send-window.js';
 import type { Pace, PacedCall } from './pace.js';
+import { CallTiming } from './call-timing.js';
 import type { Ask, Sink, Withdrawn } from './sink.js';
 
 export type { Ask, Sink, Withdrawn };
@@ -38,6 +39,7 @@ const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 
 export class Node {
   readonly index: number;
+  readonly timing: CallTiming;
   readonly #transport: Transport;
   readonly #window: SendWindow;
   readonly #turn: LoopTurn;
@@ -58,11 +60,12 @@ export class Node {
 
   /** @param turn  shared by the masters of an instance */
   constructor(transport: Transport, index: number, clock: Clock, turn = new LoopTurn(), pace?: Pace) {
+    this.timing = new CallTiming(clock, turn.idle);
     this.#pace = transport.isCluster ? undefined : pace;
     this.#transport = transport;
     this.#listeners = new ConnectionListeners(transport);
     this.index = index;
-    this.#window = new SendWindow(clock);
+    this.#window = new SendWindow(clock, this.timing.trip);
     this.#turn = turn;
   }
 
@@ -162,7 +165,7 @@ export class Node {
   sendTogether(command: Command, count: number, sink: Sink): void {
     this.#window.inFlight += count;
     sink.onSent(this);
-    this.#call(command).then(
+    this.timing.call(this.#transport, command).then(
       (reply) => {
         this.#onAnswer(count);
         sink.onReply(this, reply);
@@ -206,8 +209,11 @@ export class Node {
 
   /**
    * An attempt gave up waiting for an answer. Requests whose time is up fail: they wait only for a master that answers.
+   *
+   * @param silence  tells how long it waited, unless something else cut it short
    */
-  markSilent(): void {
+  markSilent(silence?: Error): void {
+    this.timing.gaveUp(silence);
     this.#window.isSilent = true;
     for (const { sink } of this.#queue.removeOverdue()) sink.onFailure(this, SILENT);
   }
@@ -289,7 +295,7 @@ export class Node {
   ): void {
     this.#window.inFlight += entries.length;
     for (const { sink } of entries) sink.onSent(this);
-    this.#call(command).then(
+    this.timing.call(this.#transport, command).then(
       (reply) => {
         this.#onAnswer(entries.length);
         onReply(reply);
@@ -301,14 +307,6 @@ export class Node {
         if (paced !== undefined) this.#pace?.answered(paced);
       },
     );
-  }
-
-  #call(command: Command): Promise<unknown> {
-    try {
-      return this.#transport.call(command);
-    } catch (error) {
-      return Promise.reject(toError(error));
-    }
   }
 
   #onReplies(entries: readonly Ask[], reply: unknown): void {
@@ -333,7 +331,7 @@ export class Node {
       this.#isTaught = false;
       this.#onAnswer(1);
     };
-    this.#call(lesson).then(over, over);
+    this.timing.call(this.#transport, lesson).then(over, over);
   }
 
   /** @param count  how many requests the answered call had */

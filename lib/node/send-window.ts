@@ -2,12 +2,16 @@
  * Counts the requests in flight to one master, and limits them: at most `WINDOW`, and `SILENT_WINDOW` once it is silent.
  */
 import type { Clock } from '../runtime/clock.js';
+import { RoundTrip } from './round-trip.js';
 
 /** Requests in flight on one connection. Enough for 10,000 requests a second at a round trip of 100 ms. */
 export const WINDOW = 1_000;
 /** The limit while the master is silent. */
 export const SILENT_WINDOW = 16;
-/** A master is silent if it answers nothing for this long while at least `SILENT_WINDOW` requests are in flight. */
+/**
+ * A master is silent if it answers nothing for this long while at least `SILENT_WINDOW` requests are in flight, or for as
+ * long as its answers take.
+ */
 const SILENT_AFTER_MS = 200;
 /** The time between two looks counts as this much at most: we may have stood still ourselves, with its answers unread. */
 const MOST_COUNTED_MS = 50;
@@ -23,6 +27,7 @@ export class SendWindow {
    */
   isSilent = false;
   readonly #clock: Clock;
+  readonly #trip: RoundTrip;
   /** How many of those in flight were rejected by the client's own timeout. */
   #abandoned = 0;
   /** The last look at a master with at least `SILENT_WINDOW` requests in flight; undefined once it answers. */
@@ -31,8 +36,9 @@ export class SendWindow {
   #quietMs = 0;
   #probedAtMs = -Infinity;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, trip = new RoundTrip()) {
     this.#clock = clock;
+    this.#trip = trip;
   }
 
   /** How many of the `wanted` requests may be sent now. */
@@ -74,6 +80,6 @@ export class SendWindow {
     const nowMs = this.#clock.earliest();
     this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
     this.#lookedAtMs = nowMs;
-    if (this.#quietMs > SILENT_AFTER_MS) this.isSilent = true;
+    if (this.#quietMs > Math.max(SILENT_AFTER_MS, this.#trip.expectedMs)) this.isSilent = true;
   }
 }

@@ -11,9 +11,11 @@ import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';
 import type { Node, Sink, Withdrawn } from '../node/node.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 import type { Round } from './round.js';
+import { Silence } from '../redis/server-errors.js';
 
 /** With fewer than this, leases are renewed one by one. */
 const MANY = 2;
@@ -27,6 +29,7 @@ export type ExtensionEnd =
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
 
 interface Terms {
+  /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
   readonly onEnd: (end: ExtensionEnd) => void;
 }
@@ -66,6 +69,10 @@ export class Renewing implements Withdrawn {
     this.request = request;
     this.nodeTimeoutMs = nodeTimeoutMs;
     this.onEnd = onEnd;
+  }
+
+  get ttlMs(): number {
+    return this.request.ttlMs;
   }
 
   follow(node: Node): boolean {
@@ -161,13 +168,14 @@ class RenewalBatch implements Sink {
     this.#sentAtMs = clock.earliest();
     let timeoutMs = Infinity;
     for (const member of this.#members) {
-      const { grant, nodeTimeoutMs } = member;
+      const { grant } = member;
+      const nodeTimeoutMs = nodeTimeoutOf(nodes, member);
       timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);
       member.renewal = this;
       grant.opened(member);
       grant.wasSentTo(targets, nodes);
     }
-    this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout());
+    this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout(timeoutMs));
     for (const node of targets) node.sendTogether(command, count, this);
   }
 
@@ -229,8 +237,9 @@ class RenewalBatch implements Sink {
     return this.#granted + granted >= quorumOf(this.#environment.nodes.length);
   }
 
-  #onTimeout(): void {
-    for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent();
+  #onTimeout(withinMs: number): void {
+    const silence = new Silence(withinMs);
+    for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
     this.#conclude();
   }
 

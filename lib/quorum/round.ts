@@ -170,7 +170,7 @@ export class Round implements Sink, Counts {
       const isUnsent = !this.#deliveries.wasSent(node);
       const cause = isTimeout && isUnsent ? node.unsentFor(silence) : silence;
       this.#count(node, unknown(cause));
-      if (isTimeout && !isUnsent) node.markSilent();
+      if (isTimeout && !isUnsent) node.markSilent(silence);
     }
     this.#finish();
   }

@@ -8,6 +8,7 @@
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
+import { performance } from 'node:perf_hooks';
 
 /** Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
 export interface Clock {
@@ -35,6 +36,14 @@ export type WallClock = () => number;
  * that are proposed before a master's clock is known; a master takes its own clock in place of one that is not near it.
  */
 export const systemWallClock: WallClock = () => Date.now();
+
+/** How long the event loop has waited for input so far, in ms: the rest of the time, this process was busy. */
+export type IdleTime = () => number;
+
+/** Of this thread's event loop. Bound when this is loaded, as below. */
+const { nodeTiming } = performance;
+
+export const systemIdleTime: IdleTime = () => nodeTiming.idleTime;
 
 /** How long, in ms of running time, `recent()` may miss a suspension: one step of the boot clock. */
 export const RECENT_MS = 10;

@@ -14,7 +14,7 @@ const claims = (master: FakeMaster): number => kindsSentTo(master).filter((kind)
 
 /** All masters held by another, and an acquisition that has met it; the second attempt has been made. */
 async function contended(nodes: number): Promise<Bench & { home: FakeMaster; others: FakeMaster[] }> {
-  const bench = fakeCluster(nodes, RETRY);
+  const bench = fakeCluster(nodes, { ...RETRY, nodeTimeoutMs: 200 });
   for (const master of bench.masters) master.set('r', 'another');
   bench.redlock.acquire('r', { waitMs: Infinity }).catch(() => undefined);
   await bench.time.advance(100);

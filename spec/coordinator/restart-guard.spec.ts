@@ -197,7 +197,7 @@ describe('restart guard: to the millisecond', () => {
       if (manner === 'freeze') failed.push(rejection(redlock.bootstrap()));
       await settle();
       void redlock.close();
-      await time.advance(manner === 'freeze' ? 100 : 0);
+      await time.advance(manner === 'freeze' ? 250 : 0);
       const codes = (await Promise.all(failed)).map(({ code }) => code);
       expect([time.pending, codes.join()]).to.deep.equal([
         0,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   CALL_NAMES,
   DEFAULTS,
-  nodeTimeoutFor,
+  optionsInForce,
   type RedlockOptions,
   resolveCall,
   resolveClose,
@@ -243,17 +243,19 @@ describe('options: what is taken', () => {
 
 describe('options: node timeout and ttl of an extension', () => {
   const timeouts: [number, number, number][] = [
-    [30_000, 0, 200],
-    [2_000, 0, 200],
-    [1_999, 0, 199],
-    [500, 0, 50],
+    [30_000, 0, 980],
+    [3_920, 0, 980],
+    [3_919, 0, 979],
+    [500, 0, 125],
     [4, 0, 1],
+    [3, 0, 1],
     [500, 3_000, 3_000],
     [30_000, 1, 1],
   ];
   for (const [ttlMs, asked, timeoutMs] of timeouts) {
-    it(`ttl ${ttlMs}, asked for ${asked || 'none'}: ${timeoutMs} ms`, () => {
-      expect(nodeTimeoutFor(ttlMs, asked)).to.equal(timeoutMs);
+    it(`ttl ${ttlMs}, asked for ${asked || 'none'}: ${timeoutMs} ms at most`, () => {
+      const terms = resolveOptions({ ttlMs, driftFactor: 0, ...(asked > 0 ? { nodeTimeoutMs: asked } : {}) });
+      expect(optionsInForce(terms, false).nodeTimeoutMs).to.equal(timeoutMs);
     });
   }
   it("the lease's own ttl unless another is given; a wrong one is refused", () => {

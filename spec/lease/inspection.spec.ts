@@ -6,7 +6,7 @@ import { rejection } from '../support/rejection.js';
 
 /** One letter a master: f free, a or b held by that token, x something else, ? silent, ! lost, o an odd reply. */
 function arrange(state: string): Bench {
-  const bench = fakeCluster(state.length);
+  const bench = fakeCluster(state.length, { nodeTimeoutMs: 200 });
   bench.masters.forEach((master, i) => {
     const letter = state[i];
     if (letter === 'a' || letter === 'b') master.set('r', `client:${letter}`, 1_000 * (i + 1));

@@ -133,7 +133,7 @@ describe('Lease.handle and Redlock.adopt', () => {
       expect(await aborted).to.include({ code: 'ABORTED', cause: 'enough' });
       const closing = second.close();
       expect((await closed).code).to.equal('CLOSED');
-      await time.advance(200);
+      await time.advance(980);
       await closing;
       expect(masters.map((master) => master.value('r'))).to.deep.equal(masters.map(() => handle.token));
       expect(time.pending).to.equal(0);

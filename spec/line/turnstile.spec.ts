@@ -153,7 +153,13 @@ describe('turnstile: the head at the door', () => {
       const bench = lineEnvironment(3);
       for (const master of bench.masters.slice(0, isHeld ? 1 : 0)) hold(master, THIRD, GATE);
       const repairs = new Repairs(bench.nodes, bench.time, bench.time);
-      const terms = { scope: plainScope('r'), watcher: MINE, ticket: () => 1, nodeTimeoutMs: 50 };
+      const terms = {
+        scope: plainScope('r'),
+        watcher: MINE,
+        ticket: () => 1,
+        ttlMs: 30_000,
+        nodeTimeoutMs: 50,
+      };
       const turnstile = new Turnstile(
         { ...bench, repairs, driftFactor: 0.01 },
         { ...terms, untilMs: bench.time.now() + 1_000 },

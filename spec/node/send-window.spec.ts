@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { RoundTrip } from '../../lib/node/round-trip.js';
 import { SendWindow, SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import { FakeTime } from '../support/fake-time.js';
 
@@ -44,6 +45,19 @@ describe('how many requests may be in flight to one master', () => {
     lookOn({ time, window });
     expect([window.roomFor(1), window.isSilent]).to.deep.equal([1, false]);
     time.stall(1);
+    expect([window.roomFor(1), window.isSilent]).to.deep.equal([0, true]);
+  });
+
+  it('at a round trip of 300 ms: once nothing has come for longer than an answer takes', () => {
+    const time = new FakeTime();
+    const trip = new RoundTrip();
+    for (let i = 0; i < 60; i++) trip.measured(300);
+    const window = new SendWindow(time, trip);
+    window.inFlight = SILENT_WINDOW;
+    for (let ms = 0; ms <= 300; ms += 50) {
+      expect([window.roomFor(1), window.isSilent], `${ms} ms`).to.deep.equal([1, false]);
+      time.stall(50);
+    }
     expect([window.roomFor(1), window.isSilent]).to.deep.equal([0, true]);
   });
 

@@ -82,7 +82,7 @@ describe('rule 10: what else is asked of a client that is not ready', () => {
   for (const state of ['lost', 'opening'] as TransportState[]) {
     it(`N=3, all ${state}: an extension fails and the old validity holds`, async () => {
       const { redlock, masters, time } = fakeCluster(3);
-      const lease = await redlock.acquire('r', { ttlMs: 1_000 });
+      const lease = await redlock.acquire('r', { ttlMs: 1_000, nodeTimeoutMs: 100 });
       const remainingMs = lease.remainingMs();
       for (const master of masters) master.become(state);
       const failed = rejection(lease.extend());
@@ -93,7 +93,7 @@ describe('rule 10: what else is asked of a client that is not ready', () => {
 
     it(`N=3, all ${state}: a release resolves, and the votes go when the masters are back`, async () => {
       const { redlock, masters, time } = fakeCluster(3);
-      const lease = await redlock.acquire('r');
+      const lease = await redlock.acquire('r', { nodeTimeoutMs: 200 });
       for (const master of masters) master.become(state);
       const released = lease.release();
       await time.advance(200);

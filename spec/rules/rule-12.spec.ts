@@ -67,7 +67,7 @@ describe('rule 12: bounded while a minority is silent', () => {
     silent.manner = 'freeze';
     lost.state = 'lost';
     const failed = Array.from({ length: 3 }, (_, i) =>
-      rejection(bench.redlock.acquire(`r${i}`, { waitMs: 0 })),
+      rejection(bench.redlock.acquire(`r${i}`, { waitMs: 0, nodeTimeoutMs: 200 })),
     );
     await bench.time.advance(200);
     expect((await Promise.all(failed)).map(({ code }) => code)).to.deep.equal([

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RECENT_MS, SystemClock, systemBootClock } from '../../lib/runtime/clock.js';
+import { RECENT_MS, SystemClock, systemBootClock, systemIdleTime } from '../../lib/runtime/clock.js';
 
 /** A machine: both clocks go on while it runs, only the boot clock, in its steps, while it is suspended. */
 class Machine {
@@ -166,5 +166,16 @@ describe('SystemClock', () => {
     const [first, second] = [boot(), boot()];
     expect(second).to.be.at.least(first);
     expect(clock.now()).to.be.at.least(clock.earliest() - 20);
+  });
+});
+
+describe('how long the event loop has waited', () => {
+  it('not while this process is busy, and while it waits for a timer', async () => {
+    const before = systemIdleTime();
+    const untilMs = performance.now() + 20;
+    while (performance.now() < untilMs);
+    expect(systemIdleTime()).to.equal(before);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(systemIdleTime()).to.be.above(before);
   });
 });

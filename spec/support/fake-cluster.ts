@@ -62,6 +62,7 @@ export function fakeCluster(
     new Redlock(
       {
         ...{ transports: masters, clock: time, timers: time, random, disconnect: () => undefined },
+        idle: () => time.idleMs(),
         ...(wall && { wall }),
       },
       own,

@@ -13,6 +13,7 @@ export class FakeTime implements Clock, Timers {
   #nowMs = 1_000;
   #order = 0;
   #pending: Pending[] = [];
+  #stalledMs = 0;
 
   now(): number {
     return this.#nowMs;
@@ -66,6 +67,12 @@ export class FakeTime implements Clock, Timers {
   /** The clock goes on while no timer fires: a stalled event loop, a suspended machine. */
   stall(byMs: number): void {
     this.#nowMs += byMs;
+    this.#stalledMs += byMs;
+  }
+
+  /** How long the event loop has waited, or might have. */
+  idleMs(): number {
+    return this.#nowMs - this.#stalledMs;
   }
 
   #set(delayMs: number, callback: () => void): Timer {

@@ -102,7 +102,15 @@ export function waitIn(environment: LineBench, terms: WaiterTerms = {}): Waiter 
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
   const stay = new QueueWait(
     environment,
-    { scope: plainScope('r'), token, ticket: () => ticket, untilMs, nodeTimeoutMs, onFree: undefined },
+    {
+      scope: plainScope('r'),
+      token,
+      ticket: () => ticket,
+      untilMs,
+      ttlMs: 30_000,
+      nodeTimeoutMs,
+      onFree: undefined,
+    },
     (node) => late.push(node.name),
   );
   void stay.run().then((end) => ends.push(end));

@@ -1,5 +1,6 @@
 /** What the client of a small world does, told to the checkers as it happens. */
-import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.js';
+import type { AcquireOptions } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Beginning } from '../checker/fences.js';
 import type { Lease } from '../../../lib/lease/public.js';
@@ -114,7 +115,7 @@ export class Hands {
     const { checker } = this.#stage;
     const { client } = this.player;
     const beginning = checker.begin();
-    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, nodeTimeoutMs) + SLACK_MS;
+    const allowedMs = waitMs + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }) + SLACK_MS;
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.note(`acquires ${resources.join('+')}, wait ${waitMs}`);
     try {
@@ -153,7 +154,8 @@ export class Hands {
 
   /** Something about a lease that may take two node timeouts. */
   async settles(lease: Lease, what: string, run: () => Promise<unknown>): Promise<void> {
-    const allowedMs = 2 * nodeTimeoutFor(lease.ttlMs, this.#asked.get(lease) ?? 0) + SLACK_MS;
+    const nodeTimeoutMs = this.#asked.get(lease) ?? 0;
+    const allowedMs = 2 * mostNodeTimeoutMs({ ttlMs: lease.ttlMs, nodeTimeoutMs }) + SLACK_MS;
     const settled = this.#stage.checker.expect(this.player.client, `${what} ${lease.token}`, allowedMs);
     try {
       await run();

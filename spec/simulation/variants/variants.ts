@@ -358,9 +358,23 @@ export const VARIANTS: readonly Variant[] = [
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'const timer = timers.deadline(this.#terms.nodeTimeoutMs, this.#endWait);\n    const agreement',
+        find: 'const timer = timers.deadline(this.#nodeTimeoutMs, this.#endWait);\n    const agreement',
         replace:
-          'const timer = timers.deadline(this.#terms.nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
+          'const timer = timers.deadline(this.#nodeTimeoutMs * 50, this.#endWait);\n    const agreement',
+      },
+    ],
+  },
+  {
+    name: 'the node timeout follows the network without an upper bound',
+    from: 1,
+    why: 'with a short ttl, a call lasts longer than promised where no quorum answers',
+    breaks: ['settling'],
+    options: { favoured: ['partition', 'server stopped'] },
+    patches: [
+      {
+        file: 'lib/protocol/node-timeout.ts',
+        find: 'return Math.min(Math.max(Math.ceil(neededMs), leastMs), mostNodeTimeoutMs(terms));',
+        replace: 'return Math.max(Math.ceil(neededMs), leastMs);',
       },
     ],
   },

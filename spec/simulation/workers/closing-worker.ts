@@ -6,7 +6,7 @@
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Beginning } from '../checker/fences.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
@@ -72,7 +72,8 @@ export class ClosingWorker {
     const { client, redlock } = this.#player;
     const drainMs = this.#seeded.pick([0, 50, 300, 1_500]);
     // routines wait for their cancellation; undos follow
-    const allowedMs = drainMs + 2 * nodeTimeoutFor(this.#terms.maxTtlMs, 0) + SLACK_MS;
+    const { maxTtlMs: ttlMs } = this.#terms;
+    const allowedMs = drainMs + 2 * mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = checker.expect(client, `close, ${drainMs} ms to drain`, allowedMs);
     world.note(client.name, `closes, ${drainMs} ms to drain`);
     await redlock.close({ drainMs });

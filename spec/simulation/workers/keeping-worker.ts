@@ -1,7 +1,7 @@
 /** Clients that hold many renewed locks at a time: renewals that are due together are sent together. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type Deeds, describe } from './worker.js';
@@ -69,7 +69,11 @@ export class KeepingWorker {
     const { checker } = this.#stage;
     const { client, redlock } = this.#player;
     const beginning = checker.begin();
-    const settled = checker.expect(client, `acquire ${name}`, WAIT_MS + nodeTimeoutFor(ttlMs, 0) + SLACK_MS);
+    const settled = checker.expect(
+      client,
+      `acquire ${name}`,
+      WAIT_MS + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
+    );
     const fencing = this.#terms.mixesFencing ? { fencing: this.#seeded.chance(0.5) } : {};
     this.#deeds.calls++;
     try {
@@ -100,7 +104,7 @@ export class KeepingWorker {
     const settled = checker.expect(
       client,
       `release ${lease.token}`,
-      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+      mostNodeTimeoutMs({ ttlMs: lease.ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
     );
     await lease.release();
     settled();

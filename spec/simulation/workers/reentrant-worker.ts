@@ -1,6 +1,6 @@
 /** Clients that re-enter a mutex: in and out, also when its validity may be over. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { ReentrantLease } from '../../../lib/lease/public.js';
 import { leaseBehind } from '../../support/insides.js';
 import type { ReentrantMutex } from '../../../lib/locks/reentrance.js';
@@ -74,7 +74,7 @@ export class ReentrantWorker {
     const { client } = this.#player;
     const ttlMs = this.#seeded.whole(120, this.#terms.maxTtlMs);
     const waitMs = this.#seeded.whole(0, 1_500);
-    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const allowedMs = waitMs + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = this.#stage.checker.expect(client, `acquire ${RESOURCE} as an owner`, allowedMs);
     try {
       return await this.#mutex.acquire({

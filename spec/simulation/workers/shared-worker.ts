@@ -1,7 +1,7 @@
 /** Clients with shared locks: they read, write, downgrade and take permits, and release them or not. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
 import type { Seeded } from '../world/seeded.js';
@@ -100,7 +100,7 @@ export class SharedWorker {
     const waiting = { ...own, waitMs, fair: seeded.chance(this.#terms.inLine) };
     const toWrite = seeded.chance(0.4);
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
-    const allowedMs = (isTry ? 0 : waitMs) + nodeTimeoutFor(ttlMs, 0) + SLACK_MS;
+    const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = this.#stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
@@ -136,7 +136,7 @@ export class SharedWorker {
     const settled = this.#stage.checker.expect(
       client,
       `release ${lease.token}`,
-      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+      mostNodeTimeoutMs({ ttlMs: lease.ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
     );
     this.#note(`releases ${lease.token}`);
     await lease.release();

@@ -6,7 +6,8 @@ import type { MemoryFence } from '../../../lib/fence/index.js';
 import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors.js';
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { type AcquireOptions, nodeTimeoutFor } from '../../../lib/input/options.js';
+import type { AcquireOptions } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 
@@ -119,7 +120,7 @@ export class Worker {
     const { checker } = this.#stage;
     const { redlock, client } = this.#player;
     const waitMs = this.#seeded.whole(0, 300);
-    const nodeTimeoutMs = nodeTimeoutFor(handle.ttlMs, 0);
+    const nodeTimeoutMs = mostNodeTimeoutMs({ ttlMs: handle.ttlMs, nodeTimeoutMs: 0 });
     const settled = checker.expect(client, 'adopt', waitMs + nodeTimeoutMs + SLACK_MS);
     try {
       const lease = await redlock.adopt(handle, { waitMs });
@@ -189,7 +190,7 @@ export class Worker {
     const isTry = this.#seeded.chance(0.25);
     const options = this.#options(isTry);
     const { ttlMs = 0, waitMs = 0, nodeTimeoutMs = 0 } = options;
-    const allowedMs = waitMs + nodeTimeoutFor(ttlMs, nodeTimeoutMs) + SLACK_MS;
+    const allowedMs = waitMs + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }) + SLACK_MS;
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
@@ -295,7 +296,7 @@ export class Worker {
   }
 
   #nodeTimeoutOf(lease: Lease, ttlMs: number): number {
-    return nodeTimeoutFor(ttlMs, this.#asked.get(lease) ?? 0);
+    return mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: this.#asked.get(lease) ?? 0 });
   }
 
   #as(player: Player): Worker {

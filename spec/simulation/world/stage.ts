@@ -159,6 +159,7 @@ export class Stage {
       timers: client,
       random,
       wall,
+      idle: () => client.ranMs(), // while it is paused, it is busy with something else
       disconnect: () => undefined,
     };
     const open = (): Redlock => new Redlock(environment, options);

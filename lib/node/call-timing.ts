@@ -1,0 +1,75 @@
+/**
+ * Measures the round trip to one master: one call at a time, as TCP does, and nothing of what is sent meanwhile.
+ *
+ * Not measured are calls that an attempt gave up on, failures, and calls during which this process was busy for most of
+ * the time: their answers may have waited here. While a process is that busy throughout, what was known before stands.
+ * An answer that comes after an attempt would have given up is a timeout as well, though no attempt needed it.
+ */
+import type { Clock, IdleTime } from '../runtime/clock.js';
+import { LEAST_MS } from '../protocol/node-timeout.js';
+import { RoundTrip } from './round-trip.js';
+import { Silence, toError } from '../redis/server-errors.js';
+import type { Command, Transport } from '../redis/transport.js';
+
+/** Being busy for less does not matter, in ms: it adds little to what an attempt waits anyway. */
+const BRIEF_MS = 25;
+/** The part of a round trip that this process may be busy for. */
+const MOST_BUSY = 1 / 2;
+
+export class CallTiming {
+  readonly trip = new RoundTrip();
+  readonly #clock: Clock;
+  readonly #idle: IdleTime | undefined;
+  #state: 'free' | 'timing' | 'void' = 'free';
+  #sentAtMs = 0;
+  #idleAtMs = 0;
+
+  /** @param idle  without it, the event loop is taken to be idle all the time */
+  constructor(clock: Clock, idle?: IdleTime) {
+    this.#clock = clock;
+    this.#idle = idle;
+  }
+
+  /** Sends a call, and measures it unless another one is being measured. */
+  call(transport: Transport, command: Command): Promise<unknown> {
+    try {
+      const answer = transport.call(command);
+      if (this.#state === 'free') this.#time(answer);
+      return answer;
+    } catch (error) {
+      return Promise.reject(toError(error));
+    }
+  }
+
+  #time(answer: Promise<unknown>): void {
+    this.#state = 'timing';
+    this.#sentAtMs = this.#clock.earliest();
+    this.#idleAtMs = this.#idle?.() ?? 0;
+    answer.then(this.#onAnswer, this.#onFailure);
+  }
+
+  /** An attempt gave up waiting. @param silence  tells for how long, unless something else cut it short */
+  gaveUp(silence: Error | undefined): void {
+    if (this.#state === 'timing') this.#state = 'void';
+    if (silence instanceof Silence) this.trip.gaveUp(silence.withinMs);
+  }
+
+  readonly #onAnswer = (): void => {
+    if (this.#state === 'timing') this.#measure(this.#clock.earliest() - this.#sentAtMs);
+    this.#state = 'free';
+  };
+
+  readonly #onFailure = (): void => {
+    this.#state = 'free';
+  };
+
+  #measure(tripMs: number): void {
+    if (tripMs > BRIEF_MS && this.#idle !== undefined) {
+      const busyMs = tripMs - (this.#idle() - this.#idleAtMs);
+      if (busyMs > Math.max(BRIEF_MS, tripMs * MOST_BUSY)) return;
+    }
+    const dueInMs = Math.max(this.trip.patienceMs, LEAST_MS);
+    if (tripMs > dueInMs) this.trip.gaveUp(dueInMs);
+    else this.trip.measured(tripMs);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * How long an attempt waits for masters that do not answer, where nobody has set it: what a quorum of the masters needs,
+ * as measured (`node/round-trip.ts`). The slowest masters never count: a quorum decides without them.
+ *
+ * An attempt gets the time of two round trips: its claim is sent again to a master that lost its scripts, and a fencing
+ * token or permits that masters did not agree on are put to them a second time.
+ *
+ * It never falls below 200 ms, nor below a tenth of a shorter ttl: a short pause of a master on the same network should
+ * not fail an attempt. It never exceeds a quarter of the ttl, so that a renewal, which starts at a third of it, has time for a second
+ * attempt; nor `MOST_MS`. A master takes a fencing token for `BACK_US` after it was proposed (protocol A2): an attempt that takes
+ * longer than that could not agree on one.
+ */
+import { BACK_US } from './lua/mutex.js';
+import { quorumOf } from './quorum.js';
+
+/** The lower bound, with a ttl of two seconds or more. */
+export const LEAST_MS = 200;
+/** The upper bound: less than BACK, by a margin for the way of a message. */
+export const MOST_MS = BACK_US / 1_000 - 20;
+/** The round trips of an attempt that needs a second one. */
+export const TRIPS = 2;
+
+/** What the node timeout of a call depends on, beside the masters. */
+export interface NodeTimeoutTerms {
+  readonly ttlMs: number;
+  /** What the caller asked for; 0 stands for the default. */
+  readonly nodeTimeoutMs: number;
+}
+
+/** A master, and how fast it answers; times in milliseconds. */
+export interface Answering {
+  readonly isReady: boolean;
+  readonly timing: {
+    readonly trip: {
+      /** How long an attempt has to wait for it. */
+      readonly patienceMs: number;
+      /** Its round trip without load. */
+      readonly bareMs: number;
+    };
+  };
+}
+
+/** The default is at least this. */
+export function leastNodeTimeoutMs(ttlMs: number): number {
+  return Math.max(1, Math.min(Math.floor(ttlMs / 10), LEAST_MS));
+}
+
+/** The most that it is on any network. */
+export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: NodeTimeoutTerms): number {
+  return nodeTimeoutMs > 0 ? nodeTimeoutMs : Math.max(1, Math.min(Math.floor(ttlMs / 4), MOST_MS));
+}
+
+/** The node timeout of an attempt that starts now. */
+export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutTerms): number {
+  if (terms.nodeTimeoutMs > 0) return terms.nodeTimeoutMs;
+  const leastMs = leastNodeTimeoutMs(terms.ttlMs);
+  let fast = 0;
+  for (const master of masters) if (patienceOf(master) <= leastMs) fast++;
+  if (fast >= quorumOf(masters.length)) return leastMs; // the usual case sorts nothing
+  const neededMs = neededByQuorum(masters.map(patienceOf));
+  return Math.min(Math.max(Math.ceil(neededMs), leastMs), mostNodeTimeoutMs(terms));
+}
+
+/**
+ * The part of its time that an attempt took, for admission: how busy the masters are. Where the node timeout follows the
+ * network, so does it follow a load that makes answers late. So the bare round trips are taken off, and the rest is set
+ * against the lower bound: admission allows for the same load on all networks.
+ */
+export function shareOf(masters: readonly Answering[], terms: NodeTimeoutTerms, spentMs: number): number {
+  if (terms.nodeTimeoutMs > 0) return spentMs / terms.nodeTimeoutMs;
+  const leastMs = leastNodeTimeoutMs(terms.ttlMs);
+  if (spentMs < leastMs / 2) return spentMs / leastMs; // well in time on any network
+  const bareMs = TRIPS * neededByQuorum(masters.map(({ timing }) => timing.trip.bareMs));
+  return Math.max(spentMs - bareMs, 0) / leastMs;
+}
+
+/** A master that is not connected cannot be one of the quorum: what it measured must not speak for the others. */
+function patienceOf({ isReady, timing }: Answering): number {
+  return isReady ? timing.trip.patienceMs : Infinity;
+}
+
+/** The least time within which a quorum answers. */
+function neededByQuorum(timesMs: number[]): number {
+  return timesMs.sort((one, other) => one - other)[quorumOf(timesMs.length) - 1] ?? Infinity;
+}
