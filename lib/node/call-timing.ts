@@ -19,13 +19,13 @@ const MOST_BUSY = 1 / 2;
 export class CallTiming {
   readonly trip = new RoundTrip();
   readonly #clock: Clock;
-  readonly #idle: IdleTime | undefined;
+  readonly #idle: IdleTime;
   #state: 'free' | 'timing' | 'void' = 'free';
   #sentAtMs = 0;
   #idleAtMs = 0;
 
   /** @param idle  without it, the event loop is taken to be idle all the time */
-  constructor(clock: Clock, idle?: IdleTime) {
+  constructor(clock: Clock, idle: IdleTime = () => clock.earliest()) {
     this.#clock = clock;
     this.#idle = idle;
   }
@@ -44,7 +44,7 @@ export class CallTiming {
   #time(answer: Promise<unknown>): void {
     this.#state = 'timing';
     this.#sentAtMs = this.#clock.earliest();
-    this.#idleAtMs = this.#idle?.() ?? 0;
+    this.#idleAtMs = this.#idle();
     answer.then(this.#onAnswer, this.#onFailure);
   }
 
@@ -64,7 +64,7 @@ export class CallTiming {
   };
 
   #measure(tripMs: number): void {
-    if (tripMs > BRIEF_MS && this.#idle !== undefined) {
+    if (tripMs > BRIEF_MS) {
       const busyMs = tripMs - (this.#idle() - this.#idleAtMs);
       if (busyMs > Math.max(BRIEF_MS, tripMs * MOST_BUSY)) return;
     }

@@ -75,6 +75,9 @@ describe('how the round trip is measured', () => {
     expect(timing.trip.patienceMs).to.equal(30);
     timing.gaveUp(new Silence(30));
     expect(timing.trip.patienceMs).to.equal(60);
+    void call(); // nothing was under way: this is measured
+    await time.advance(5);
+    expect(timing.trip.patienceMs).to.be.below(30);
   });
 
   it('not an answer that comes after an attempt would have given up: an attempt waits twice as long for the next', async () => {

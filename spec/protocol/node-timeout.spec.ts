@@ -74,6 +74,8 @@ describe('the part of its time that an attempt took', () => {
   for (const [spentMs, share] of [
     [50, 0.25],
     [99, 0.495],
+    [100, 0],
+    [300, 0],
     [600, 0],
     [700, 0.5],
     [800, 1],

@@ -72,15 +72,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'round: masters that were sent nothing count as silent',
     file: 'lib/quorum/round.ts',
-    find: 'if (isTimeout && !isUnsent) node.markSilent();',
-    replace: 'if (isTimeout) node.markSilent();',
+    find: 'if (isTimeout && !isUnsent) node.markSilent(silence);',
+    replace: 'if (isTimeout) node.markSilent(silence);',
     specs: ['spec/quorum/round.spec.ts'],
   },
   {
     name: 'round: masters count as silent where the caller stopped waiting',
     file: 'lib/quorum/round.ts',
-    find: 'if (isTimeout && !isUnsent) node.markSilent();',
-    replace: 'if (!isUnsent) node.markSilent();',
+    find: 'if (isTimeout && !isUnsent) node.markSilent(silence);',
+    replace: 'if (!isUnsent) node.markSilent(silence);',
     specs: ['spec/quorum/round.spec.ts'],
   },
   {

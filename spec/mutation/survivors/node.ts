@@ -33,6 +33,12 @@ export const NODE: Survivors = {
       mutants: ['entryReply: number === 1 → false'],
     },
   ],
+  'lib/node/call-timing.ts': [
+    {
+      why: 'nobody is busy for longer than the whole: this only saves a look',
+      mutants: ['#measure: tripMs > BRIEF_MS → true', '#measure: tripMs > BRIEF_MS → tripMs >= BRIEF_MS'],
+    },
+  ],
   'lib/node/pace.ts': [
     {
       why: 'what is too old holds nobody up: it is dropped now or when somebody would wait for it',

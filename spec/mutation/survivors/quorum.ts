@@ -1,6 +1,24 @@
 import type { Survivors } from './survivors.js';
 
 export const QUORUM: Survivors = {
+  'lib/protocol/node-timeout.ts': [
+    {
+      why: 'masters that are all fast enough need no sorting, which would tell the same',
+      mutants: [
+        'nodeTimeoutOf: patienceOf(master) <= leastMs → false',
+        'nodeTimeoutOf: patienceOf(master) <= leastMs → patienceOf(master) < leastMs',
+        'nodeTimeoutOf: fast++; → nothing',
+        'nodeTimeoutOf: fast >= quorumOf(masters.length) → false',
+        'nodeTimeoutOf: fast >= quorumOf(masters.length) → fast > quorumOf(masters.length)',
+      ],
+    },
+    {
+      why: 'there is a master, and so a quorum',
+      mutants: [
+        'neededByQuorum: timesMs.sort((one, other) => one - other)[quorumOf(timesMs.length) - 1] ?? Infinity → timesMs.sort((one, other) => one - other)[quorumOf(timesMs.length) - 1]',
+      ],
+    },
+  ],
   'lib/quorum/deliveries.ts': [
     {
       why: 'one more state, of a master that is not there',
