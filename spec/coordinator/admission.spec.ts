@@ -99,6 +99,19 @@ describe('admission: how many attempts are under way at a time', () => {
     expect(time.pending).to.equal(0);
   });
 
+  it('a grant that comes later than it should is an answer, and there is less room all the same', async () => {
+    const admission = new Admission(new FakeTime());
+    fill(admission);
+    const { said, time } = crowd(admission, 1, { waitMs: 100, times: 10 });
+    admission.leave(1.5, true);
+    expect([admission.answered, said.length]).to.deep.equal([1, 0]);
+    for (let i = 1; i < FIRST_LIMIT / 2; i++) admission.leave(0.6);
+    expect(said.length).to.equal(0);
+    admission.leave(0.6);
+    expect([said.length, admission.inside]).to.deep.equal([1, FIRST_LIMIT / 2]);
+    await time.advance(0);
+  });
+
   it('but not more often than that', async () => {
     const admission = new Admission(new FakeTime());
     fill(admission);

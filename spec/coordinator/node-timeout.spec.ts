@@ -197,8 +197,9 @@ describe('admission, where the node timeout follows the network', () => {
   it('N=3 at 300 ms: more and more attempts are let in, as on masters nearby', async () => {
     const bench = cluster([300, 300, 300], { waitMs: 60_000 });
     await traffic(bench);
-    const granted = Array.from({ length: 1_200 }, (_, i) => bench.redlock.acquire(`r${i}`));
+    let granted = 0;
+    for (let i = 0; i < 1_200; i++) void bench.redlock.acquire(`r${i}`).then(() => granted++);
     await bench.time.advance(1_500);
-    await Promise.all(granted);
+    expect(granted).to.equal(1_200);
   });
 });

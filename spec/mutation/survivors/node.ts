@@ -35,6 +35,10 @@ export const NODE: Survivors = {
   ],
   'lib/node/call-timing.ts': [
     {
+      why: 'what is no number makes nobody busy, either',
+      mutants: ['constructor: clock.earliest() → undefined'],
+    },
+    {
       why: 'nobody is busy for longer than the whole: this only saves a look',
       mutants: ['#measure: tripMs > BRIEF_MS → true', '#measure: tripMs > BRIEF_MS → tripMs >= BRIEF_MS'],
     },
