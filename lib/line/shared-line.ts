@@ -43,9 +43,8 @@ export class SharedLine implements Line {
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
     const { nodeTimeoutMs, scope, ttlMs } = this.#terms;
     const watcher = this.#watched?.watcher ?? this.#environment.random.token();
-    this.#turnstile ??= new Turnstile(this.#environment, {
-      ...{ scope, watcher, ticket, untilMs, ttlMs, nodeTimeoutMs },
-    });
+    const terms = { scope, watcher, ticket, untilMs, ttlMs, nodeTimeoutMs };
+    this.#turnstile ??= new Turnstile(this.#environment, terms);
     return this.#turnstile.turn();
   }
 

@@ -11,6 +11,8 @@ import { RoundTrip } from './round-trip.js';
 import { Silence, toError } from '../redis/server-errors.js';
 import type { Command, Transport } from '../redis/transport.js';
 
+/** What is sent sooner than this after the last measured call is not measured, in ms: measuring takes time. */
+const EVERY_MS = 10;
 /** Being busy for less does not matter, in ms: it adds little to what an attempt waits anyway. */
 const BRIEF_MS = 25;
 /** The part of a round trip that this process may be busy for. */
@@ -21,7 +23,7 @@ export class CallTiming {
   readonly #clock: Clock;
   readonly #idle: IdleTime;
   #state: 'free' | 'timing' | 'void' = 'free';
-  #sentAtMs = 0;
+  #sentAtMs = -Infinity;
   #idleAtMs = 0;
 
   /** @param idle  without it, the event loop is taken to be idle all the time */
@@ -42,8 +44,10 @@ export class CallTiming {
   }
 
   #time(answer: Promise<unknown>): void {
+    const nowMs = this.#clock.earliest();
+    if (nowMs - this.#sentAtMs < EVERY_MS) return;
     this.#state = 'timing';
-    this.#sentAtMs = this.#clock.earliest();
+    this.#sentAtMs = nowMs;
     this.#idleAtMs = this.#idle();
     answer.then(this.#onAnswer, this.#onFailure);
   }
@@ -61,6 +65,7 @@ export class CallTiming {
 
   readonly #onFailure = (): void => {
     this.#state = 'free';
+    this.#sentAtMs = -Infinity;
   };
 
   #measure(tripMs: number): void {

@@ -54,6 +54,19 @@ describe('how the round trip is measured', () => {
     expect(timing.trip.bareMs).to.equal(10);
   });
 
+  it('no more than one in 10 ms', async () => {
+    const { time, master, timing, call } = ground(4);
+    void call();
+    await time.advance(9);
+    master.latencyMs = 1;
+    void call();
+    await time.advance(1);
+    expect(timing.trip.bareMs).to.equal(4);
+    void call();
+    await time.advance(1);
+    expect(timing.trip.bareMs).to.equal(1);
+  });
+
   it('not a call that an attempt gave up on; the next one is', async () => {
     const { time, timing, call } = ground(40);
     void call();
@@ -67,23 +80,23 @@ describe('how the round trip is measured', () => {
   });
 
   it('an attempt that something else cut short is no sign of a slower network', async () => {
-    const { time, timing, call } = ground(5);
+    const { time, timing, call } = ground(10);
     void call();
-    await time.advance(5);
+    await time.advance(10);
     timing.gaveUp(new Error('no reply before its validity ended'));
     timing.gaveUp(undefined);
-    expect(timing.trip.patienceMs).to.equal(30);
-    timing.gaveUp(new Silence(30));
     expect(timing.trip.patienceMs).to.equal(60);
+    timing.gaveUp(new Silence(60));
+    expect(timing.trip.patienceMs).to.equal(120);
     void call(); // nothing was under way: this is measured
-    await time.advance(5);
-    expect(timing.trip.patienceMs).to.be.below(30);
+    await time.advance(10);
+    expect(timing.trip.patienceMs).to.be.below(60);
   });
 
   it('not an answer that comes after an attempt would have given up: an attempt waits twice as long for the next', async () => {
-    const { time, master, timing, call } = ground(5);
+    const { time, master, timing, call } = ground(10);
     void call();
-    await time.advance(5);
+    await time.advance(10);
     for (const [latencyMs, isMeasured, patienceMs] of [
       [201, false, 400],
       [401, false, 800],
