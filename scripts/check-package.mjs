@@ -3,20 +3,13 @@
  * imported, required, bundled, type-checked by every way of resolving modules, and run under Jest, all against real masters.
  */
 import { spawnSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { ENTRIES } from './entries.mjs';
+import { pack, strangersEnv } from './package/pack.mjs';
 import { PROGRAMS } from './package/programs.mjs';
 import {
   bytesOf,
@@ -37,11 +30,6 @@ register();
 const { startMasters } = await import('./masters.ts');
 const { walkLinks } = await import('./package/links.ts');
 
-/** What npm tells its scripts about our own folder must not reach an npm that works in another. */
-const env = Object.fromEntries(
-  Object.entries(process.env).filter(([key]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(key)),
-);
-
 const tell = (text) => process.stdout.write(`check:package: ${text}\n`);
 const bin = (name) => join(ROOT, 'node_modules/.bin', name);
 const installed = (name) =>
@@ -52,7 +40,7 @@ function run(what, program, args, options = {}) {
   const start = performance.now();
   const { status, stdout, stderr } = spawnSync(program, args, {
     cwd: ROOT,
-    env,
+    env: strangersEnv,
     encoding: 'utf8',
     ...options,
   });
@@ -64,12 +52,6 @@ function run(what, program, args, options = {}) {
 function bounded(what, bytes, most) {
   if (!(bytes <= most)) throw new Error(`${what}: ${kilobytes(bytes)} of at most ${kilobytes(most)}`);
   tell(`${what}: ${kilobytes(bytes)} of at most ${kilobytes(most)} ✓`);
-}
-
-function pack(folder) {
-  run('npm pack', 'npm', ['pack', '--loglevel=error', '--pack-destination', folder]);
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-  return join(folder, tarball);
 }
 
 function checkManifest(tarball) {
@@ -145,7 +127,7 @@ function checkJest(folder, urls) {
   const jest = ['node_modules/jest/bin/jest.js', '--ci', '--rootDir', '.'];
   run('Jest', process.execPath, jest, {
     cwd: folder,
-    env: { ...env, URLS: urls.join(',') },
+    env: { ...strangersEnv, URLS: urls.join(',') },
     timeout: 60_000,
   });
 }
@@ -186,7 +168,8 @@ function checkBeside(ioredis, temporary, tarball, urls) {
 const temporary = mkdtempSync(join(tmpdir(), 'quorate-package-'));
 const masters = await startMasters(3);
 try {
-  const tarball = pack(temporary);
+  const tarball = pack(ROOT, temporary);
+  tell('npm pack ✓');
   checkManifest(tarball);
   checkContents(join(temporary, 'alone'), tarball);
   for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])

@@ -3,12 +3,11 @@
  * the same masters: what a process gets by chance (its heap, its compiled code) then falls on both sides. Prints ratios
  * within the round, with the interval that holds their true median in 19 of 20 cases.
  */
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { commitOf, EarlierTree } from '../../scripts/earlier.js';
 import { startMasters } from '../../scripts/masters.js';
 import { interval, median } from '../statistics.js';
 import { describeSurroundings } from '../surroundings.js';
@@ -25,24 +24,15 @@ const FIGURES = [
 ];
 
 const run = promisify(execFile);
-const [commit, rounds = `${ROUNDS}`] = process.argv.slice(2);
-if (commit === undefined || !/^[1-9]\d*$/.test(rounds)) {
+const [revision, rounds = `${ROUNDS}`] = process.argv.slice(2);
+if (revision === undefined || !/^[1-9]\d*$/.test(rounds)) {
   console.error('npm run bench:against -- COMMIT [ROUNDS]');
   process.exit(2);
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'quorate-against-'));
-const tree = join(folder, 'tree');
-const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
-git('worktree', 'add', '--quiet', '--detach', tree, commit);
-try {
-  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
-  await using masters = await startMasters(Math.max(...NODES));
-  await compare(masters.urls);
-} finally {
-  git('worktree', 'remove', '--force', tree);
-  rmSync(folder, { recursive: true, force: true });
-}
+using tree = new EarlierTree(commitOf(revision));
+await using masters = await startMasters(Math.max(...NODES));
+await compare(masters.urls);
 
 async function compare(urls: readonly string[]): Promise<void> {
   const pairs = new Map<string, [before: Measured, now: Measured][]>();
@@ -62,7 +52,7 @@ async function compare(urls: readonly string[]): Promise<void> {
 /** @returns before, now; measured in the one order and in the other by turns */
 async function inTurn(round: number, mode: string, urls: readonly string[]): Promise<[Measured, Measured]> {
   const measure = (lib: string): Promise<Measured> => measureIn(lib, mode, urls);
-  const [before, now] = [join(tree, 'lib'), join(ROOT, 'lib')];
+  const [before, now] = [join(tree.path, 'lib'), join(ROOT, 'lib')];
   if (round % 2 === 0) return [await measure(before), await measure(now)];
   const later = await measure(now);
   return [await measure(before), later];
@@ -90,6 +80,6 @@ function tell(pairs: ReadonlyMap<string, readonly [before: Measured, now: Measur
   }
   const { CPU, Node, server, commit: ours } = describeSurroundings();
   console.log(
-    `${ours} over ${commit}; medians of ${rounds} rounds with their 95 % intervals; CPU ${CPU}, Node ${Node}, server ${server}`,
+    `${ours} over ${revision}; medians of ${rounds} rounds with their 95 % intervals; CPU ${CPU}, Node ${Node}, server ${server}`,
   );
 }
