@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { commitOf } from '../../scripts/earlier.js';
 import { judge } from './run/checker.js';
 import { readRun } from './run/model.js';
 import { type ChaosOptions, hideSecret, parseOptions, USAGE } from './run/options.js';
@@ -18,6 +19,7 @@ async function main(): Promise<number> {
   let options: ChaosOptions;
   try {
     options = parseOptions(process.argv.slice(2));
+    if (options.beside !== undefined) commitOf(options.beside);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     return 2;
@@ -38,11 +40,14 @@ async function main(): Promise<number> {
 }
 
 async function perform(options: ChaosOptions, seed: number): Promise<number> {
-  const { masters, clients, keys, guardMs, nodes } = options;
+  const { masters, clients, keys, guardMs, beside, nodes } = options;
   const over =
     nodes.length > 0 ? nodes.map(hideSecret).join(', ') : `${masters} masters (${options.backend})`;
+  const fleet = beside === undefined ? '' : `, every second one of version ${beside}`;
   const guard = guardMs > 0 ? `restart guard ${guardMs} ms` : 'no restart guard';
-  console.log(`seed ${seed}: ${clients} clients on ${keys} keys over ${over}, ${guard}`);
+  console.log(
+    `seed ${seed}: ${clients} clients${fleet}, on ${keys} exclusive and 2 shared locks over ${over}, ${guard}`,
+  );
   console.log(`faults for ${Math.round(lengthForFaults(options) / 1_000)} s`);
   clear(options.folder);
   const interrupt = new AbortController();

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { judge } from './checker.js';
+import { PRESENT } from './history.js';
 import { fault, found, lease, life, modelOf } from './histories.js';
 
 describe('chaos run: the checker', () => {
@@ -27,11 +28,62 @@ describe('chaos run: the checker', () => {
     expect(kinds).to.deep.equal(['overlap', 'overlap']);
   });
 
+  it('overlap: a writer beside anybody, and more permits than there are; readers and permits in time are none', () => {
+    const of = 3;
+    const ops = (
+      modes: readonly (undefined | 'read' | 'write' | number)[],
+    ): ReturnType<typeof found>['kinds'] => {
+      const events = modes.flatMap((mode, i) =>
+        lease('c1.1', {
+          op: i,
+          askT: 90,
+          t: 100 + i,
+          until: 500 + i,
+          fence: mode === 'write' || mode === undefined ? 10 + i : 0,
+          ...(mode === undefined ? {} : { mode: typeof mode === 'number' ? { permits: mode, of } : mode }),
+        }),
+      );
+      return found({ 'c1.1': life(events) }).kinds;
+    };
+    expect(ops(['read', 'read', 'read'])).to.deep.equal([]);
+    expect(ops([1, 2])).to.deep.equal([]);
+    expect(ops(['read', 'read', 'write'])).to.deep.equal(['overlap']);
+    expect(ops(['write', 'read'])).to.deep.equal(['overlap']);
+    expect(ops(['write', 'write'])).to.deep.equal(['overlap']);
+    expect(ops([2, 2])).to.deep.equal(['overlap']);
+    expect(ops([1, 1, 1, 1])).to.deep.equal(['overlap']);
+    expect(ops(['read', 1]), 'of another kind').to.deep.equal(['overlap']);
+    expect(ops([undefined, 'read']), 'of another kind').to.deep.equal(['overlap']);
+  });
+
+  it('overlap: a permit that was given back is free', () => {
+    const permits = (op: number, t: number, until: number) =>
+      lease('c1.1', { op, askT: 90, t, until, fence: 0, mode: { permits: 2, of: 3 } });
+    expect(found({ 'c1.1': life([...permits(1, 100, 200), ...permits(2, 200, 300)]) }).kinds).to.deep.equal(
+      [],
+    );
+    expect(found({ 'c1.1': life([...permits(1, 100, 200), ...permits(2, 198, 300)]) }).kinds).to.deep.equal([
+      'overlap',
+    ]);
+  });
+
+  it('fence: writers have one; readers and holders of permits have none, and none is asked for', () => {
+    const one = (op: number, mode: 'read' | 'write', t: number) =>
+      lease('c1.1', { op, askT: t - 1, t, until: t + 50, fence: 0, mode });
+    expect(found({ 'c1.1': life([...one(1, 'read', 100), ...one(2, 'read', 200)]) }).kinds).to.deep.equal([]);
+    expect(found({ 'c1.1': life([...one(1, 'write', 100), ...one(2, 'write', 200)]) }).kinds).to.deep.equal([
+      'fence',
+    ]);
+  });
+
   it('overlap: the belief of a killed process lasts as long as its validity', () => {
     const cut = [...first.slice(0, 2)];
     const second = lease('c2.1', { op: 1, askT: 500, t: 900, until: 2_000, fence: 11 });
     const crash = fault('c1', 'crash', [150, 160, 400, 500]);
-    const { kinds } = found({ 'c1.1': [{ e: 'up', t: 1, pid: 1 }, ...cut], 'c2.1': life(second) }, crash);
+    const { kinds } = found(
+      { 'c1.1': [{ e: 'up', t: 1, pid: 1, version: PRESENT }, ...cut], 'c2.1': life(second) },
+      crash,
+    );
     expect(kinds).to.deep.equal(['overlap']);
   });
 
@@ -100,7 +152,7 @@ describe('chaos run: the checker', () => {
     const next = lease('c1.1', { op: 2, askT: 2_200, t: 2_300, until: 3_000, fence: 20 });
     expect(found({ 'c1.1': life([...first, ...next]) }, heal).kinds).to.deep.equal([]);
     const crash = fault('c1', 'crash', [2_500, 2_510, 3_000, 3_500]);
-    const files = { 'c1.1': [{ e: 'up', t: 1, pid: 1 } as const, ...first] };
+    const files = { 'c1.1': [{ e: 'up', t: 1, pid: 1, version: PRESENT } as const, ...first] };
     expect(found(files, [...heal, ...crash]).kinds).to.deep.equal([]);
   });
 
@@ -134,7 +186,7 @@ describe('chaos run: the checker', () => {
     expect(found({ 'c1.1': life([ask, no('NOT_HELD')]) }).kinds).to.deep.equal(['error']);
     expect(found({ 'c1.1': life([ask, no('ABORTED')]) }).kinds).to.deep.equal(['error']);
     expect(found({ 'c1.1': life([{ ...ask, how: 'abort' }, no('ABORTED')]) }).kinds).to.deep.equal([]);
-    expect(found({ 'c1.1': [{ e: 'up', t: 1, pid: 1 }] }).kinds).to.deep.equal(['exit']);
+    expect(found({ 'c1.1': [{ e: 'up', t: 1, pid: 1, version: PRESENT }] }).kinds).to.deep.equal(['exit']);
     expect(found({}, [{ e: 'exit', t: 5, client: 'c1', meant: false, text: 'code 1' }]).kinds).to.deep.equal([
       'exit',
     ]);

@@ -3,17 +3,25 @@
  * does is drawn from its seed; what it learns is recorded in its history at once.
  */
 import { Redis } from 'ioredis';
-import { type Lease, Redlock, RedlockError } from '../../../lib/index.js';
+import {
+  type AcquireOptions,
+  type Lease,
+  Redlock,
+  RedlockError,
+  type TryAcquireOptions,
+} from '../../../lib/index.js';
 import { Seeded } from '../../simulation/world/seeded.js';
-import { HistoryFile, type Manner, nowMs } from './history.js';
+import { HistoryFile, type Manner, type Mode, nowMs } from './history.js';
 import { Holding } from './holding.js';
-import { LONGEST_WAIT_MS } from './options.js';
+import { LONGEST_WAIT_MS, PERMITS, READ_WRITE, SEMAPHORE } from './options.js';
 import { type ClientOrder, type FromClient, type HandOver, ORDER, type ToClient } from './orders.js';
 
 const TTLS = [400, 700, 1_000, 2_000] as const;
 const WAITS = [0, 300, 1_000, 3_000, LONGEST_WAIT_MS] as const;
 /** The share of calls with `fair: false`: they try while others queue. */
 const UNFAIR_SHARE = 0.2;
+/** The share of calls for the read-write lock or the semaphore. */
+const SHARED_SHARE = 0.3;
 /** How long a hand-over waits to be taken over. */
 const ADOPT_WAIT_MS = 1_000;
 const ADOPT_BOUND_MS = ADOPT_WAIT_MS + 200;
@@ -47,6 +55,7 @@ process.on('message', (message: ToClient) => {
 interface Call {
   readonly how: Manner;
   readonly keys: readonly string[];
+  readonly mode: Mode | undefined;
   readonly ttlMs: number;
   readonly waitMs: number;
   readonly renew: boolean;
@@ -56,22 +65,57 @@ interface Call {
 function drawCall(): Call {
   const how = seeded.pick<Manner>(['acquire', 'acquire', 'try', 'using', 'using', 'several', 'abort']);
   const ttlMs = seeded.pick(TTLS);
-  const key = seeded.pick(order.keys);
-  const keys = how === 'several' ? [...new Set([key, seeded.pick(order.keys)])].sort() : [key];
+  const mode = how !== 'several' && seeded.chance(SHARED_SHARE) ? drawMode() : undefined;
+  const keys = drawKeys(how, mode);
   const waitMs = how === 'try' ? 0 : how === 'abort' ? 3_000 : seeded.pick(WAITS);
   const renew = how === 'using' || seeded.chance(0.15);
-  return { how, keys, ttlMs, waitMs, renew, fair: !seeded.chance(UNFAIR_SHARE) };
+  return { how, keys, mode, ttlMs, waitMs, renew, fair: !seeded.chance(UNFAIR_SHARE) };
+}
+
+function drawMode(): Mode {
+  const permits = { permits: seeded.whole(1, 2), of: PERMITS };
+  return seeded.pick<Mode>(['read', 'read', 'write', 'write', permits, permits, permits]);
+}
+
+function drawKeys(how: Manner, mode: Mode | undefined): string[] {
+  if (mode !== undefined) return [typeof mode === 'object' ? SEMAPHORE : READ_WRITE];
+  const key = seeded.pick(order.keys);
+  return how === 'several' ? [...new Set([key, seeded.pick(order.keys)])].sort() : [key];
+}
+
+/** Whatever is asked for, in the same words. */
+interface Source {
+  acquire(options: AcquireOptions): Promise<Lease>;
+  tryAcquire(options: TryAcquireOptions): Promise<Lease | null>;
+  using(options: AcquireOptions, routine: (lease: Lease) => Promise<void>): Promise<void>;
+}
+
+function sourceOf({ keys, mode }: Pick<Call, 'keys' | 'mode'>): Source {
+  if (mode === 'read' || mode === 'write') return redlock.readWriteLock(READ_WRITE)[mode];
+  if (typeof mode === 'object') {
+    const semaphore = redlock.semaphore(SEMAPHORE, mode.of);
+    const { permits } = mode;
+    return {
+      acquire: (options) => semaphore.acquire({ ...options, permits }),
+      tryAcquire: (options) => semaphore.tryAcquire({ ...options, permits }),
+      using: (options, routine) => semaphore.using({ ...options, permits }, routine),
+    };
+  }
+  return {
+    acquire: (options) => redlock.acquire(keys, options),
+    tryAcquire: (options) => redlock.tryAcquire(keys, options),
+    using: (options, routine) => redlock.using(keys, options, routine),
+  };
 }
 
 /** Records the call's begin and its failure; `run` records the grant. */
 async function ask(
-  how: Manner,
-  keys: readonly string[],
+  { how, keys, mode }: Pick<Call, 'how' | 'keys' | 'mode'>,
   boundMs: number,
   run: (op: number) => Promise<boolean>,
 ): Promise<void> {
   const op = ++calls;
-  history.note({ e: 'ask', t: nowMs(), op, how, keys, boundMs });
+  history.note({ e: 'ask', t: nowMs(), op, how, keys, ...(mode === undefined ? {} : { mode }), boundMs });
   try {
     if (await run(op)) return;
     refused(op, 'LOCK_TAKEN');
@@ -99,27 +143,28 @@ function hold(lease: Lease, op: number, terms: { renew: boolean; from?: string }
 
 async function callOnce(): Promise<void> {
   const call = drawCall();
-  const { how, keys, ttlMs, waitMs, renew, fair } = call;
+  const { how, ttlMs, waitMs, renew, fair } = call;
   const boundMs = waitMs + Math.min(ttlMs / 10, 200);
   if (how === 'using') return use(call, boundMs);
   let holding: Holding | undefined;
-  await ask(how, keys, boundMs, async (op) => {
+  await ask(call, boundMs, async (op) => {
     const signal = how === 'abort' ? AbortSignal.timeout(seeded.whole(1, 400)) : undefined;
     const options = { ttlMs, renew, ...(signal === undefined ? {} : { signal }) };
     const lease =
       how === 'try'
-        ? await redlock.tryAcquire(keys, options)
-        : await redlock.acquire(keys, { ...options, waitMs, fair });
+        ? await sourceOf(call).tryAcquire(options)
+        : await sourceOf(call).acquire({ ...options, waitMs, fair });
     if (lease !== null) holding = hold(lease, op, { renew });
     return lease !== null;
   });
-  if (holding !== undefined) await work(holding, ttlMs);
+  if (holding !== undefined) await work(holding, call);
 }
 
-async function use({ keys, ttlMs, waitMs, fair }: Call, boundMs: number): Promise<void> {
+async function use(call: Call, boundMs: number): Promise<void> {
+  const { ttlMs, waitMs, fair } = call;
   let holding: Holding | undefined;
-  await ask('using', keys, boundMs, async (op) => {
-    await redlock.using(keys, { ttlMs, waitMs, fair }, async (lease) => {
+  await ask(call, boundMs, async (op) => {
+    await sourceOf(call).using({ ttlMs, waitMs, fair }, async (lease) => {
       holding = hold(lease, op, { renew: true });
       await holding.watch(seeded.between(20, ttlMs * 1.5));
       holding.ending();
@@ -133,7 +178,7 @@ async function use({ keys, ttlMs, waitMs, fair }: Call, boundMs: number): Promis
  * What a holder does: mostly short work; often up to its ttl or beyond, since a wrong validity shows only there; with an
  * extension, a stalled event loop or a hand-over.
  */
-async function work(holding: Holding, ttlMs: number): Promise<void> {
+async function work(holding: Holding, { ttlMs, mode }: Call): Promise<void> {
   const way = seeded.next();
   if (way < 0.06) {
     holding.stall(ttlMs + 100);
@@ -148,19 +193,19 @@ async function work(holding: Holding, ttlMs: number): Promise<void> {
   }
   if (way > 0.9) {
     const handle = holding.handle();
-    if (handle !== undefined) return tell({ kind: 'hand-over', handle, from: holding.id });
+    if (handle !== undefined) return tell({ kind: 'hand-over', handle, mode, from: holding.id });
   }
   await holding.release();
 }
 
-async function adopt({ handle, from }: HandOver): Promise<void> {
+async function adopt({ handle, mode, from }: HandOver): Promise<void> {
   let holding: Holding | undefined;
   const adoption = async (op: number): Promise<boolean> => {
     const lease = await redlock.adopt(handle, { waitMs: ADOPT_WAIT_MS });
     holding = hold(lease, op, { renew: false, from });
     return true;
   };
-  await ask('adopt', handle.resources, ADOPT_BOUND_MS, adoption);
+  await ask({ how: 'adopt', keys: handle.resources, mode }, ADOPT_BOUND_MS, adoption);
   if (holding === undefined) return;
   await holding.watch(seeded.between(10, 200));
   await holding.release();
@@ -171,7 +216,7 @@ function tell(message: FromClient): void {
 }
 
 async function main(): Promise<void> {
-  history.note({ e: 'up', t: nowMs(), pid: process.pid });
+  history.note({ e: 'up', t: nowMs(), pid: process.pid, version: order.version });
   tell({ kind: 'ready' });
   while (!isStopping) {
     const offer = offers.shift();

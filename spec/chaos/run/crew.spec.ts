@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Conductor } from './conductor.js';
-import { CrewMember, type CrewNotes } from './crew.js';
-import { CONDUCTOR, HistoryFile, readHistory } from './history.js';
+import { compileClients, CrewMember, type CrewNotes } from './crew.js';
+import { CONDUCTOR, HistoryFile, PRESENT, readHistory } from './history.js';
 import { ORDER } from './orders.js';
 import type { ClientBlow } from './plan.js';
 
@@ -17,7 +18,7 @@ process.on('message', ({ kind }) => (kind === 'stop' ? process.exit(7) : ready()
 if (life === 1) ready();
 else process.send({ kind: 'answer', granted: false });
 `;
-const GO = { kind: 'hand-over', handle: {} as never, from: 'spec' } as const; // the stub reads only its kind
+const GO = { kind: 'hand-over', handle: {} as never, mode: undefined, from: 'spec' } as const; // the stub reads only its kind
 const CRASH: ClientBlow = { kind: 'crash', client: 0, atMs: 0, forMs: 0 };
 
 class Watched extends CrewMember {
@@ -40,6 +41,7 @@ describe('chaos run: the crew', () => {
     folder = mkdtempSync(join(tmpdir(), 'quorate-chaos-crew-'));
     const file = join(folder, 'client.mjs');
     writeFileSync(file, CLIENT);
+    const programs = [{ version: PRESENT, file }];
     told = [];
     onAlive = undefined;
     const notes: CrewNotes = {
@@ -47,7 +49,7 @@ describe('chaos run: the crew', () => {
       exit: (client, meant, text) => void told.push(`${client} ${meant ? 'meant' : 'not meant'} ${text}`),
     };
     const order = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
-    member = new Watched('c1', file, order, notes);
+    member = new Watched('c1', programs, order, notes);
   });
   afterEach(async () => {
     await member.kill();
@@ -118,5 +120,55 @@ describe('chaos run: the crew', () => {
     expect(noted).to.deep.equal(['strike', 'struck', 'mend', 'mended']);
     expect(member.lives).to.equal(2);
     expect(member.isUp).to.equal(true);
+  });
+
+  it('a client of another version imports that package, and no file of this one', async function () {
+    this.timeout(20_000);
+    const stub = join(folder, 'stub');
+    mkdirSync(stub);
+    writeFileSync(join(stub, 'package.json'), JSON.stringify({ name: 'quorate', exports: './index.mjs' }));
+    writeFileSync(
+      join(stub, 'index.mjs'),
+      'process.exit(42);\nexport const Redlock = 0, RedlockError = 0;\n',
+    );
+    const { programs, remove } = await compileClients({ commit: '0123456789abcdef', folder: stub });
+    try {
+      expect(programs.map(({ version }) => version)).to.deep.equal([PRESENT, '0123456']);
+      const [present, other] = programs.map(({ file }) => readFileSync(file, 'utf8'));
+      expect(present)
+        .to.include('// lib/redlock.ts')
+        .and.not.match(/from ["']quorate["']/);
+      expect(other).to.not.include('// lib/redlock.ts');
+      const codes = programs.map(({ file }) => spawnSync(process.execPath, [file]).status);
+      expect(codes[1]).to.equal(42);
+      expect(codes[0]).to.not.equal(42);
+    } finally {
+      remove();
+    }
+  });
+
+  it("a client's lives run the versions in turn", async () => {
+    const text = CLIENT.replace('life === 1', 'true');
+    const programs = ['a', 'b'].map((version) => {
+      const file = join(folder, `${version}.mjs`);
+      writeFileSync(
+        file,
+        `import { writeFileSync } from 'node:fs';\n${text}
+writeFileSync(${JSON.stringify(join(folder, ''))} + '/' + life, '${version} ' + JSON.parse(process.env.${ORDER}).version);`,
+      );
+      return { version, file };
+    });
+    const order = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
+    const rolling = new CrewMember('c1', programs, order, {
+      message: () => undefined,
+      exit: () => undefined,
+    });
+    const ran: string[] = [];
+    for (let life = 1; life <= 3; life++) {
+      await rolling.start();
+      await rolling.stop(5_000);
+      ran.push(readFileSync(join(folder, `${life}`), 'utf8'));
+    }
+    expect(ran).to.deep.equal(['a a', 'b b', 'a a']);
   });
 });

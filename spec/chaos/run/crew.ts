@@ -1,11 +1,12 @@
 /** The client processes: started, paused, killed, restarted, and ended. */
 import { type ChildProcess, fork, type ForkOptions, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { atExit } from '../../../scripts/masters/at-exit.js';
+import { PRESENT } from './history.js';
 import { type ClientOrder, type FromClient, ORDER, type ToClient } from './orders.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -25,30 +26,69 @@ function forkTied(): ForkOptions {
   return howToFork;
 }
 
-/** The client in one file, so that a process starts without a compiler; within the repository, where it finds ioredis. */
-export async function compileClient(): Promise<{ file: string; remove: () => void }> {
+/** The client, made with one version of the library. */
+export interface ClientProgram {
+  readonly version: string;
+  readonly file: string;
+}
+
+/** Another version than this tree's: a commit, and the folder of its package. */
+export interface Beside {
+  readonly commit: string;
+  readonly folder: string;
+}
+
+/** Both are the same source, each in one file, so that a process starts without a compiler; within the repository, where it finds ioredis. */
+export async function compileClients(
+  beside?: Beside,
+): Promise<{ programs: ClientProgram[]; remove: () => void }> {
   mkdirSync(join(ROOT, 'output'), { recursive: true });
   const folder = mkdtempSync(join(ROOT, 'output/chaos-client-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const forget = atExit(remove);
+  const programs = [await compile(PRESENT, join(folder, PRESENT))];
+  if (beside !== undefined) {
+    const place = join(folder, 'beside');
+    cpSync(beside.folder, join(place, 'node_modules/quorate'), { recursive: true });
+    // without it, the program would be of this repository's package, and `quorate` would be this tree
+    writeFileSync(join(place, 'package.json'), JSON.stringify({ name: 'stranger', private: true }));
+    programs.push(await compile(beside.commit.slice(0, 7), place, [AS_STRANGER]));
+  }
+  return {
+    programs,
+    remove: () => {
+      remove();
+      forget();
+    },
+  };
+}
+
+/** The library is imported as a package. */
+const AS_STRANGER: Plugin = {
+  name: 'as a stranger',
+  setup(bundle) {
+    bundle.onResolve({ filter: /\/lib\/index\.js$/ }, () => ({ path: 'quorate', external: true }));
+  },
+};
+
+async function compile(
+  version: string,
+  folder: string,
+  plugins: readonly Plugin[] = [],
+): Promise<ClientProgram> {
   const file = join(folder, 'client.mjs');
   await build({
     entryPoints: [join(ROOT, 'spec/chaos/run/client.ts')],
     outfile: file,
     bundle: true,
     packages: 'external',
+    plugins: [...plugins],
     platform: 'node',
     format: 'esm',
     target: 'node20',
     logLevel: 'warning',
   });
-  return {
-    file,
-    remove: () => {
-      remove();
-      forget();
-    },
-  };
+  return { version, file };
 }
 
 export interface CrewNotes {
@@ -57,12 +97,15 @@ export interface CrewNotes {
   exit(client: string, meant: boolean, text: string): void;
 }
 
+/** The same for all. */
+export type CrewOrder = Omit<ClientOrder, 'name' | 'life' | 'version'>;
+
 export class CrewMember {
   readonly name: string;
   /** When it last had a grant or a well-founded refusal. */
   answeredAtMs = 0;
-  readonly #file: string;
-  readonly #order: Omit<ClientOrder, 'name' | 'life'>;
+  readonly #programs: readonly ClientProgram[];
+  readonly #order: CrewOrder;
   readonly #notes: CrewNotes;
   #child: ChildProcess | undefined;
   #lives = 0;
@@ -70,9 +113,10 @@ export class CrewMember {
   #isPaused = false;
   #isMeantToEnd = false;
 
-  constructor(name: string, file: string, order: Omit<ClientOrder, 'name' | 'life'>, notes: CrewNotes) {
+  /** @param programs  of its lives, in turn */
+  constructor(name: string, programs: readonly ClientProgram[], order: CrewOrder, notes: CrewNotes) {
     this.name = name;
-    this.#file = file;
+    this.#programs = programs;
     this.#order = order;
     this.#notes = notes;
   }
@@ -88,10 +132,13 @@ export class CrewMember {
 
   /** Resolves when it is ready, or we killed it before that. @throws Error if it ended by itself */
   async start(): Promise<void> {
-    const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives };
+    const program = this.#programs[this.#lives % this.#programs.length];
+    if (program === undefined) throw new Error(`${this.name} has no program`);
+    const { version, file } = program;
+    const order: ClientOrder = { ...this.#order, name: this.name, life: ++this.#lives, version };
     this.#isMeantToEnd = false;
     const env = { ...process.env, [ORDER]: JSON.stringify(order) };
-    const child = fork(this.#file, [], { ...forkTied(), env });
+    const child = fork(file, [], { ...forkTied(), env });
     this.#child = child;
     const forget = atExit(() => child.kill('SIGKILL'));
     child.once('exit', (code, signal) => {

@@ -1,5 +1,12 @@
 /** Histories written line by line, in the form of a run's files. */
-import type { ClientEvent, ConductorEvent, HistoryEvent, RunFacts } from './history.js';
+import {
+  type ClientEvent,
+  type ConductorEvent,
+  type HistoryEvent,
+  type Mode,
+  PRESENT,
+  type RunFacts,
+} from './history.js';
 import { RunReader } from './model.js';
 import { judge } from './checker.js';
 import type { RunModel } from './model.js';
@@ -42,6 +49,7 @@ interface LeaseTerms {
   readonly until: number;
   readonly fence: number;
   readonly keys?: readonly string[];
+  readonly mode?: Mode;
   readonly renew?: boolean;
   /** @default just before the end of its validity */
   readonly releaseT?: number;
@@ -49,18 +57,18 @@ interface LeaseTerms {
 
 /** From the call to the end of its release. */
 export function lease(process: string, terms: LeaseTerms): ClientEvent[] {
-  const { op, askT, t, until, fence, keys = ['k1'], renew = false, releaseT = until - 1 } = terms;
+  const { op, askT, t, until, fence, keys = ['k1'], mode, renew = false, releaseT = until - 1 } = terms;
   const id = `${process}/${op}`;
   return [
-    { e: 'ask', t: askT, op, how: 'acquire', keys, boundMs: 1_000 },
+    { e: 'ask', t: askT, op, how: 'acquire', keys, ...(mode === undefined ? {} : { mode }), boundMs: 1_000 },
     { e: 'got', t, op, lease: id, keys, fence, until, renew },
     { e: 'release', t: releaseT, lease: id, boundMs: 100 },
     { e: 'released', t: releaseT + 1, lease: id },
   ];
 }
 
-export function life(events: readonly ClientEvent[], downT = 59_000): ClientEvent[] {
-  return [{ e: 'up', t: 1, pid: 1 }, ...events, { e: 'down', t: downT }];
+export function life(events: readonly ClientEvent[], downT = 59_000, version = PRESENT): ClientEvent[] {
+  return [{ e: 'up', t: 1, pid: 1, version }, ...events, { e: 'down', t: downT }];
 }
 
 export function fault(

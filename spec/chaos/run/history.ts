@@ -12,15 +12,23 @@ import { createInterface } from 'node:readline';
 /** The method by which a client asked. */
 export type Manner = 'acquire' | 'try' | 'using' | 'several' | 'abort' | 'adopt';
 
+/**
+ * How a lock is held: for reading, for writing, or by some of a semaphore's permits. Where none is given, it has one holder
+ * at a time.
+ */
+export type Mode = 'read' | 'write' | { readonly permits: number; readonly of: number };
+
 /** What a client records. `t`: when; `op`: the call's number within its process. */
 export type ClientEvent =
-  | { readonly e: 'up'; readonly t: number; readonly pid: number }
+  /** `version`: of the library that it runs. */
+  | { readonly e: 'up'; readonly t: number; readonly pid: number; readonly version: string }
   | {
       readonly e: 'ask';
       readonly t: number;
       readonly op: number;
       readonly how: Manner;
       readonly keys: readonly string[];
+      readonly mode?: Mode;
       /** The longest that the call may take, as promised by the library. */
       readonly boundMs: number;
     }
@@ -87,6 +95,7 @@ export interface RunFacts {
   readonly command: string;
   readonly masters: number;
   readonly clients: number;
+  /** Exclusive locks, and those that are shared. */
   readonly keys: readonly string[];
   readonly backend: string;
   readonly guardMs: number;
@@ -100,6 +109,8 @@ export interface RunFacts {
 export type HistoryEvent = ClientEvent | ConductorEvent;
 
 export const CONDUCTOR = 'conductor';
+/** The version of the library that this tree has; another one is named by its commit. */
+export const PRESENT = 'present';
 
 export function nowMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;

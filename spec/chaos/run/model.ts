@@ -6,6 +6,7 @@ import {
   type FaultKind,
   historyFiles,
   type Manner,
+  type Mode,
   type Noted,
   type Place,
   readHistory,
@@ -17,6 +18,7 @@ export interface Call {
   readonly kind: Manner | 'extend' | 'release';
   /** The keys that are asked for. */
   readonly keys: readonly string[];
+  readonly mode: Mode | undefined;
   readonly t: number;
   readonly boundMs: number;
   readonly place: Place;
@@ -49,9 +51,25 @@ export function believedEnd({ until, overT }: LeaseSpan): number {
   return Math.min(until, overT);
 }
 
+/** The leases of each key, ordered by their grants. */
+export function byKey(leases: readonly LeaseSpan[]): Map<string, LeaseSpan[]> {
+  const map = new Map<string, LeaseSpan[]>();
+  for (const lease of leases) {
+    for (const key of lease.keys) {
+      const list = map.get(key);
+      if (list === undefined) map.set(key, [lease]);
+      else list.push(lease);
+    }
+  }
+  for (const list of map.values()) list.sort((a, b) => a.t - b.t);
+  return map;
+}
+
 export interface Life {
   readonly process: string;
   readonly client: string;
+  /** Of the library. */
+  version: string;
   upT: number;
   /** It ended by itself. */
   downT?: number;
@@ -142,7 +160,7 @@ export class RunReader {
   }
 
   #begin(process: string, upT: number): void {
-    this.#life = { process, client: process.replace(/\.\d+$/, ''), upT, answers: [] };
+    this.#life = { process, client: process.replace(/\.\d+$/, ''), version: '', upT, answers: [] };
     if (this.#lives.length === 0 || upT < this.#startT) this.#startT = upT; // before that, processes were only started
     this.#lives.push(this.#life);
     this.#asks = new Map();
@@ -184,13 +202,14 @@ export class RunReader {
   #takeClient(process: string, event: ClientEvent, place: Place): void {
     switch (event.e) {
       case 'up':
+        if (this.#life !== undefined) this.#life.version = event.version;
         return;
       case 'down':
         if (this.#life !== undefined) this.#life.downT = event.t;
         return;
       case 'ask': {
-        const { t, how: kind, boundMs } = event;
-        const call: Call = { process, kind, keys: event.keys, t, boundMs, place };
+        const { t, how: kind, keys, mode, boundMs } = event;
+        const call: Call = { process, kind, keys, mode, t, boundMs, place };
         this.#asks.set(event.op, call);
         this.#calls.push(call);
         return;
@@ -238,10 +257,13 @@ export class RunReader {
     lease.lastPlace = place;
     switch (event.e) {
       case 'extend':
-      case 'release':
-        this.#callOn(lease, { process, kind: event.e, keys: lease.keys, t, boundMs: event.boundMs, place });
-        if (event.e === 'release') end(lease, t, 'released');
+      case 'release': {
+        const { e: kind, boundMs } = event;
+        const { keys } = lease;
+        this.#callOn(lease, { process, kind, keys, mode: lease.call.mode, t, boundMs, place });
+        if (kind === 'release') end(lease, t, 'released');
         return;
+      }
       case 'extended':
         this.#settle(event.lease, t);
         if (event.code === undefined) lease.extensions++;

@@ -7,6 +7,7 @@ export const USAGE = `npm run chaos [-- OPTIONS]       many client processes, re
   --masters N --clients N --keys N               (default: 5, 8, 3)
   --backend process|container    redis-server of the PATH, or containers (default: process)
   --guard MS|off                 restart guard: masters also lose data or come back with old data (default: 2500)
+  --beside COMMIT                every second client runs the package of that commit, and each comes back in the other version
   --nodes URL,URL,…              one's own masters: only clients are struck, keys begin with quorate-chaos:
   --output DIR                   history and page (default: output/chaos)
   --plan                         prints the plan and does nothing
@@ -23,6 +24,8 @@ export interface ChaosOptions {
   readonly backend: 'process' | 'container';
   /** 0: off. */
   readonly guardMs: number;
+  /** An earlier commit, as it was given. undefined: all clients run this tree. */
+  readonly beside: string | undefined;
   /** Empty: the run starts its own masters. */
   readonly nodes: readonly string[];
   readonly folder: string;
@@ -32,6 +35,10 @@ export interface ChaosOptions {
 export const LONGEST_TTL_MS = 2_000;
 /** The longest wait of clients. */
 export const LONGEST_WAIT_MS = 5_000;
+/** Beside the exclusive locks: a read-write lock, and a semaphore with so many permits. */
+export const READ_WRITE = 'rw';
+export const SEMAPHORE = 'permits';
+export const PERMITS = 3;
 const LEAST_GUARD_MS = 2_100;
 const DEFAULT_GUARD_MS = 2_500;
 
@@ -44,6 +51,7 @@ const TEXTS = [
   'keys',
   'backend',
   'guard',
+  'beside',
   'nodes',
   'output',
   'check',
@@ -62,16 +70,18 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
   });
   const given = values as Values; // the names are computed
   const nodes = nodesOf(given);
+  const clients = count(given, 'clients', { least: 1, most: 100, fallback: 8 });
   return {
     mode: modeOf(given),
     lengthMs: lengthOf(given),
     seed:
       given['seed'] === undefined ? undefined : number('seed', given['seed'], { least: 0, most: 2 ** 31 }),
     masters: nodes.length > 0 ? nodes.length : count(given, 'masters', { least: 1, most: 15, fallback: 5 }),
-    clients: count(given, 'clients', { least: 1, most: 100, fallback: 8 }),
+    clients,
     keys: count(given, 'keys', { least: 1, most: 100, fallback: 3 }),
     backend: backendOf(given['backend']),
     guardMs: guardOf(given['guard'], nodes.length > 0),
+    beside: besideOf(given, clients),
     nodes,
     folder: text(given, 'check') ?? text(given, 'output') ?? 'output/chaos',
   };
@@ -124,6 +134,15 @@ function guardOf(given: string | boolean | undefined, isOverNodes: boolean): num
   if (given === 'off') return 0;
   if (given === undefined) return isOverNodes ? 0 : DEFAULT_GUARD_MS;
   return number('guard', given, { least: LEAST_GUARD_MS, most: 600_000 });
+}
+
+/** With one client at a time, no lock would go from one version to the other. */
+function besideOf(given: Values, clients: number): string | undefined {
+  const commit = text(given, 'beside');
+  if (commit === undefined) return undefined;
+  if (commit === '') throw new Error('--beside names no commit');
+  if (clients === 1) throw new Error('--beside needs 2 clients or more; got --clients 1');
+  return commit;
 }
 
 function nodesOf(given: Values): string[] {

@@ -1,12 +1,16 @@
 /** Messages between the conductor and its clients. A handle carries a token: it is sent only in this way. */
 import type { LeaseHandle } from '../../../lib/index.js';
+import type { Mode } from './history.js';
 
 export interface ClientOrder {
   readonly name: string;
   /** The number of its life, from 1. */
   readonly life: number;
+  /** Of the library that this program was made with. */
+  readonly version: string;
   readonly seed: number;
   readonly urls: readonly string[];
+  /** Of exclusive locks. */
   readonly keys: readonly string[];
   readonly keyPrefix: string;
   readonly guardMs: number;
@@ -17,6 +21,7 @@ export interface ClientOrder {
 export interface HandOver {
   readonly kind: 'hand-over';
   readonly handle: LeaseHandle;
+  readonly mode: Mode | undefined;
   readonly from: string;
 }
 

@@ -39,6 +39,19 @@ describe('chaos run: the report', () => {
     expect(text).to.not.match(/one attempt|majority faulty/);
   });
 
+  it('leases of a shared lock lie on tracks of their own, and a track that is free is used again', () => {
+    const read = (op: number, t: number, until: number) =>
+      lease('c1.1', { op, askT: 90, t, until, fence: 0, mode: 'read' });
+    const alone = lease('c2.1', { op: 1, askT: 90, t: 100, until: 300, fence: 1, keys: ['k2'] });
+    const readers = [...read(1, 100, 300), ...read(2, 200, 500), ...read(3, 300, 400)];
+    const run = modelOf({ 'c1.1': life(readers), 'c2.1': life(alone) });
+    const html = page(run, summarize(run, judge(run)));
+    const [, text = ''] = /id="data">(.*?)<\/script>/.exec(html) ?? [];
+    const data = JSON.parse(text) as { leases: number[][][]; tracks: number[] }; // the cast: what the page gets
+    expect(data.leases.map((rows) => rows.map((row) => row[4]))).to.deep.equal([[0, 1, 0], [0]]);
+    expect(data.tracks).to.deep.equal([2, 1]);
+  });
+
   it("judges and draws an hour's worth of leases: 72,000", function () {
     this.timeout(60_000);
     const files: Record<string, ClientEvent[]> = { 'c1.1': [], 'c2.1': [] };

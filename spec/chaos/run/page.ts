@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { colourStyle, MARKS } from './colours.js';
 import type { FaultKind } from './history.js';
-import { believedEnd, type LeaseSpan, type RunModel, type Span } from './model.js';
+import { believedEnd, byKey, type LeaseSpan, type RunModel, type Span } from './model.js';
 import { inMs, isGood, type Latency, type Summary } from './summary.js';
 import { isOfMaster, Weather } from './weather.js';
 
@@ -39,7 +39,7 @@ export function page(run: RunModel, summary: Summary): string {
 ${colourStyle(facts.clients)}</style>
 <main>
 <h1 class="${isGood(summary) ? 'good' : 'bad'}">${headline(summary)}</h1>
-<p>${facts.clients} client processes contend for ${facts.keys.length} keys over ${facts.masters} Redis masters (${escape(facts.backend)}, ${guard}),
+<p>${facts.clients} client processes contend for ${facts.keys.length} locks over ${facts.masters} Redis masters (${escape(facts.backend)}, ${guard}),
 while masters and clients are struck. Seed ${facts.seed} · ${escape(versions.join(' · '))} · ${escape(facts.startedAt)}<br><code>${escape(facts.command)}</code></p>
 ${violations(summary)}
 ${tiles(run, summary)}
@@ -53,7 +53,9 @@ ${legend(run)}
 <div class="tables">
 ${latencyTable('Grants in one attempt (tryAcquire), ms', summary.attempts)}
 ${latencyTable('All grants, the wait for other holders included, ms', summary.waits)}
+${latencyTable('From a release to a waiter, by their versions, ms', summary.turns)}
 ${countTable('Grants', summary.grants)}
+${countTable('Grants by version', summary.versions)}
 ${countTable('Refusals and failures by code', summary.refusals)}
 ${countTable('Faults', summary.faults)}
 ${countTable('What the checker looked at', summary.verdict.judged)}
@@ -130,10 +132,10 @@ const KIND_NAMES: Partial<Record<FaultKind, string>> = {
 function latencyTable(title: string, list: readonly Latency[]): string {
   const rows = list
     .filter(({ count }) => count > 0)
-    .map(({ phase, count, p50Ms, p99Ms, maxMs }) => {
-      return `<tr><td>${phase}<td>${count.toLocaleString('en-US')}<td>${inMs(p50Ms)}<td>${inMs(p99Ms)}<td>${inMs(maxMs)}`;
+    .map(({ what, count, p50Ms, p99Ms, maxMs }) => {
+      return `<tr><td>${escape(what)}<td>${count.toLocaleString('en-US')}<td>${inMs(p50Ms)}<td>${inMs(p99Ms)}<td>${inMs(maxMs)}`;
     });
-  return card(title, rows, '<tr><th>masters<th>count<th>p50<th>p99<th>longest');
+  return card(title, rows, '<tr><th><th>count<th>p50<th>p99<th>longest');
 }
 
 function countTable(title: string, counts: Readonly<Record<string, number>>): string {
@@ -163,18 +165,18 @@ function timelineData(run: RunModel): object {
   const troubles = new Weather(run)
     .troubles()
     .map(({ fromT, toT, isWorst }) => [at(fromT), at(toT), isWorst ? 1 : 0]);
-  const leaseRows = facts.keys.map((key) =>
-    byFirst(
-      leases
-        .filter(({ keys }) => keys.includes(key))
-        .map((lease) => [
-          at(lease.t),
-          at(Math.max(lease.t, believedEnd(lease))),
-          clientOf(lease),
-          OUTCOME_NUMBERS[lease.outcome],
-        ]),
-    ),
-  );
+  const leasesByKey = byKey(leases);
+  const leaseRows = facts.keys.map((key) => {
+    const own = leasesByKey.get(key) ?? [];
+    const tracks = tracksOf(own);
+    return own.map((lease, i) => [
+      at(lease.t),
+      at(Math.max(lease.t, believedEnd(lease))),
+      clientOf(lease),
+      OUTCOME_NUMBERS[lease.outcome],
+      tracks[i] ?? 0,
+    ]);
+  });
   const fresh = leases.filter(({ from }) => from === undefined);
   return {
     lengthMs: at(endT),
@@ -185,6 +187,7 @@ function timelineData(run: RunModel): object {
     marks: MARKS,
     outcomes: OUTCOMES,
     leases: leaseRows,
+    tracks: leaseRows.map((rows) => 1 + rows.reduce((most, row) => Math.max(most, row[4] ?? 0), 0)),
     longestLeaseMs: longest(leaseRows.flat()),
     grants: byFirst(leases.map(({ t }) => [at(t)])),
     latencies: byFirst(
@@ -196,6 +199,17 @@ function timelineData(run: RunModel): object {
     troubles,
     longestTroubleMs: longest(troubles),
   };
+}
+
+/** For each lease, in the order of their grants, the first track of its lane that is free: leases of a shared lock lie beside each other. */
+function tracksOf(leases: readonly LeaseSpan[]): number[] {
+  const ends: number[] = [];
+  return leases.map((lease) => {
+    const free = ends.findIndex((end) => end <= lease.t);
+    const track = free === -1 ? ends.length : free;
+    ends[track] = believedEnd(lease);
+    return track;
+  });
 }
 
 function spanRow(

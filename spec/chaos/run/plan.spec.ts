@@ -62,6 +62,8 @@ describe('chaos run: the options', () => {
     [['--guard', '100'], /--guard .*got 100/],
     [['--nodes', 'http://x:u@h'], /--nodes .*got http:\/\/…@h/],
     [['--nodes', 'redis://h', '--masters', '3'], /--masters/],
+    [['--beside', ''], /--beside/],
+    [['--beside', 'HEAD', '--clients', '1'], /--beside .*got --clients 1/],
     [['--colour'], /--colour/],
   ];
   for (const [args, text] of refused) {

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { Redlock } from '../../../lib/index.js';
+import { commitOf, earlierPackage } from '../../../scripts/earlier.js';
 import { Conductor } from './conductor.js';
-import { compileClient, CrewMember, type CrewNotes } from './crew.js';
+import { type Beside, type ClientProgram, compileClients, CrewMember, type CrewNotes } from './crew.js';
 import { CONDUCTOR, HistoryFile, nowMs, type RunFacts } from './history.js';
 import { type ChaosMasters, startChaosMasters } from '../kit/masters.js';
-import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS } from './options.js';
+import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS, READ_WRITE, SEMAPHORE } from './options.js';
 import { drawPlan, type PlanTerms } from './plan.js';
 
 /** The prefix of every key, to stay clear of other locks. */
@@ -46,23 +47,30 @@ export function termsOf(options: ChaosOptions, seed: number): PlanTerms {
 }
 
 export async function run(options: ChaosOptions, seed: number, environment: RunEnvironment): Promise<void> {
+  const { programs, remove } = await compileClients(besideOf(options));
   const history = new HistoryFile(options.folder, CONDUCTOR);
-  const client = await compileClient();
+  const setting = { options, seed, environment, history, programs };
   try {
     if (options.nodes.length > 0) {
-      await runOver([], options.nodes, { options, seed, environment, history, file: client.file });
+      await runOver([], options.nodes, setting);
     } else {
       await using masters = await startChaosMasters(options.masters, {
         backend: options.backend,
         persist: true,
       });
       const urls = masters.list.map(({ url }) => url);
-      await runOver(masters.list, urls, { options, seed, environment, history, file: client.file });
+      await runOver(masters.list, urls, setting);
     }
   } finally {
-    client.remove();
+    remove();
     history.close();
   }
+}
+
+function besideOf({ beside }: ChaosOptions): Beside | undefined {
+  if (beside === undefined) return undefined;
+  const commit = commitOf(beside);
+  return { commit, folder: earlierPackage(commit) };
 }
 
 interface Setting {
@@ -70,8 +78,8 @@ interface Setting {
   readonly seed: number;
   readonly environment: RunEnvironment;
   readonly history: HistoryFile;
-  /** The compiled client. */
-  readonly file: string;
+  /** One for each version. */
+  readonly programs: readonly ClientProgram[];
 }
 
 async function runOver(
@@ -79,17 +87,22 @@ async function runOver(
   urls: readonly string[],
   setting: Setting,
 ): Promise<void> {
-  const { options, seed, environment, history, file } = setting;
+  const { options, seed, environment, history, programs } = setting;
   const keys = Array.from({ length: options.keys }, (_, i) => `k${i + 1}`);
   const servers =
     masters.length > 0 ? masters.map(({ directPort }) => `redis://127.0.0.1:${directPort}`) : urls;
   const version = await prepare(servers, options.guardMs);
-  history.note({ e: 'run', t: nowMs(), facts: factsOf(setting, keys, version) });
+  history.note({ e: 'run', t: nowMs(), facts: factsOf(setting, [...keys, READ_WRITE, SEMAPHORE], version) });
   const { guardMs, folder } = options;
   const crew: CrewMember[] = [];
   const notes = crewNotes(crew, history);
   const order = { seed, urls, keys, keyPrefix: KEY_PREFIX, guardMs, folder };
-  for (let i = 1; i <= options.clients; i++) crew.push(new CrewMember(`c${i}`, file, order, notes));
+  for (let i = 1; i <= options.clients; i++) {
+    // neighbours begin with different versions
+    const first = (i - 1) % programs.length;
+    const ownPrograms = [...programs.slice(first), ...programs.slice(0, first)];
+    crew.push(new CrewMember(`c${i}`, ownPrograms, order, notes));
+  }
   try {
     await Promise.all(crew.map((member) => member.start()));
     const cast = { masters, crew, guardMs, progressMs: PROGRESS_MS, history, signal: environment.signal };
@@ -138,7 +151,11 @@ function crewNotes(
   };
 }
 
-function factsOf({ options, seed, environment }: Setting, keys: readonly string[], redis: string): RunFacts {
+function factsOf(
+  { options, seed, environment, programs }: Setting,
+  keys: readonly string[],
+  redis: string,
+): RunFacts {
   const { masters, clients, guardMs, nodes, backend } = options;
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
     version: string;
@@ -153,7 +170,11 @@ function factsOf({ options, seed, environment }: Setting, keys: readonly string[
     guardMs,
     longestTtlMs: LONGEST_TTL_MS,
     progressMs: PROGRESS_MS,
-    versions: { quorate: version, redis, node: process.versions.node },
+    versions: {
+      quorate: [version, ...programs.slice(1).map((beside) => beside.version)].join(' and '),
+      redis,
+      node: process.versions.node,
+    },
     startedAt: new Date().toISOString(),
   };
 }

@@ -1,10 +1,11 @@
 /** The figures of a run, for the terminal and for the page. */
-import { byKey, type Verdict } from './checker.js';
-import { believedEnd, type LeaseSpan, type RunModel } from './model.js';
+import type { Verdict } from './checker.js';
+import { turnsOf, versionOf } from './fleet.js';
+import { believedEnd, byKey, type LeaseSpan, type RunModel } from './model.js';
 import { isOfMaster, type Phase, PHASES, Weather } from './weather.js';
 
 export interface Latency {
-  readonly phase: Phase;
+  readonly what: string;
   readonly count: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -22,12 +23,16 @@ export interface Takeovers {
 export interface Summary {
   readonly seconds: number;
   readonly grants: Readonly<Record<string, number>>;
+  /** The same grants by the version of the library. */
+  readonly versions: Readonly<Record<string, number>>;
   readonly refusals: Readonly<Record<string, number>>;
   readonly ends: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly extensions: number;
   /** Single attempts that were granted; and all grants, waiting for others included. */
   readonly attempts: readonly Latency[];
+  /** From the release to the grant of somebody who waited, by the versions of both. */
+  readonly turns: readonly Latency[];
   readonly waits: readonly Latency[];
   readonly takeovers: Takeovers;
   readonly verdict: Verdict;
@@ -39,6 +44,7 @@ export function summarize(run: RunModel, verdict: Verdict): Summary {
   return {
     seconds: (run.endT - run.startT) / 1_000,
     grants: tally(run.leases.map(({ call }) => call.kind)),
+    versions: tally(run.leases.map(versionOf(run))),
     refusals: tally(run.calls.flatMap(({ code }) => code ?? [])),
     ends: tally(run.leases.map(({ outcome }) => outcome)),
     faults: tally(
@@ -53,6 +59,7 @@ export function summarize(run: RunModel, verdict: Verdict): Summary {
       weather,
     ),
     waits: latencies(asked, weather),
+    turns: turns(run),
     takeovers: takeovers(run.leases),
     verdict,
   };
@@ -71,16 +78,29 @@ function tally(names: readonly string[]): Record<string, number> {
 function latencies(leases: readonly LeaseSpan[], weather: Weather): Latency[] {
   const all = new Map<Phase, number[]>(PHASES.map((phase) => [phase, []]));
   for (const { t, call } of leases) all.get(weather.phase(call.t, t))?.push(t - call.t);
-  return [...all].map(([phase, times]) => {
-    const sorted = Float64Array.from(times).sort();
-    return {
-      phase,
-      count: sorted.length,
-      p50Ms: at(sorted, 0.5),
-      p99Ms: at(sorted, 0.99),
-      maxMs: at(sorted, 1),
-    };
-  });
+  return [...all].map(([phase, times]) => latency(phase, times));
+}
+
+function latency(what: string, times: readonly number[]): Latency {
+  const sorted = Float64Array.from(times).sort();
+  return {
+    what,
+    count: sorted.length,
+    p50Ms: at(sorted, 0.5),
+    p99Ms: at(sorted, 0.99),
+    maxMs: at(sorted, 1),
+  };
+}
+
+function turns(run: RunModel): Latency[] {
+  const all = new Map<string, number[]>();
+  for (const { from, to, afterMs } of turnsOf(run)) {
+    const what = `${from} to ${to}`;
+    const times = all.get(what);
+    if (times === undefined) all.set(what, [afterMs]);
+    else times.push(afterMs);
+  }
+  return [...all].sort(([a], [b]) => a.localeCompare(b)).map(([what, times]) => latency(what, times));
 }
 
 /** NaN for an empty list. */
@@ -125,8 +145,8 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
     if (rows.length === 0) return [];
     return [
       line(title, ['count', 'p50', 'p99', 'longest']),
-      ...rows.map(({ phase, count, p50Ms, p99Ms, maxMs }) =>
-        line(`  ${phase}`, [`${count}`, inMs(p50Ms), inMs(p99Ms), inMs(maxMs)]),
+      ...rows.map(({ what, count, p50Ms, p99Ms, maxMs }) =>
+        line(`  ${what}`, [`${count}`, inMs(p50Ms), inMs(p99Ms), inMs(maxMs)]),
       ),
     ];
   };
@@ -134,9 +154,10 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
     '',
     row(
       'ran',
-      `${summary.seconds.toFixed(1)} s, ${facts.masters} masters, ${facts.clients} clients, ${facts.keys.length} keys`,
+      `${summary.seconds.toFixed(1)} s, ${facts.masters} masters, ${facts.clients} clients, ${facts.keys.length} locks`,
     ),
     row('grants', describeTally(summary.grants)),
+    row('by version', describeTally(summary.versions)),
     row('refusals', describeTally(summary.refusals)),
     row('leases ended', describeTally(summary.ends)),
     row('extensions', `${summary.extensions}, renewals not counted`),
@@ -149,6 +170,7 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
     '',
     ...table('one attempt that was granted, in ms', summary.attempts),
     ...table('all grants, the wait for others included', summary.waits),
+    ...table('from a release to a waiter, by version', summary.turns),
     '',
     `  page:   ${page}`,
     `  again:  ${facts.command}`,

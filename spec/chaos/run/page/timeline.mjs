@@ -147,13 +147,16 @@ function clockText(t, step) {
 
 const drawLane = {
   key(context, lane, { x }) {
-    for (const [from, to, client, outcome] of within(data.leases[lane.index], data.longestLeaseMs, view)) {
+    const height = (lane.height - 8) / data.tracks[lane.index];
+    const bars = within(data.leases[lane.index], data.longestLeaseMs, view);
+    for (const [from, to, client, outcome, track] of bars) {
       const width = Math.max(0.8, x(to) - x(from) - 0.4);
+      const y = lane.y + 4 + track * height;
       context.fillStyle = clientColour(client);
-      context.fillRect(x(from), lane.y + 4, width, lane.height - 8);
+      context.fillRect(x(from), y, width, height);
       if (outcome === 1) continue;
       context.fillStyle = colours['--kill'];
-      context.fillRect(x(to) - Math.min(2, width), lane.y + 1, Math.min(2, width), lane.height - 2);
+      context.fillRect(x(to) - Math.min(2, width), y - 3, Math.min(2, width), height + 6);
     }
   },
   latency(context, lane, { x, plot }) {
