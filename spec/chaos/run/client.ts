@@ -24,7 +24,6 @@ const UNFAIR_SHARE = 0.2;
 const SHARED_SHARE = 0.3;
 /** How long a hand-over waits to be taken over. */
 const ADOPT_WAIT_MS = 1_000;
-const ADOPT_BOUND_MS = ADOPT_WAIT_MS + 200;
 /** How many leases may be handed over and not taken over yet; further ones are left to expire. */
 const MOST_OFFERS = 10;
 
@@ -141,10 +140,15 @@ function hold(lease: Lease, op: number, terms: { renew: boolean; from?: string }
   return holding;
 }
 
+/** The most that an attempt waits for silent masters, whatever the network is like. */
+function mostNodeTimeoutMs(ttlMs: number): number {
+  return Math.min(ttlMs / 4, 980);
+}
+
 async function callOnce(): Promise<void> {
   const call = drawCall();
   const { how, ttlMs, waitMs, renew, fair } = call;
-  const boundMs = waitMs + Math.min(ttlMs / 10, 200);
+  const boundMs = waitMs + mostNodeTimeoutMs(ttlMs);
   if (how === 'using') return use(call, boundMs);
   let holding: Holding | undefined;
   await ask(call, boundMs, async (op) => {
@@ -205,7 +209,8 @@ async function adopt({ handle, mode, from }: HandOver): Promise<void> {
     holding = hold(lease, op, { renew: false, from });
     return true;
   };
-  await ask({ how: 'adopt', keys: handle.resources, mode }, ADOPT_BOUND_MS, adoption);
+  const boundMs = ADOPT_WAIT_MS + mostNodeTimeoutMs(handle.ttlMs);
+  await ask({ how: 'adopt', keys: handle.resources, mode }, boundMs, adoption);
   if (holding === undefined) return;
   await holding.watch(seeded.between(10, 200));
   await holding.release();
