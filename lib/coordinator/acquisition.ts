@@ -286,8 +286,8 @@ export class Acquisition implements LateVotes {
     if (looks) {
       this.#backoff.isLast = true;
       this.#awaited = withdrawal;
-      this.#nodeTimeoutMs = nodeTimeoutOf(this.#environment.nodes, this.#terms);
-      const timer = this.#environment.timers.deadline(this.#nodeTimeoutMs, this.#endWait);
+      const { nodes, timers } = this.#environment;
+      const timer = timers.deadline(nodeTimeoutOf(nodes, this.#terms), this.#endWait);
       await looked;
       this.#finish(timer);
     }

@@ -26,8 +26,6 @@ export class QueuePlace {
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
-  /** How long the reply is awaited. */
-  nodeTimeoutMs = 0;
   /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
 
@@ -35,7 +33,6 @@ export class QueuePlace {
   asks(nowMs: number, nodeTimeoutMs: number): void {
     if (this.state === 'failed') this.state = 'open';
     this.sentAtMs = nowMs;
-    this.nodeTimeoutMs = nodeTimeoutMs;
     this.dueAtMs = nowMs + nodeTimeoutMs;
     this.isAwaited = true;
   }

@@ -383,9 +383,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   #onPlaceDue(node: Node, place: QueuePlace): void {
     const { subscriptions } = this.#environment;
+    const waitedMs = place.dueAtMs - place.sentAtMs;
     place.dueAtMs = Infinity;
     if (place.isAwaited) {
-      const silence = new Silence(place.nodeTimeoutMs);
+      const silence = new Silence(waitedMs);
       node.markSilent(silence);
       place.shelve(unknown(silence), Infinity);
     } else if (subscriptions.isOpen(node)) {
