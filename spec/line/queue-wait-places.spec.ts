@@ -210,11 +210,14 @@ describe('queue wait: push connections', () => {
   it('too many silent masters end it after the node timeout', async () => {
     const { begin, m1, m2, time } = await ready();
     for (const master of [m1, m2]) master.manner = 'freeze';
-    const { ends } = begin();
+    await time.advance(1_000);
+    const { ends, stay } = begin();
     await time.advance(99);
     expect(ends).to.deep.equal([]);
     await time.advance(1);
     expect(ends).to.deep.equal(['hopeless']);
+    const causes = stay.outcomes.map((outcome) => (outcome?.kind === 'unknown' ? outcome.cause.message : ''));
+    expect(causes.slice(0, 2)).to.deep.equal(['no reply within 100 ms', 'no reply within 100 ms']);
   });
 
   it('a master that answers nonsense or an error is asked again after about a second', async () => {
