@@ -89,7 +89,7 @@ export class Extensions {
     for (const { grant, order } of due) {
       const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
       const one = new Renewing(grant, request, order);
-      if (due.length === 1 || request.operation.letter === undefined) this.#extendAlone(one);
+      if (due.length === 1) this.#extendAlone(one);
       else together.push(one);
     }
     renewTogether(this.#renewals, together, onAnswered);

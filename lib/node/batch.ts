@@ -1,14 +1,18 @@
 /**
  * Many requests in one call: what becomes ready for a master at the same time is sent as one script, which runs the
  * entries one after another and gives a reply for each. A call costs client and server far more than an entry.
+ *
+ * There are two such scripts: one for exclusive locks, one for read-write locks and semaphores. A script's functions are
+ * created each time it runs, so that one for all would cost each call more.
  */
 import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
 import { NO_MARKER } from '../protocol/scope.js';
 import { namedKeys } from '../protocol/operation.js';
 import type { Request } from '../protocol/request.js';
 import { toInteger, YES } from '../protocol/replies.js';
-import { BATCH, ENTRY } from '../protocol/lua/scripts.js';
-import { scriptDigest } from '../redis/script.js';
+import { ENTRY } from '../protocol/lua/scripts.js';
+import { SHARED_ENTRY } from '../protocol/lua/shared-scripts.js';
+import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
 /**
@@ -22,6 +26,9 @@ export const MAX_EXTENSIONS = 2 * MAX_ENTRIES;
 export const MAX_LENGTH = 64 * 1024;
 /** From this many requests on, a call of its own is worthwhile if it lets master and client work at the same time. */
 const HALF_CROWD = 16;
+
+/** How many scripts carry many requests: a master is sent a call of each at a time. */
+export const BATCH_SCRIPTS = 2;
 
 /** Requests that share one call, in that order. */
 export class Batch {
@@ -45,14 +52,28 @@ export class Batch {
     return true;
   }
 
-  /** Adds the first of them, up to `most`. @returns how many fit */
-  addSome(entries: readonly { readonly request: Request }[], most: number): number {
-    let count = 0;
-    for (const { request } of entries) {
-      if (count === most || !this.add(request)) break;
-      count++;
+  /**
+   * Takes as many entries as fit, `most` at most, from the front. Those that another script carries are passed over, and
+   * stay; but requests for one resource keep their order, and one that goes alone is passed by none.
+   */
+  take<Entry extends { readonly request: Request }>(entries: Entry[], most: number): Entry[] {
+    const taken: Entry[] = [];
+    const passed: Entry[] = [];
+    const resources = new Set<string>();
+    for (const entry of entries) {
+      const { request } = entry;
+      if (taken.length === most) break;
+      if (this.#isOfAnother(request)) {
+        passed.push(entry);
+        for (const key of request.scope.keys) resources.add(key);
+        continue;
+      }
+      if (passed.length > 0 && request.scope.keys.some((key) => resources.has(key))) break;
+      if (!this.add(request)) break;
+      taken.push(entry);
     }
-    return count;
+    entries.splice(0, taken.length + passed.length, ...passed);
+    return taken;
   }
 
   /** One call for all of them. @param isWhole  send the script's source: the master may not know it */
@@ -89,24 +110,37 @@ export class Batch {
     groups[countAt] = String(count);
     const guardMs = this.#guardMs ?? NO_MARKER;
     if (this.#marker !== undefined) keys.push(this.#marker);
-    const script = mustBeWhole ? BATCH.source : scriptDigest(BATCH.source);
+    const { source } = this.#script;
+    const script = mustBeWhole ? source : scriptDigest(source);
     return {
       name: mustBeWhole ? 'eval' : 'evalsha',
       args: [script, String(keys.length), ...keys, String(guardMs), ...groups],
     };
   }
 
+  get #script(): Script {
+    const script = this.requests[0]?.operation.batch;
+    if (script === undefined) throw new Error('what goes alone is no batch');
+    return script;
+  }
+
+  /** Another script carries it. */
+  #isOfAnother({ operation: { batch } }: Request): boolean {
+    const own = this.requests[0]?.operation.batch;
+    return own !== undefined && batch !== undefined && batch !== own;
+  }
+
   #fits(request: Request): boolean {
     if (this.#load + loadOf(request) > 1 || this.#length >= MAX_LENGTH) return false;
-    if (request.operation.letter === undefined || this.requests[0]?.operation.letter === undefined)
-      return false;
+    const { batch } = request.operation;
+    if (batch === undefined || batch !== this.requests[0]?.operation.batch) return false;
     const isOfOneMind = request.scope.guardMs === this.#guardMs && request.scope.marker === this.#marker;
     return !request.isGuarded || this.#guardMs === undefined || isOfOneMind;
   }
 }
 
-function loadOf({ operation, scope }: Request): number {
-  const isLight = operation.letter === ENTRY.extend && scope.keys.length === 1;
+function loadOf({ isRenewal, scope }: Request): number {
+  const isLight = isRenewal && scope.keys.length === 1;
   return 1 / (isLight ? MAX_EXTENSIONS : MAX_ENTRIES); // powers of two: sums are exact
 }
 
@@ -117,8 +151,13 @@ export function wholeBatch(requests: readonly Request[]): Command {
   return batch.command(true);
 }
 
-/** Loads the script into a master: without entries it does nothing. */
-export const LESSON: Command = { name: 'eval', args: [BATCH.source, '0', String(NO_MARKER)] };
+/** Loads the script of the call for these requests into a master, if it matters: without entries it does nothing. */
+export function lessonFor(requests: readonly Request[]): Command | undefined {
+  const [first] = requests;
+  const script = first?.operation.batch;
+  if (requests.length === 1) return first?.lesson();
+  return script && { name: 'eval', args: [script.source, '0', String(NO_MARKER)] };
+}
 
 /** State that the masters of an instance share within one turn of the event loop. */
 export class LoopTurn {
@@ -131,8 +170,8 @@ export class LoopTurn {
   readonly idle: IdleTime | undefined;
   readonly #masters: number;
   #isEnding = false;
-  #requests: readonly Request[] = [];
-  #command: Command | undefined;
+  /** What was built last: a call of each script. */
+  readonly #built: { readonly requests: readonly Request[]; readonly command: Command }[] = [];
 
   constructor(masters = Infinity, idle?: IdleTime) {
     this.idle = idle;
@@ -157,13 +196,15 @@ export class LoopTurn {
   /** The command for a batch. Masters that get the same requests get the same command, built once. */
   commandFor(batch: Batch): Command {
     const { requests } = batch;
-    const isSame =
-      requests.length === this.#requests.length && requests.every((one, i) => one === this.#requests[i]);
-    if (isSame && this.#command !== undefined) return this.#command;
+    const same = this.#built.find(
+      (one) => requests.length === one.requests.length && requests.every((it, i) => it === one.requests[i]),
+    );
+    if (same !== undefined) return same.command;
     this.#begin();
-    this.#requests = requests;
-    this.#command = batch.command(false);
-    return this.#command;
+    if (this.#built.length === BATCH_SCRIPTS) this.#built.shift();
+    const command = batch.command(false);
+    this.#built.push({ requests, command });
+    return command;
   }
 
   #begin(): void {
@@ -175,8 +216,7 @@ export class LoopTurn {
   readonly #end = (): void => {
     this.#isEnding = false;
     this.isCrowded = false;
-    this.#requests = [];
-    this.#command = undefined;
+    this.#built.length = 0;
   };
 }
 
@@ -198,9 +238,17 @@ export function entryReply(request: Request, reply: unknown): unknown {
     case ENTRY.release:
       return number;
     case ENTRY.undo:
+    case SHARED_ENTRY.leave:
       return [number, -2, 0];
     case ENTRY.accept:
       return [1, number, 0];
+    case SHARED_ENTRY.accept:
+      return [1, number === 1 ? request.amount : number, 0];
+    case SHARED_ENTRY.claim:
+      return number !== 1 ? number : request.isFenced ? request.amount : YES;
+    case SHARED_ENTRY.claimPermits:
+    case SHARED_ENTRY.align:
+      return number > 0 ? [1, 0, 0, number - 1] : reply;
     default:
       return request.isFenced ? number : number === 1 ? YES : [number, 0, 0];
   }

@@ -14,7 +14,7 @@
  * What can go wrong: a client with a `commandTimeout` rejects commands that run later. They count as in flight until the
  * master answers anything; a probe every few seconds finds out.
  */
-import { Batch, entryReply, isAllYes, LESSON, LoopTurn, wholeBatch } from './batch.js';
+import { Batch, entryReply, isAllYes, lessonFor, LoopTurn, wholeBatch } from './batch.js';
 import { atEndOfTurn, type Clock } from '../runtime/clock.js';
 import {
   inPlainWords,
@@ -161,22 +161,22 @@ export class Node {
     return this.#transport.state === 'ready' && !this.isCluster && this.#window.roomFor(2) === 2;
   }
 
-  /** Sends one call for `count` requests at once; if it fails, it is not sent again. Only if it `takesMany`. */
-  sendTogether(command: Command, count: number, sink: Sink): void {
-    this.#window.inFlight += count;
+  /** Sends one call for these requests at once; if it fails, it is not sent again. Only if it `takesMany`. */
+  sendTogether(command: Command, { requests }: Batch, sink: Sink): void {
+    this.#window.inFlight += requests.length;
     sink.onSent(this);
     this.timing.call(this.#transport, command).then(
       (reply) => {
-        this.#onAnswer(count);
+        this.#onAnswer(requests.length);
         sink.onReply(this, reply);
         if (this.#queue.size > 0) this.#flushSoon();
       },
       (error: unknown) => {
         const cause = toError(error);
         const mayRun = isClientTimeout(cause);
-        if (mayRun) this.#window.abandon(count);
-        else this.#onAnswer(count);
-        if (cause.message.startsWith('NOSCRIPT')) this.#teach(LESSON);
+        if (mayRun) this.#window.abandon(requests.length);
+        else this.#onAnswer(requests.length);
+        if (cause.message.startsWith('NOSCRIPT')) this.#teach(lessonFor(requests));
         sink.onFailure(this, inPlainWords(cause), mayRun);
         if (this.#queue.size > 0) this.#flushSoon();
       },
@@ -268,7 +268,7 @@ export class Node {
   #transmitSome(entries: Ask[]): void {
     const batch = new Batch();
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.inFlight);
-    const taken = entries.splice(0, batch.addSome(entries, most));
+    const taken = batch.take(entries, most);
     const [first] = taken;
     if (taken.length > 1) this.#transmitBatch(taken, this.#turn.commandFor(batch));
     else if (first !== undefined) this.#transmit(first);
@@ -377,7 +377,7 @@ export class Node {
       for (const ask of again) this.#transmit(ask, isUnknown ? ask.request.whole() : ask.request.command);
     }
     if (again.length === entries.length) return [];
-    if (isUnknown) this.#teach(entries.length > 1 ? LESSON : entries[0]?.request.lesson());
+    if (isUnknown) this.#teach(lessonFor(entries.map(({ request }) => request)));
     return entries.filter((entry) => !again.includes(entry));
   }
 

@@ -3,7 +3,7 @@ import { counterKey, queueKey, turnKey } from './keys.js';
 import { COUNTER_LIFE_MS } from './lua/mutex.js';
 import { allKeys, command, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readClock, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
-import { ACCEPT, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
+import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -11,10 +11,11 @@ const COUNTER_LIFE = String(COUNTER_LIFE_MS);
 
 const CLAIMING: Pick<
   Operation,
-  'letter' | 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim' | 'isUndo'
+  'batch' | 'letter' | 'leavesVote' | 'withQueues' | 'head' | 'rest' | 'isClaim' | 'isUndo'
 > = {
   isClaim: true,
   isUndo: false,
+  batch: BATCH,
   letter: ENTRY.claim,
   leavesVote: true,
   withQueues: false,
@@ -69,6 +70,7 @@ export const ACCEPTING: Operation = {
   isClaim: false,
   isUndo: false,
   script: ACCEPT,
+  batch: BATCH,
   letter: ENTRY.accept,
   leavesVote: false,
   withQueues: false,
@@ -95,6 +97,7 @@ export const UNDOING: Operation = {
   ...WITHDRAWING,
   isUndo: true,
   script: UNDO,
+  batch: BATCH,
   letter: ENTRY.undo,
   read: readUndo,
   alone: (request) => {
@@ -107,6 +110,7 @@ export const RELEASING: Operation = {
   ...WITHDRAWING,
   isUndo: false,
   script: RELEASE,
+  batch: BATCH,
   letter: ENTRY.release,
   read: readCount,
   alone: (request) => {
@@ -126,6 +130,7 @@ export const EXTENDING: Operation = {
   isClaim: false,
   isUndo: false,
   script: EXTEND,
+  batch: BATCH,
   letter: ENTRY.extend,
   leavesVote: true,
   withQueues: false,
@@ -144,6 +149,7 @@ export const READING_CLOCK: Operation = {
   isClaim: false,
   isUndo: false,
   script: undefined,
+  batch: undefined,
   letter: undefined,
   leavesVote: false,
   withQueues: false,

@@ -3,6 +3,7 @@ import { counterKey, queueKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 import type { ENTRY } from './lua/scripts.js';
+import type { SHARED_ENTRY } from './lua/shared-scripts.js';
 import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 
@@ -30,12 +31,16 @@ export interface Asked {
   readonly slots: string;
 }
 
+export type Letter = (typeof ENTRY)[keyof typeof ENTRY] | (typeof SHARED_ENTRY)[keyof typeof SHARED_ENTRY];
+
 /** One kind of request: its script, its form alone and in a batch, and how its reply is read. */
 export interface Operation {
   /** Undefined for a plain command. */
   readonly script: Script | undefined;
-  /** Its letter in a batch; undefined if it is always sent alone. */
-  readonly letter: (typeof ENTRY)[keyof typeof ENTRY] | undefined;
+  /** The script that carries many such requests; undefined if it is always sent alone. */
+  readonly batch: Script | undefined;
+  /** Its letter in a batch. */
+  readonly letter: Letter | undefined;
   /** It may leave a vote: an undo has to follow it, and it must not be sent again once nobody waits for it. */
   readonly leavesVote: boolean;
   /** Its keys include queues and turns. */

@@ -12,7 +12,7 @@ import {
   SEM_ALIGNING,
   UNDOING_SHARED,
 } from './shared-operations.js';
-import { SURVEY_SHARED } from './lua/shared-scripts.js';
+import { SHARED_ENTRY, SURVEY_SHARED } from './lua/shared-scripts.js';
 import { allKeys, type Asked, command, namedKeys, type Operation, type Watch } from './operation.js';
 import {
   ACCEPTING,
@@ -25,7 +25,7 @@ import {
   UNDOING,
 } from './mutex-operations.js';
 import type { Outcome } from './quorum.js';
-import { MUTEX, NO_MARKER, type Scope } from './scope.js';
+import { isAlike, MUTEX, NO_MARKER, type Scope } from './scope.js';
 import { BOOTSTRAP, CLAIM, ENTRY, EXTEND, HELLO, INSPECT, QUEUE, type Script, VOUCH } from './lua/scripts.js';
 import type { Command } from '../redis/transport.js';
 
@@ -55,6 +55,10 @@ export type Proposal = number | Proposals;
 const NO_TERMS: Terms = Object.freeze({ ttlMs: 0, withCounters: false, amount: 0 });
 const NO_REST: Rest = Object.freeze({});
 const CREATING: Rest = Object.freeze({ mayCreate: true });
+
+type Letters = ReadonlySet<Operation['letter']>;
+const RENEWALS: Letters = new Set([ENTRY.extend, SHARED_ENTRY.extend, SHARED_ENTRY.extendPermits]);
+const WITHDRAWALS: Letters = new Set([ENTRY.undo, ENTRY.release, SHARED_ENTRY.leave]);
 
 export class Request implements Asked {
   readonly operation: Operation;
@@ -124,7 +128,7 @@ export class Request implements Asked {
 
   /** It extends what is held already: it goes before requests for something new. */
   get isRenewal(): boolean {
-    return this.operation.letter === ENTRY.extend;
+    return RENEWALS.has(this.operation.letter);
   }
 
   /** Its grants carry fencing tokens, on which a quorum has to agree. */
@@ -139,12 +143,12 @@ export class Request implements Asked {
 
   /** The restart guard applies to it: a batch with it checks the marker. */
   get isGuarded(): boolean {
-    return this.operation.letter !== ENTRY.undo && this.operation.letter !== ENTRY.release;
+    return !WITHDRAWALS.has(this.operation.letter);
   }
 
   /** It may go in one call with others. */
   get sharesCalls(): boolean {
-    return this.operation.letter !== undefined;
+    return this.operation.batch !== undefined;
   }
 
   /** It must take effect in one step: a batch with it is sent with the script's source. */
@@ -165,6 +169,8 @@ export class Request implements Asked {
       this.scope.keys.length === other.scope.keys.length &&
       this.withCounters === other.withCounters &&
       this.mayCreate === other.mayCreate &&
+      this.watch?.rank === other.watch?.rank &&
+      isAlike(this.scope.kind, other.scope.kind) &&
       (this.amount === other.amount || !this.operation.isClaim)
     );
   }
@@ -296,6 +302,7 @@ export function lone(
     isClaim: false,
     isUndo: false,
     script,
+    batch: undefined,
     letter: undefined,
     leavesVote: false,
     withQueues: false,

@@ -21,6 +21,13 @@ export interface Permits {
 export type Kind =
   { readonly name: 'mutex' } | { readonly name: 'read' } | { readonly name: 'write' } | Permits;
 
+/** Whether claims of both kinds ask for the same; which permits they have does not matter. */
+export function isAlike(one: Kind, other: Kind): boolean {
+  if (one === other) return true;
+  if (one.name !== 'semaphore' || other.name !== 'semaphore') return one.name === other.name;
+  return one.permits === other.permits && one.wanted === other.wanted;
+}
+
 export const MUTEX: Kind = Object.freeze({ name: 'mutex' });
 export const READ: Kind = Object.freeze({ name: 'read' });
 export const WRITE: Kind = Object.freeze({ name: 'write' });

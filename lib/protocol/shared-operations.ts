@@ -1,17 +1,17 @@
-/**
- * Operations on read-write locks and semaphores. They are always sent alone, never in a batch.
- */
+/** Operations on read-write locks and semaphores: how each is sent, alone or in a batch, and how its reply is read. */
 import { COUNTER_LIFE_MS } from './lua/mutex.js';
 import {
   LEAVE,
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
+  SEM_ALIGN,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_ALIGN,
+  SHARED_BATCH,
+  SHARED_ENTRY,
 } from './lua/shared-scripts.js';
-import { allKeys, type Asked, command, namedKeys, type Operation } from './operation.js';
+import { allKeys, type Asked, command, type Letter, namedKeys, type Operation } from './operation.js';
 import { readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
 import { type Kind, type Permits } from './scope.js';
 import type { Script } from '../redis/script.js';
@@ -19,24 +19,34 @@ import type { Command } from '../redis/transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** An operation that is sent alone. @param rest  its arguments after the token */
+/** What an operation is sent with, beside keys and token. */
+interface Arguments {
+  /** Alone, after the token. */
+  readonly alone: (asked: Asked) => readonly string[];
+  /** In a batch: those that a group shares, and the one after each token. */
+  readonly head: (asked: Asked) => readonly string[];
+  readonly rest?: Operation['rest'];
+}
+
 function operation(
   script: Script,
+  letter: Letter,
   read: Operation['read'],
-  rest: (asked: Asked) => readonly string[],
+  { alone, head, rest = () => undefined }: Arguments,
   manner: Partial<Operation> = {},
 ): Operation {
   return {
     script,
+    batch: SHARED_BATCH,
+    letter,
     read,
-    letter: undefined,
     leavesVote: false,
     withQueues: false,
     isClaim: false,
     isUndo: false,
-    head: () => NONE,
-    rest: () => undefined,
-    alone: (asked) => command(script, allKeys(asked), asked.token, rest(asked)),
+    head,
+    rest,
+    alone: (asked) => command(script, allKeys(asked), asked.token, alone(asked)),
     ...manner,
   };
 }
@@ -60,60 +70,99 @@ function guardOf({ scope }: Asked): string {
   return String(scope.guardMs);
 }
 
+function creation({ mayCreate }: Asked): string {
+  return mayCreate ? '1' : '0';
+}
+
 function permitsOf({ scope: { kind } }: Asked): Permits {
   if (kind.name !== 'semaphore') throw new Error(`a ${kind.name} lock has no permits`);
   return kind;
 }
 
+/** The rank of a group's watchers: either all of its claims wait, or none. */
+function rankOf({ watch }: Asked): string {
+  return watch === undefined ? '' : String(watch.rank);
+}
+
+const watcherOf: Operation['rest'] = ({ watch }) => watch?.watcher;
+
 const RW_CLAIMING = operation(
   RW_CLAIM,
+  SHARED_ENTRY.claim,
   (reply, scope) => (scope.isFenced ? readFenced(reply, scope) : readVote(reply, scope)),
-  (asked) => [
-    roleOf(asked),
-    String(asked.ttlMs),
-    ...watchArgs(asked),
-    counterLife(asked),
-    String(asked.amount),
-    guardOf(asked),
-  ],
-  CLAIM,
-);
-
-export const RW_ACCEPTING = operation(RW_ACCEPT, readAcceptance, (asked) => [
-  String(asked.amount),
-  counterLife(asked),
-  guardOf(asked),
-]);
-
-const RW_EXTENDING = operation(
-  RW_EXTEND,
-  readVote,
-  (asked) => [roleOf(asked), String(asked.ttlMs), asked.mayCreate ? '1' : '0', guardOf(asked)],
-  VOTE,
-);
-
-export const SEM_CLAIMING = operation(
-  SEM_CLAIM,
-  readPermits,
-  (asked) => {
-    const { permits, wanted } = permitsOf(asked);
-    return [String(asked.ttlMs), String(wanted), String(permits), ...watchArgs(asked), guardOf(asked)];
+  {
+    alone: (asked) => [
+      roleOf(asked),
+      String(asked.ttlMs),
+      ...watchArgs(asked),
+      counterLife(asked),
+      String(asked.amount),
+      guardOf(asked),
+    ],
+    head: (asked) => [
+      roleOf(asked),
+      String(asked.ttlMs),
+      counterLife(asked),
+      String(asked.amount),
+      rankOf(asked),
+    ],
+    rest: watcherOf,
   },
   CLAIM,
 );
 
-export const SEM_ALIGNING = operation(SEM_ALIGN, readPermits, (asked) => [
-  asked.slots,
-  String(permitsOf(asked).permits),
-  guardOf(asked),
-]);
+export const RW_ACCEPTING = operation(RW_ACCEPT, SHARED_ENTRY.accept, readAcceptance, {
+  alone: (asked) => [String(asked.amount), counterLife(asked), guardOf(asked)],
+  head: (asked) => [counterLife(asked)],
+  rest: ({ amount }) => String(amount),
+});
+
+function stayArgs(asked: Asked): readonly string[] {
+  return [roleOf(asked), String(asked.ttlMs), creation(asked)];
+}
+
+const RW_EXTENDING = operation(
+  RW_EXTEND,
+  SHARED_ENTRY.extend,
+  readVote,
+  { alone: (asked) => [...stayArgs(asked), guardOf(asked)], head: stayArgs },
+  VOTE,
+);
+
+function takeArgs(asked: Asked): readonly string[] {
+  const { permits, wanted } = permitsOf(asked);
+  return [String(asked.ttlMs), String(wanted), String(permits)];
+}
+
+export const SEM_CLAIMING = operation(
+  SEM_CLAIM,
+  SHARED_ENTRY.claimPermits,
+  readPermits,
+  {
+    alone: (asked) => [...takeArgs(asked), ...watchArgs(asked), guardOf(asked)],
+    head: (asked) => [...takeArgs(asked), rankOf(asked)],
+    rest: watcherOf,
+  },
+  CLAIM,
+);
+
+export const SEM_ALIGNING = operation(SEM_ALIGN, SHARED_ENTRY.align, readPermits, {
+  alone: (asked) => [asked.slots, String(permitsOf(asked).permits), guardOf(asked)],
+  head: (asked) => [String(permitsOf(asked).permits)],
+  rest: ({ slots }) => slots,
+});
 
 const SEM_EXTENDING = operation(
   SEM_EXTEND,
+  SHARED_ENTRY.extendPermits,
   readPermits,
-  (asked) => {
-    const { permits, slots } = permitsOf(asked);
-    return [String(asked.ttlMs), slots, String(permits), asked.mayCreate ? '1' : '0', guardOf(asked)];
+  {
+    alone: (asked) => {
+      const { permits, slots } = permitsOf(asked);
+      return [String(asked.ttlMs), slots, String(permits), creation(asked), guardOf(asked)];
+    },
+    head: (asked) => [String(asked.ttlMs), String(permitsOf(asked).permits), creation(asked)],
+    rest: (asked) => permitsOf(asked).slots,
   },
   VOTE,
 );
@@ -124,7 +173,8 @@ function leaving(isUndo: boolean): Operation {
     const known = command(LEAVE, namedKeys(asked), asked.token, NONE);
     return isUndo ? { name: 'eval', args: [LEAVE.source, ...known.args.slice(1)] } : known;
   };
-  return operation(LEAVE, readUndo, () => NONE, { isUndo, alone });
+  const none = { alone: () => NONE, head: () => NONE };
+  return operation(LEAVE, SHARED_ENTRY.leave, readUndo, none, { isUndo, alone });
 }
 
 export const UNDOING_SHARED = leaving(true);

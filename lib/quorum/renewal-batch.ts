@@ -113,7 +113,7 @@ export function renewTogether(
     if (members.length < MANY) members.forEach(environment.onUnsure);
     else new RenewalBatch(environment, batch, members, onSure).send();
   };
-  for (const one of due) {
+  for (const one of byScript(due)) {
     if (!one.grant.isHeld) {
       environment.onUnsure(one); // a callback for another lease has ended this one
       continue;
@@ -127,6 +127,13 @@ export function renewTogether(
     members.push(one);
   }
   send(onAnswered);
+}
+
+/** In their order, but those together that one script carries. */
+function byScript(due: readonly Renewing[]): readonly Renewing[] {
+  const scripts = [...new Set(due.map(({ request }) => request.operation.batch))];
+  if (scripts.length < 2) return due;
+  return scripts.flatMap((script) => due.filter(({ request }) => request.operation.batch === script));
 }
 
 /** The leases that share one call. */
@@ -161,7 +168,6 @@ class RenewalBatch implements Sink {
 
   send(): void {
     const { clock, nodes, timers } = this.#environment;
-    const count = this.#members.length;
     const targets = nodes.filter((node) => node.takesMany);
     if (targets.length < quorumOf(nodes.length)) return this.#conclude();
     const command = this.#batch.command(false);
@@ -176,7 +182,7 @@ class RenewalBatch implements Sink {
       grant.wasSentTo(targets, nodes);
     }
     this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout(timeoutMs));
-    for (const node of targets) node.sendTogether(command, count, this);
+    for (const node of targets) node.sendTogether(command, this.#batch, this);
   }
 
   isInFlightTo(node: Node): boolean {

@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { Batch, LESSON } from '../../lib/node/batch.js';
-import { plainClaim, release, undo } from '../../lib/protocol/request.js';
-import { HELLO, SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import { Batch, lessonFor } from '../../lib/node/batch.js';
+import { plainClaim, release, scriptedClaim, undo } from '../../lib/protocol/request.js';
+import { BATCH, HELLO, SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
+import { READ } from '../../lib/protocol/scope.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
 import { CLIENT_KINDS } from '../support/real.js';
@@ -81,8 +83,16 @@ describe('chaos kit: RESP', () => {
   });
 });
 
+const BATCHES = [BATCH, SHARED_BATCH];
+const LESSONS = [release(plainScope('a'), 't'), release({ ...plainScope('a'), kind: READ }, 't')].map(
+  (one) => {
+    const lesson = lessonFor([one, one]);
+    return lesson === undefined ? [] : [lesson.name, ...lesson.args];
+  },
+);
+
 describe('chaos kit: which request a command is', () => {
-  for (const { name, source } of SCRIPTS.filter((script) => script.name !== 'batch')) {
+  for (const { name, source } of SCRIPTS.filter((script) => !BATCHES.includes(script))) {
     it(`${name}, by source and by digest`, () => {
       expect(kindsOf(['EVAL', source, '1', 'k'])).to.deep.equal([name]);
       expect(kindsOf(['evalsha', scriptDigest(source), '1', 'k'])).to.deep.equal([name]);
@@ -91,12 +101,7 @@ describe('chaos kit: which request a command is', () => {
 
   it('a plain claim; other commands; a script on no keys, which is only made known', () => {
     expect(kindsOf(['SET', 'k', 'v', 'PX', '1', 'NX'])).to.deep.equal(['claim']);
-    for (const words of [
-      ['SET', 'k', 'v'],
-      ['PING'],
-      ['EVAL', 'return 1', '1', 'k'],
-      [LESSON.name, ...LESSON.args],
-    ]) {
+    for (const words of [['SET', 'k', 'v'], ['PING'], ['EVAL', 'return 1', '1', 'k'], ...LESSONS]) {
       expect(kindsOf(words)).to.deep.equal(['other']);
     }
   });
@@ -117,6 +122,15 @@ describe('chaos kit: which request a command is', () => {
     batch.add(undo(plainScope('c'), 't'));
     const { name, args } = batch.command(false);
     expect(kindsOf([name, ...args])).to.deep.equal(['batch', 'claim', 'release', 'undo']);
+  });
+
+  it('so does a batch for shared locks', () => {
+    const batch = new Batch();
+    const scope = { ...plainScope('a'), kind: READ };
+    batch.add(scriptedClaim(scope, 't', 500, 0));
+    batch.add(release(scope, 't'));
+    const { name, args } = batch.command(false);
+    expect(kindsOf([name, ...args])).to.deep.equal(['batch', 'rw-claim', 'leave']);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   LoopTurn,
   entryReply,
   isAllYes,
+  lessonFor,
   MAX_ENTRIES,
   MAX_EXTENSIONS,
   MAX_LENGTH,
@@ -13,6 +14,7 @@ import {
 import { counterKey } from '../../lib/protocol/keys.js';
 import {
   acceptance,
+  aligning,
   extension,
   inspection,
   plainClaim,
@@ -22,8 +24,10 @@ import {
   scriptedClaim,
   undo,
 } from '../../lib/protocol/request.js';
-import { NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
+import { type Kind, NO_MARKER, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
+import { queueing } from '../../lib/protocol/queue-request.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
+import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
 import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
@@ -39,6 +43,15 @@ function batchOf(...requests: readonly Request[]): Batch {
   const batch = new Batch();
   for (const request of requests) expect(batch.add(request)).to.equal(true);
   return batch;
+}
+
+function permits(slots: string, wanted = 1, of = 3): Kind {
+  return { name: 'semaphore', permits: of, wanted, slots };
+}
+
+/** A shared lock under a guard; writers are fenced. */
+function shared(guardMs: number, kind: Kind, name: string): Scope {
+  return { ...fenced(guardMs, name), kind, isFenced: kind.name === 'write' };
 }
 
 /** A command by script, as it goes with its source and without. */
@@ -66,7 +79,90 @@ function anyRequest(guardMs: number): fc.Arbitrary<Request> {
   );
 }
 
+const watch = fc.constantFrom(undefined, { watcher: 'w:1', rank: 0 }, { watcher: 'w:2', rank: 1 });
+const kind = fc.oneof(
+  fc.constantFrom(READ, WRITE),
+  fc
+    .tuple(fc.constantFrom('0', '0,2'), fc.integer({ min: 1, max: 2 }), fc.constantFrom(2, 3))
+    .map((one) => permits(...one)),
+);
+
+/** Any request for a shared lock. */
+function anyShared(guardMs: number): fc.Arbitrary<Request> {
+  return fc.oneof(
+    fc
+      .tuple(kind, key, key, ttl, fc.constantFrom(0, 7), watch)
+      .map(([of, name, token, ms, proposal, waits]) =>
+        scriptedClaim(shared(guardMs, of, name), token, ms, proposal, waits),
+      ),
+    fc
+      .tuple(key, key, number)
+      .map(([name, token, fence]) => acceptance(shared(guardMs, WRITE, name), token, fence)),
+    fc.tuple(kind, key, key).map(([of, name, token]) => undo(shared(guardMs, of, name), token)),
+    fc.tuple(kind, key, key).map(([of, name, token]) => release(shared(guardMs, of, name), token)),
+    fc
+      .tuple(kind, key, key, ttl, fc.boolean())
+      .map(([of, name, token, ttlMs, mayCreate]) =>
+        extension(shared(guardMs, of, name), token, { ttlMs, mayCreate }),
+      ),
+    fc
+      .tuple(key, key, fc.constantFrom('0', '1,2'), fc.constantFrom(2, 3))
+      .map(([name, token, slots, of]) => aligning(shared(guardMs, permits('', 1, of), name), token, slots)),
+  );
+}
+
 describe('batch: many requests in one call', () => {
+  it('says of shared locks what each would have said alone, in their order, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(0, 5_000), fc.gen(), (guardMs, gen) => {
+        const requests = gen(fc.array, anyShared(guardMs), { minLength: 1, maxLength: 20 });
+        const command = batchOf(...requests).command(true);
+        expect(command.args[0]).to.equal(SHARED_BATCH.source);
+        expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('claims for shared locks share a group if they ask for the same and all are watched for alike, or none', () => {
+    const claim = (of: Kind, waits?: { watcher: string; rank: number }): Request =>
+      scriptedClaim(shared(0, of, 'a'), 't', 500, 0, waits);
+    const [waiting, other] = [
+      { watcher: 'w:1', rank: 0 },
+      { watcher: 'w:2', rank: 1 },
+    ];
+    const pairs: [Request, Request, boolean][] = [
+      [claim(READ), claim(READ), true],
+      [claim(READ), claim(WRITE), false],
+      [claim(permits('')), claim(permits('0')), true],
+      [claim(permits('')), claim(permits('', 2)), false],
+      [claim(permits('')), claim(permits('', 1, 4)), false],
+      [claim(READ, waiting), claim(READ, { ...waiting, watcher: 'w:3' }), true],
+      [claim(READ, waiting), claim(READ, other), false],
+      [claim(READ, waiting), claim(READ), false],
+    ];
+    for (const [one, next, areAlike] of pairs) expect(one.isLike(next)).to.equal(areAlike);
+  });
+
+  it('a request for a shared lock and one for an exclusive lock never share a call', () => {
+    expect(batchOf(release(plainScope('a'), 't')).add(release(shared(0, READ, 'b'), 't'))).to.equal(false);
+    expect(batchOf(release(shared(0, READ, 'b'), 't')).add(release(plainScope('a'), 't'))).to.equal(false);
+    expect(batchOf(inspection('c')).add(release(shared(0, READ, 'b'), 't'))).to.equal(false);
+    expect(() => batchOf(inspection('c')).command(false)).to.throw('goes alone');
+  });
+
+  it('the lesson loads the script that would have carried it; what goes alone has none', () => {
+    const scopes = [plainScope('a'), shared(0, READ, 'a')];
+    const twice = (request: Request): Command | undefined => lessonFor([request, request]);
+    expect(scopes.map((scope) => twice(release(scope, 't'))?.args)).to.deep.equal([
+      [BATCH.source, '0', '-1'],
+      [SHARED_BATCH.source, '0', '-1'],
+    ]);
+    expect(twice(inspection('a'))).to.equal(undefined);
+    const alone = scriptedClaim(shared(0, READ, 'a'), 't', 500, 0);
+    expect(lessonFor([alone])).to.deep.equal(alone.lesson());
+  });
+
   it('says what each of them would have said alone, in their order, whatever they are', () => {
     fc.assert(
       fc.property(fc.constantFrom(-0, 5_000), fc.gen(), (guardMs, gen) => {
@@ -150,6 +246,23 @@ describe('batch: many requests in one call', () => {
     expect(batch.add(scriptedClaim(marked, 't', 500, 0))).to.equal(false);
     expect(batch.add(scriptedClaim(fenced(7_000, 'b'), 't', 500, 0))).to.equal(true);
     expect(batchOf(release(plainScope('a'), 't')).add(inspection('c'))).to.equal(false);
+  });
+
+  it(`is bounded: ${MAX_EXTENSIONS} extensions of shared locks, or ${MAX_ENTRIES} of anything else`, () => {
+    const terms = { ttlMs: 500, mayCreate: true };
+    const scope = (of: Kind, i: number): Scope => shared(0, of, `k${i}`);
+    const cases: [(i: number) => Request, number][] = [
+      [(i) => extension(scope(READ, i), 't', terms), MAX_EXTENSIONS],
+      [(i) => extension(scope(permits('0'), i), 't', terms), MAX_EXTENSIONS],
+      [(i) => scriptedClaim(scope(READ, i), 't', 500, 0), MAX_ENTRIES],
+      [(i) => release(scope(permits('0'), i), 't'), MAX_ENTRIES],
+    ];
+    for (const [make, most] of cases) {
+      const batch = new Batch();
+      let added = 0;
+      while (added <= MAX_EXTENSIONS && batch.add(make(added))) added++;
+      expect(added).to.equal(most);
+    }
   });
 
   it('is bounded: what is as long as a call may be goes alone', () => {
@@ -237,6 +350,62 @@ describe('batch: what its claims propose', () => {
   });
 });
 
+describe('batch: what is taken from those that wait', () => {
+  const asks = (...requests: readonly Request[]): { request: Request }[] =>
+    requests.map((request) => ({ request }));
+  const tokens = (entries: readonly { request: Request }[]): string =>
+    entries.map(({ request }) => request.token).join('');
+  const exclusive = (name: string, token: string): Request => release(plainScope(name), token);
+  const ofShared = (name: string, token: string): Request => release(shared(0, READ, name), token);
+  /** The tokens of each call, one after another. */
+  const calls = (entries: { request: Request }[], most = Infinity): string[] => {
+    const all: string[] = [];
+    while (entries.length > 0) all.push(tokens(new Batch().take(entries, most)));
+    return all;
+  };
+
+  it('those of the first one’s script, in their order; the others are left, in theirs', () => {
+    const entries = asks(exclusive('a', 'A'), ofShared('b', 'b'), exclusive('c', 'C'), ofShared('d', 'd'));
+    expect(tokens(new Batch().take(entries, 9))).to.equal('AC');
+    expect(tokens(entries)).to.equal('bd');
+    expect(calls(asks(ofShared('b', 'b'), exclusive('a', 'A'), ofShared('d', 'd')))).to.deep.equal([
+      'bd',
+      'A',
+    ]);
+  });
+
+  it('not beyond a request that goes alone: nothing passes that', () => {
+    const place = queueing(plainScope('a'), 'Q', 1, 500);
+    const entries = asks(
+      exclusive('x', 'X'),
+      ofShared('b', 'b'),
+      place,
+      exclusive('a', 'A'),
+      ofShared('c', 'c'),
+    );
+    expect(calls(entries)).to.deep.equal(['X', 'b', 'Q', 'A', 'c']);
+  });
+
+  it('requests for one resource keep their order, whichever script carries them', () => {
+    const entries = asks(
+      exclusive('x', 'X'),
+      ofShared('a', 'a'),
+      exclusive('y', 'Y'),
+      exclusive('a', 'A'),
+      exclusive('z', 'Z'),
+    );
+    expect(calls(entries)).to.deep.equal(['XY', 'a', 'AZ']);
+  });
+
+  it('as many as asked for, and no more than fit', () => {
+    const entries = (): { request: Request }[] =>
+      asks(exclusive('a', 'A'), ofShared('b', 'b'), exclusive('c', 'C'), exclusive('d', 'D'));
+    expect(calls(entries(), 2)).to.deep.equal(['AC', 'b', 'D']);
+    const long = asks(exclusive('x'.repeat(MAX_LENGTH), 'X'), ofShared('b', 'b'), exclusive('c', 'C'));
+    expect(calls(long)).to.deep.equal(['X', 'b', 'C']);
+  });
+});
+
 describe('batch: one encoding', () => {
   const claims = Array.from({ length: 3 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
 
@@ -245,6 +414,21 @@ describe('batch: one encoding', () => {
     const first = turn.commandFor(batchOf(...claims));
     expect(turn.commandFor(batchOf(...claims))).to.equal(first);
     expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(first);
+  });
+
+  it('also where each gets a call for exclusive locks and one for shared locks', () => {
+    const turn = new LoopTurn();
+    const others = [release(shared(0, READ, 'a'), 't1'), release(shared(0, READ, 'b'), 't2')];
+    const [one, two] = [turn.commandFor(batchOf(...claims)), turn.commandFor(batchOf(...others))];
+    expect([turn.commandFor(batchOf(...claims)), turn.commandFor(batchOf(...others))]).to.deep.equal([
+      one,
+      two,
+    ]);
+    expect(turn.commandFor(batchOf(...claims))).to.equal(one);
+    expect(turn.commandFor(batchOf(...others))).to.equal(two);
+    expect(turn.commandFor(batchOf(...claims.slice(1)))).to.not.equal(one);
+    expect(turn.commandFor(batchOf(...others))).to.equal(two);
+    expect(turn.commandFor(batchOf(...claims))).to.not.equal(one); // it keeps two
   });
 
   it('what differs in one entry, or has fewer, is another command; none is sent whole', () => {
@@ -301,6 +485,30 @@ describe('batch: replies', () => {
       [extension(scope, 't', terms), 1, [1, 0, 0]],
       [undo(scope, 't'), 0, [0, -2, 0]],
       [release(scope, 't'), 1, 1],
+    ];
+    for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
+  });
+
+  it('for shared locks: a 1 is a plain yes, the token that was put to the master, or permit 0', () => {
+    const writer = shared(0, WRITE, 'a');
+    const terms = { ttlMs: 500, mayCreate: true };
+    const of = shared(0, permits('0'), 'a');
+    const cases: [Request, unknown, unknown][] = [
+      [scriptedClaim(shared(0, READ, 'a'), 't', 500, 0), 1, [1, 0, 0]],
+      [scriptedClaim(writer, 't', 500, 1_790_000_000_000_000), 1, 1_790_000_000_000_000],
+      [scriptedClaim(writer, 't', 500, 7), '1790000000000001', 1_790_000_000_000_001],
+      [scriptedClaim({ ...writer, isFenced: false }, 't', 500, 0), 1, [1, 0, 0]],
+      [acceptance(writer, 't', 7), 1, [1, 7, 0]],
+      [acceptance(writer, 't', 7), 8, [1, 8, 0]],
+      [extension(shared(0, READ, 'a'), 't', terms), 1, [1, 0, 0]],
+      [scriptedClaim(of, 't', 500, 0), 1, [1, 0, 0, 0]],
+      [scriptedClaim(of, 't', 500, 0), '3', [1, 0, 0, 2]],
+      [scriptedClaim(of, 't', 500, 0), [1, 0, 0, 1, 2], [1, 0, 0, 1, 2]],
+      [aligning(of, 't', '1'), 2, [1, 0, 0, 1]],
+      [aligning(of, 't', '1'), 0, 0],
+      [extension(of, 't', terms), 1, [1, 0, 0]],
+      [release(of, 't'), 1, [1, -2, 0]],
+      [undo(writer, 't'), 0, [0, -2, 0]],
     ];
     for (const [request, short, full] of cases) expect(entryReply(request, short)).to.deep.equal(full);
   });

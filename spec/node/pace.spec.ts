@@ -58,6 +58,23 @@ describe('pace: when what waits may go', () => {
     expect(one.calls).to.equal(0);
   });
 
+  it('two calls to each master, one after the other: each of them holds others up', async () => {
+    const { pace, one, answer } = bench();
+    const commands: Command[] = [
+      { name: 'evalsha', args: ['exclusive'] },
+      { name: 'evalsha', args: ['shared'] },
+    ];
+    const calls = Array.from({ length: 5 }, () => commands.map((command) => pace.sent(command, 3)));
+    await settle();
+    expect(pace.requests).to.equal(6);
+    for (const [first, second] of calls) expect([first, second]).to.deep.equal(calls[0]);
+    const [exclusive, shared] = calls[0] ?? [];
+    if (exclusive !== undefined) answer(exclusive, QUORUM);
+    expect([pace.requests, pace.admits(one)]).to.deep.equal([3, false]);
+    if (shared !== undefined) answer(shared, QUORUM);
+    expect([pace.requests, one.calls]).to.deep.equal([0, 1]);
+  });
+
   it('all that come in the same turn as the first, to all masters, and none in the next', async () => {
     for (const isTold of [true, false]) {
       const { pace, one, other, send } = bench();

@@ -37,7 +37,8 @@ export const LAST_FENCE = 9_000_000_000_000_000;
  * accepts is BACK below its clock at most, and a counter that was lost does not matter once its clock is that far ahead.
  *
  * `count` returns nothing for a spent counter, or for anything else than a counter: it stays as it is. A script reads the
- * clock at most once for all entries of a call.
+ * clock at most once for all entries of a call. Counters live equally long in all of them, and most entries of a call
+ * have one fencing token: what `countOn` writes is worked out once for them.
  */
 export const COUNTER = `local clockUs
 local function readClock()
@@ -63,9 +64,13 @@ local function taken(proposal)
   if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least then return us, us end
   return proposal, 0
 end
+local counted, countedText, countedMs
 local function countOn(from, n, fence, life)
-  local ms = int(life + math.max(0, math.ceil((fence - clock()) / 1000)))
-  for i = from, from + n - 1 do redis.call('SET', KEYS[i], int(fence), 'PX', ms) end
+  if fence ~= counted then
+    counted, countedText = fence, int(fence)
+    countedMs = int(life + math.max(0, math.ceil((fence - clock()) / 1000)))
+  end
+  for i = from, from + n - 1 do redis.call('SET', KEYS[i], countedText, 'PX', countedMs) end
 end
 local function acceptable(fence, highest, life)
   local us = clock()

@@ -15,6 +15,7 @@
  *   4 no, a foreign client holds it: by its token it is not a client of this library, and does not hand over
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment has another guard period
  */
+import { ALL_REPLIES, ENTRIES } from './entries.js';
 import { GUARD, MARKER } from './guard.js';
 import {
   ACCEPTING,
@@ -139,25 +140,8 @@ export const ENTRY = {
  */
 export const BATCH: Script = {
   name: 'batch',
-  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}local guard = tonumber(ARGV[1])
-local asked, barred, barredMs = guard < 0, nil, nil
-local replies, k, a = {}, 1, 2
-local function take(step, more)
-  k = k + step
-  a = a + more
-end
-local function failed(reason)
-  if type(reason) == 'table' then reason = reason.err end
-  return '!' .. tostring(reason)
-end
-local function look()
-  if asked then return end
-  local ok, code, ms = pcall(guarded, #KEYS, guard)
-  if not ok then return failed(code) end
-  asked, barred, barredMs = true, code, ms
-end
-local function vote(operation, ...)
-  local trouble = look()
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}${ENTRIES}local function vote(operation, ...)
+  local trouble = check()
   if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end
   local ok, code, x, y = pcall(operation, k, ...)
@@ -182,7 +166,7 @@ while a <= #ARGV do
     local ttl, create = ARGV[a], ARGV[a + 1]
     a = a + 2
     local done = {}
-    if n == 1 and not look() and not barred then
+    if n == 1 and not check() and not barred then
       local ok, many = pcall(extendMany, k, a, count, ttl)
       if ok then done = many end
     end
@@ -219,10 +203,7 @@ while a <= #ARGV do
     end
   end
 end
-for _, reply in ipairs(replies) do
-  if reply ~= 1 then return replies end
-end
-return #replies`,
+${ALL_REPLIES}`,
 };
 
 /**

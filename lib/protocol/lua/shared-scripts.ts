@@ -10,22 +10,12 @@
  */
 import { SHOWN_WAITERS } from './queue.js';
 import { CLOCK, GUARD, MARKER } from './guard.js';
-import { COUNTER, HOLDS } from './mutex.js';
-import { LOOKING, NEXT, putting, STORED_KIND } from './shared.js';
+import { ALL_REPLIES, ENTRIES } from './entries.js';
+import { COUNTER } from './mutex.js';
+import { IN_THE_WAY, RW_ACCEPTING, RW_CLAIMING, RW_EXTENDING } from './read-write.js';
+import { SEM_ALIGNING, SEM_CLAIMING, SEM_EXTENDING, SLOTS } from './semaphore.js';
+import { LEFT, LOOKING, NEXT, REMOVING } from './shared.js';
 import type { Script } from '../../redis/script.js';
-
-const READ_WRITE = `${LOOKING}${putting(STORED_KIND.readWrite)}`;
-const SEMAPHORE = `${LOOKING}${putting(STORED_KIND.semaphore)}`;
-
-/** The longest time left among the others that exclude that role; 0 if there are none. */
-const IN_THE_WAY = `local function inTheWay(token, role)
-  local left = 0
-  for name, member in pairs(members) do
-    if name ~= token and (role == 'w' or member[1] == 'w') then left = math.max(left, member[2] - now) end
-  end
-  return left
-end
-`;
 
 /**
  * Claims a read-write lock for a reader or for the writer, and counts the writer's grant.
@@ -40,24 +30,9 @@ end
 export const RW_CLAIM: Script = {
   name: 'rw-claim',
   source: `if #KEYS == 0 then return {0, 0, 0} end
-${GUARD}${COUNTER}local guard, token, role, watcher = tonumber(ARGV[8]), ARGV[1], ARGV[2], ARGV[4]
-local rank, want = tonumber(ARGV[5]), role
-${MARKER}${READ_WRITE}${NEXT}${IN_THE_WAY}local refusal = look('${STORED_KIND.readWrite}')
-if refusal then return refusal end
-local own, left = members[token], inTheWay(token, role)
-if own and own[1] ~= role then return {0, own[2] - now, 0} end
-if left == 0 and not own and not mayWatch() then left = watch[2] - now end
-if left > 0 then return refuse(0, left, 0) end
-local fence, told = 0, 0
-if ARGV[6] ~= '0' then
-  local number = count(2)
-  if not number then return {2, ${HOLDS.counter}, 0} end
-  fence, told = taken(tonumber(ARGV[7]))
-  if number >= fence then fence = number + 1 end
-  countOn(2, 1, fence, ARGV[6])
-end
-comeIn(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '')
-return {1, fence, told}`,
+${GUARD}${COUNTER}local guard = tonumber(ARGV[8])
+${MARKER}${LOOKING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}watcher, rank = ARGV[4], tonumber(ARGV[5])
+return claimRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[6], ARGV[7])`,
 };
 
 /**
@@ -70,17 +45,7 @@ return {1, fence, told}`,
 export const RW_ACCEPT: Script = {
   name: 'rw-accept',
   source: `${GUARD}${COUNTER}local guard = tonumber(ARGV[4])
-${MARKER}${LOOKING}local refusal = look('${STORED_KIND.readWrite}')
-if refusal then return refusal end
-local own = members[ARGV[1]]
-if not own then return {0, -2, 0} end
-if own[1] ~= 'w' then return {0, own[2] - now, 0} end
-local fence, number = tonumber(ARGV[2]), count(2)
-if not number then return {2, ${HOLDS.counter}, 0} end
-local isAccepted, reached = acceptable(fence, number, ARGV[3])
-if not isAccepted then return {3, reached, 0} end
-countOn(2, 1, fence, ARGV[3])
-return {1, fence, 0}`,
+${MARKER}${LOOKING}${RW_ACCEPTING}return acceptWriter(1, ARGV[1], ARGV[2], ARGV[3])`,
 };
 
 /**
@@ -96,47 +61,9 @@ return {1, fence, 0}`,
 export const RW_EXTEND: Script = {
   name: 'rw-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
-${GUARD}local guard, token, role = tonumber(ARGV[5]), ARGV[1], ARGV[2]
-${MARKER}${READ_WRITE}${IN_THE_WAY}local refusal = look('${STORED_KIND.readWrite}')
-if refusal then return refusal end
-local own = members[token]
-if not own and ARGV[4] == '0' then return {0, -2, 0} end
-local left = own and 0 or inTheWay(token, role)
-if own and role == 'w' and own[1] ~= 'w' then left = own[2] - now end
-if left > 0 then return {0, left, 0} end
-put(token, role, math.max(own and own[2] or 0, now + tonumber(ARGV[3])), '')
-keep()
-if own and own[1] ~= role then tell() end
-return {1, 0, 0}`,
+${GUARD}local guard = tonumber(ARGV[5])
+${MARKER}${LOOKING}${IN_THE_WAY}${RW_EXTENDING}return extendRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 };
-
-/**
- * The other holders' permits ("slots" in Lua). `others` is their number of permits if it is not `k`, and `othersMs` for
- * how long; `taken` has the permits that are not free, and `soonest` is the shortest time left among their holders.
- */
-const SLOTS = `local taken, soonest, others, othersMs = {}, nil, nil, 0
-local function takeStock(token, k)
-  for name, member in pairs(members) do
-    if name ~= token then
-      local left = member[2] - now
-      if tonumber(member[3]) ~= k then
-        others, othersMs = tonumber(member[3]) or 0, math.max(othersMs, left)
-      end
-      soonest = math.min(soonest or left, left)
-      for _, slot in ipairs(slotsOf(member[1])) do taken[slot] = true end
-    end
-  end
-end
-local function isTaken(slots)
-  for _, slot in ipairs(slots) do if taken[slot] then return true end end
-  return false
-end
-local function withSlots(slots)
-  local found = {1, 0, 0}
-  for _, slot in ipairs(slots) do found[#found + 1] = slot end
-  return found
-end
-`;
 
 /**
  * Claims permits of a semaphore: the lowest ones that are free here. All of them or none.
@@ -153,24 +80,9 @@ end
 export const SEM_CLAIM: Script = {
   name: 'sem-claim',
   source: `if #KEYS == 0 then return {0, 0, 0} end
-${GUARD}local guard, token, wanted, k, watcher = tonumber(ARGV[7]), ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local rank, want = tonumber(ARGV[6]), ARGV[3] .. '/' .. ARGV[4]
-${MARKER}${SEMAPHORE}${NEXT}${SLOTS}local refusal = look('${STORED_KIND.semaphore}')
-if refusal then return refusal end
-takeStock(token, k)
-if others then return refuse(5, othersMs, others) end
-local own, slots = members[token], {}
-if own then
-  slots = slotsOf(own[1])
-else
-  for slot = 0, k - 1 do
-    if #slots < wanted and not taken[slot] then slots[#slots + 1] = slot end
-  end
-  if #slots < wanted then return refuse(0, soonest, 0) end
-  if not mayWatch() then return refuse(0, watch[2] - now, 0) end
-end
-comeIn(token, table.concat(slots, ','), math.max(own and own[2] or 0, now + tonumber(ARGV[2])), ARGV[4])
-return withSlots(slots)`,
+${GUARD}local guard = tonumber(ARGV[7])
+${MARKER}${LOOKING}${NEXT}${SLOTS}${SEM_CLAIMING}watcher, rank = ARGV[5], tonumber(ARGV[6])
+return claimPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 };
 
 /**
@@ -182,24 +94,8 @@ return withSlots(slots)`,
  */
 export const SEM_ALIGN: Script = {
   name: 'sem-settle',
-  source: `${GUARD}local guard, token, k = tonumber(ARGV[4]), ARGV[1], tonumber(ARGV[3])
-${MARKER}${SEMAPHORE}${SLOTS}local refusal = look('${STORED_KIND.semaphore}')
-if refusal then return refusal end
-local own, slots = members[token], slotsOf(ARGV[2])
-if not own then return {0, -2, 0} end
-takeStock(token, k)
-if others then return {5, othersMs, others} end
-if own[1] == ARGV[2] then return withSlots(slots) end
-local isLost = isTaken(slots)
-if isLost then
-  redis.call('HDEL', KEYS[1], token)
-  members[token] = nil
-else
-  put(token, ARGV[2], own[2], ARGV[3])
-end
-keep()
-tell()
-return isLost and {0, soonest, 0} or withSlots(slots)`,
+  source: `${GUARD}local guard = tonumber(ARGV[4])
+${MARKER}${LOOKING}${SLOTS}${SEM_ALIGNING}return alignPermits(1, ARGV[1], ARGV[2], ARGV[3])`,
 };
 
 /**
@@ -214,27 +110,8 @@ return isLost and {0, soonest, 0} or withSlots(slots)`,
 export const SEM_EXTEND: Script = {
   name: 'sem-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
-${GUARD}local guard, token, k = tonumber(ARGV[6]), ARGV[1], tonumber(ARGV[4])
-${MARKER}${SEMAPHORE}${SLOTS}local refusal = look('${STORED_KIND.semaphore}')
-if refusal then return refusal end
-local own = members[token]
-if not own and ARGV[5] == '0' then return {0, -2, 0} end
-takeStock(token, k)
-if others then return {5, othersMs, others} end
-local isOther = own ~= nil and own[1] ~= ARGV[3]
-if isTaken(slotsOf(ARGV[3])) then
-  if isOther then
-    redis.call('HDEL', KEYS[1], token)
-    members[token] = nil
-    keep()
-    tell()
-  end
-  return {0, soonest, 0}
-end
-put(token, ARGV[3], math.max(own and own[2] or 0, now + tonumber(ARGV[2])), ARGV[4])
-keep()
-if isOther then tell() end
-return {1, 0, 0}`,
+${GUARD}local guard = tonumber(ARGV[6])
+${MARKER}${LOOKING}${SLOTS}${SEM_EXTENDING}return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])`,
 };
 
 /**
@@ -245,29 +122,125 @@ return {1, 0, 0}`,
  */
 export const LEAVE: Script = {
   name: 'leave',
-  source: `local token = ARGV[1]
-local deleted = redis.pcall('HDEL', KEYS[1], token)
-if type(deleted) == 'table' then
-  if not string.find(deleted.err, 'WRONGTYPE', 1, true) then return deleted end
-  return {0, -2, 1}
+  source: `${REMOVING}local reply, isWatched = remove(1, ARGV[1])
+if isWatched then
+  ${CLOCK}${LOOKING}${LEFT}pcall(left, 1, ARGV[1], reply[1])
 end
-local fields = redis.pcall('HLEN', KEYS[1])
-if fields == 1 and deleted == 1 then
-  redis.pcall('DEL', KEYS[1])
-elseif fields ~= 0 and redis.pcall('HEXISTS', KEYS[1], 'watch') == 1 then
-  pcall(function()
-    ${CLOCK}${LOOKING}look('')
-    if watch and watch[1] == token then
-      redis.call('HDEL', KEYS[1], 'watch')
-      watch = nil
-      keep()
-    elseif deleted == 1 then
-      keep()
-      tell()
+return reply`,
+};
+
+/** The kinds of entries in a batch of shared locks; the letter is among the arguments. */
+export const SHARED_ENTRY = {
+  claim: 'C',
+  accept: 'A',
+  extend: 'E',
+  claimPermits: 'P',
+  align: 'S',
+  extendPermits: 'X',
+  leave: 'L',
+} as const;
+
+/**
+ * Many entries for shared locks in one call, as in BATCH. Entries that are about one lock read it once.
+ * KEYS for each entry its resource, and its counter as above; marker if ARGV 1 ≥ 0
+ * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each (1), and
+ *      C  'r' or 'w', ttl, life of counters (0 = no fencing), proposed fencing token, rank of the watchers ('' = none) ·
+ *         for each entry its token, and its watcher if there is a rank
+ *      A  life of counters · token, fencing token
+ *      E  'r' or 'w', ttl, '1' or '0' as above · token
+ *      P  ttl, how many permits, k, rank as above · token, and its watcher if there is a rank
+ *      S  k · token, permits
+ *      X  ttl, k, '1' or '0' as above · token, permits
+ *      L  nothing · token
+ * → for each entry the reply of its script, with short forms: 1 for {1, 0, 0}, and for {1, fence, 0} with the fencing token
+ *   that the entry put to the master, else the fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L;
+ *   a string `!error` for an entry that failed
+ *   If that makes 1 for every entry, only the number of entries.
+ */
+export const SHARED_BATCH: Script = {
+  name: 'shared-batch',
+  source: `${GUARD}${COUNTER}${ENTRIES}${LOOKING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}${RW_ACCEPTING}${RW_EXTENDING}${SLOTS}${SEM_CLAIMING}${SEM_ALIGNING}${SEM_EXTENDING}${REMOVING}${LEFT}local function vote(operation, ...)
+  local trouble = check()
+  if trouble then return trouble end
+  if barred then return {barred, barredMs, 0} end
+  local ok, reply = pcall(operation, k, ...)
+  if not ok or reply.err then
+    known = nil
+    return failed(reply)
+  end
+  local code, x, y, slot = unpack(reply, 1, 4)
+  if code ~= 1 or y ~= 0 or reply[5] then return reply end
+  if slot then return slot + 1 end
+  return x > 0 and x or 1
+end
+local function leave(token)
+  local reply, isWatched = remove(k, token)
+  if reply.err then return failed(reply) end
+  if isWatched then
+    if not pcall(left, k, token, reply[1]) then known = nil end
+  elseif isKnown(KEYS[k]) then
+    if isWatched == nil then known = nil else forget(token) end
+  end
+  return reply[3] == 0 and reply[1] or reply
+end
+while a <= #ARGV do
+  local letter, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
+  a = a + 3
+  if letter == 'C' then
+    local role, ttl, life, proposal, place = unpack(ARGV, a, a + 4)
+    local proposed = tonumber(proposal)
+    a, rank = a + 5, tonumber(place)
+    for _ = 1, count do
+      watcher = rank and ARGV[a + 1] or ''
+      local reply = vote(claimRole, ARGV[a], role, ttl, life, proposal)
+      add(reply == proposed and 1 or reply)
+      take(life == '0' and n or 2 * n, rank and 2 or 1)
     end
-  end)
+  elseif letter == 'E' then
+    local role, ttl, create = unpack(ARGV, a, a + 2)
+    a = a + 3
+    for _ = 1, count do
+      add(vote(extendRole, ARGV[a], role, ttl, create))
+      take(n, 1)
+    end
+  elseif letter == 'A' then
+    local life = ARGV[a]
+    a = a + 1
+    for _ = 1, count do
+      local reply = vote(acceptWriter, ARGV[a], ARGV[a + 1], life)
+      add(reply == tonumber(ARGV[a + 1]) and 1 or reply)
+      take(2 * n, 2)
+    end
+  elseif letter == 'P' then
+    local ttl, wanted, permits, place = unpack(ARGV, a, a + 3)
+    a, rank = a + 4, tonumber(place)
+    for _ = 1, count do
+      watcher = rank and ARGV[a + 1] or ''
+      add(vote(claimPermits, ARGV[a], ttl, wanted, permits))
+      take(n, rank and 2 or 1)
+    end
+  elseif letter == 'X' then
+    local ttl, permits, create = unpack(ARGV, a, a + 2)
+    a = a + 3
+    for _ = 1, count do
+      add(vote(extendPermits, ARGV[a], ttl, ARGV[a + 1], permits, create))
+      take(n, 2)
+    end
+  elseif letter == 'S' then
+    local permits = ARGV[a]
+    a = a + 1
+    for _ = 1, count do
+      add(vote(alignPermits, ARGV[a], ARGV[a + 1], permits))
+      take(n, 2)
+    end
+  else
+    for _ = 1, count do
+      add(leave(ARGV[a]))
+      take(n, 1)
+    end
+  end
 end
-return {deleted, -2, 0}`,
+${ALL_REPLIES}`,
 };
 
 /**
@@ -300,5 +273,6 @@ export const SHARED_SCRIPTS: readonly Script[] = [
   SEM_ALIGN,
   SEM_EXTEND,
   LEAVE,
+  SHARED_BATCH,
   SURVEY_SHARED,
 ];

@@ -9,15 +9,25 @@ import {
   type Script,
   UNDO,
 } from '../../protocol/lua/scripts.js';
+import {
+  LEAVE,
+  RW_ACCEPT,
+  RW_CLAIM,
+  RW_EXTEND,
+  SEM_ALIGN,
+  SEM_CLAIM,
+  SEM_EXTEND,
+  SHARED_BATCH,
+  SHARED_ENTRY,
+} from '../../protocol/lua/shared-scripts.js';
 import { scriptDigest } from '../../redis/script.js';
 import type { Command } from '../../redis/transport.js';
 import { isPlain } from './timestamp-twins.js';
 
-const DIGEST = scriptDigest(BATCH.source);
+const BATCHES = new Set([BATCH, SHARED_BATCH].flatMap(({ source }) => [source, scriptDigest(source)]));
 
 export function isBatch(command: Command): boolean {
-  const { args } = command;
-  return !isPlain(command) && (args[0] === DIGEST || args[0] === BATCH.source);
+  return !isPlain(command) && BATCHES.has(command.args[0] ?? '');
 }
 
 /** The command itself, or the entries of a batch, in order. */
@@ -34,11 +44,19 @@ interface Kind {
   /** Its keys include queues and turns. */
   readonly hasQueues: boolean;
   /** How many arguments follow each token. */
-  readonly rests: number;
+  readonly rests: (head: readonly string[]) => number;
   /** The arguments of the script that sends it alone. */
   readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
   readonly isGuarded: boolean;
 }
+
+/** What entries for shared locks usually have. */
+const SHARED = {
+  hasCounters: () => false,
+  hasQueues: false,
+  rests: () => 0,
+  isGuarded: true,
+};
 
 const KINDS: Readonly<Record<string, Kind>> = {
   [ENTRY.claim]: claiming(false),
@@ -48,7 +66,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     heads: 1,
     hasCounters: () => true,
     hasQueues: false,
-    rests: 1,
+    rests: () => 1,
     args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
     isGuarded: true,
   },
@@ -57,13 +75,68 @@ const KINDS: Readonly<Record<string, Kind>> = {
     heads: 2,
     hasCounters: () => false,
     hasQueues: false,
-    rests: 0,
+    rests: () => 0,
     args: ([ttl = '', create = ''], token, _rest, guard) => [token, ttl, create, guard],
     isGuarded: true,
   },
   [ENTRY.undo]: withdrawal(UNDO),
   [ENTRY.release]: withdrawal(RELEASE),
+  [SHARED_ENTRY.claim]: {
+    ...SHARED,
+    script: RW_CLAIM,
+    heads: 5,
+    hasCounters: ([, , life]) => life !== '0',
+    rests: watchers,
+    args: ([role = '', ttl = '', life = '', proposal = '', rank = ''], token, [watcher = ''], guard) => [
+      ...[token, role, ttl, watcher, rank || '1', life, proposal, guard],
+    ],
+  },
+  [SHARED_ENTRY.accept]: {
+    ...SHARED,
+    script: RW_ACCEPT,
+    heads: 1,
+    hasCounters: () => true,
+    rests: () => 1,
+    args: ([life = ''], token, [fence = ''], guard) => [token, fence, life, guard],
+  },
+  [SHARED_ENTRY.extend]: {
+    ...SHARED,
+    script: RW_EXTEND,
+    heads: 3,
+    args: ([role = '', ttl = '', create = ''], token, _rest, guard) => [token, role, ttl, create, guard],
+  },
+  [SHARED_ENTRY.claimPermits]: {
+    ...SHARED,
+    script: SEM_CLAIM,
+    heads: 4,
+    rests: watchers,
+    args: ([ttl = '', wanted = '', permits = '', rank = ''], token, [watcher = ''], guard) => [
+      ...[token, ttl, wanted, permits, watcher, rank || '1', guard],
+    ],
+  },
+  [SHARED_ENTRY.align]: {
+    ...SHARED,
+    script: SEM_ALIGN,
+    heads: 1,
+    rests: () => 1,
+    args: ([permits = ''], token, [slots = ''], guard) => [token, slots, permits, guard],
+  },
+  [SHARED_ENTRY.extendPermits]: {
+    ...SHARED,
+    script: SEM_EXTEND,
+    heads: 3,
+    rests: () => 1,
+    args: ([ttl = '', permits = '', create = ''], token, [slots = ''], guard) => [
+      ...[token, ttl, slots, permits, create, guard],
+    ],
+  },
+  [SHARED_ENTRY.leave]: { ...withdrawal(LEAVE), hasQueues: false },
 };
+
+/** A claim for which masters watch names its watcher. */
+function watchers(head: readonly string[]): number {
+  return head.at(-1) === '' ? 0 : 1;
+}
 
 function claiming(isInLine: boolean): Kind {
   const more = isInLine ? ['1'] : [];
@@ -72,7 +145,7 @@ function claiming(isInLine: boolean): Kind {
     heads: 3,
     hasCounters: ([, life]) => life !== '0',
     hasQueues: isInLine,
-    rests: 0,
+    rests: () => 0,
     args: ([ttl = '', life = '', proposal = ''], token, _rest, guard) => [
       ...[token, ttl, life, proposal, guard],
       ...more,
@@ -87,7 +160,7 @@ function withdrawal(script: Script): Kind {
     heads: 0,
     hasCounters: () => false,
     hasQueues: true,
-    rests: 0,
+    rests: () => 0,
     args: (_head, token) => [token],
     isGuarded: false,
   };
@@ -107,7 +180,7 @@ function* unpacked({ name, args }: Command): Generator<Command> {
     for (let i = 0; i < Number(entries); i++) {
       const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
       const [token = ''] = groups.splice(0, 1);
-      const more = kind.args(head, token, groups.splice(0, kind.rests), guard);
+      const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
       const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);
       yield { name, args: [script, String(own.length), ...own, ...more] };
     }

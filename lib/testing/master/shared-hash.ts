@@ -21,7 +21,7 @@ export class Hash {
   refusal: Reply | undefined;
   readonly #store: Store;
   readonly #key: string;
-  readonly #gone: string[] = [];
+  readonly #gone = new Set<string>();
 
   /** @param kind  undefined: any kind */
   constructor(store: Store, key: string, kind: StoredKind | undefined) {
@@ -40,7 +40,7 @@ export class Hash {
       if (name === 'kind') continue;
       const [, first, ends, rest = ''] = /^([^|]*)\|(\d+)\|(.*)$/s.exec(content) ?? [];
       if (first === undefined) isOdd = true;
-      else if (Number(ends) <= this.nowMs) this.#gone.push(name);
+      else if (Number(ends) <= this.nowMs) this.#gone.add(name);
       else if (name === 'watch') this.watch = { first, ends: Number(ends), rest };
       else this.members.set(name, { first, ends: Number(ends), rest });
     }
@@ -55,6 +55,7 @@ export class Hash {
 
   put(kind: StoredKind, name: string, first: string, ends: number, rest: string): void {
     this.#store.setFields(this.#key, { kind, [name]: `${first}|${ends}|${rest}` });
+    this.#gone.delete(name);
     const field = { first, ends, rest };
     if (name === 'watch') this.watch = field;
     else this.members.set(name, field);
@@ -73,7 +74,7 @@ export class Hash {
       this.#store.delete(this.#key);
       return;
     }
-    this.#store.setFields(this.#key, Object.fromEntries(this.#gone.map((name) => [name, undefined])));
+    this.#store.setFields(this.#key, Object.fromEntries([...this.#gone].map((name) => [name, undefined])));
     this.#store.expire(this.#key, last - this.nowMs);
   }
 

@@ -10,7 +10,6 @@ import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import { isOurs } from '../../runtime/random.js';
 import {
   ACCEPT,
-  BATCH,
   BOOTSTRAP,
   CLAIM,
   EXTEND,
@@ -24,10 +23,11 @@ import {
   VOUCH,
   YIELD,
 } from '../../protocol/lua/scripts.js';
+import { LEAVE, RW_ACCEPT, RW_CLAIM } from '../../protocol/lua/shared-scripts.js';
 import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
 import { scriptDigest } from '../../redis/script.js';
 import type { Command } from '../../redis/transport.js';
-import { entriesOf } from './entries.js';
+import { entriesOf, isBatch } from './entries.js';
 import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { SHARED_TWINS } from './shared-twins.js';
@@ -83,8 +83,11 @@ export function execute(store: Store, cache: ScriptCache, command: Command): unk
   if (script === undefined) throw serverError('ERR there is no twin of this script');
   cache.add(scriptDigest(script.source));
   const spare = { left: MAX_DROPPED };
-  if (script === BATCH) {
-    const replies = entriesOf(command).map((entry) => runEntry(store, entry, spare));
+  if (isBatch(command)) {
+    const replies = entriesOf(command).map((entry) => {
+      const reply = runEntry(store, entry, spare);
+      return typeof reply === 'number' && reply === tokenPut(entry) ? 1 : reply;
+    });
     return replies.every((reply) => reply === 1) ? replies.length : replies;
   }
   return run(store, script, args, spare);
@@ -100,11 +103,20 @@ function runEntry(store: Store, entry: Command, spare: Spare): unknown {
   }
 }
 
+/** The fencing token that an entry for a shared lock puts to the master: its reply need not repeat it. */
+function tokenPut(entry: Command): number | undefined {
+  const args = entry.args.slice(2 + Number(entry.args[1]));
+  const script = scriptOf(entry);
+  const text = script === RW_CLAIM ? args[6] : script === RW_ACCEPT ? args[1] : undefined;
+  return text === undefined ? undefined : Number(text);
+}
+
 /** The short form of a reply in a batch. */
 function inShort(script: Script, reply: unknown): unknown {
   if (!Array.isArray(reply)) return reply;
-  const [code, amount, more] = reply as readonly number[];
-  if (script === UNDO) return amount === -2 && more === 0 ? code : reply;
+  const [code, amount, more, slot, ...slots] = reply as readonly number[];
+  if (script === UNDO || script === LEAVE) return amount === -2 && more === 0 ? code : reply;
+  if (slot !== undefined) return slots.length === 0 ? slot + 1 : reply;
   return code === 1 && more === 0 ? amount || 1 : reply;
 }
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
-import { entriesOf } from '../../../lib/testing/master/entries.js';
+import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
 import type { Command } from '../../../lib/redis/transport.js';
 
@@ -39,8 +39,9 @@ export function kindsOf(words: readonly string[]): Kind[] {
   const [name = '', ...args] = words;
   if (name === 'message') return [pushKind(args[1] ?? '')];
   const command = { name: name.toLowerCase(), args } as Command; // other names are unknown
-  const kind = kindOf(command);
-  return kind === 'batch' ? [kind, ...entriesOf(command).map(kindOf)] : [kind];
+  return isBatch(command) && args[1] !== '0'
+    ? ['batch', ...entriesOf(command).map(kindOf)]
+    : [kindOf(command)];
 }
 
 function pushKind(text: string): Kind {

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
 import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
-import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { atInstant, NO_RIGHT, oneServer, putData, type Server, TYPES } from '../../support/server.js';
 
@@ -63,6 +63,10 @@ const writerArgs =
   (guard: number): Way['args'] =>
   (proposal) => ['mine', 'w', TTL_MS, '', 1, LIFE, proposal, guard];
 
+const writerBatchArgs =
+  (guard: number): Way['args'] =>
+  (proposal) => [guard, SHARED_ENTRY.claim, 1, 1, 'w', TTL_MS, LIFE, proposal, '', 'mine'];
+
 const CLAIMS: readonly Way[] = [
   way('alone', CLAIM, ['a', 'c'], claimArgs(-1)),
   way('alone, where no marker is found', CLAIM, ['a', 'c', 'm'], claimArgs(0)),
@@ -78,6 +82,16 @@ const CLAIMS: readonly Way[] = [
   way('in a batch, of several', BATCH, ['a', 'b', 'c', 'd'], batchArgs(-1, ENTRY.claim, 2)),
   way('of a writer', RW_CLAIM, ['a', 'c'], writerArgs(-1)),
   way('of a writer, under a guard', RW_CLAIM, ['a', 'c', 'm'], writerArgs(GUARD_MS), GUARDED),
+  way('of a writer, of its own vote', RW_CLAIM, ['a', 'c'], writerArgs(-1), HELD),
+  way('of a writer, in a batch', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1)),
+  way(
+    'of a writer, in a batch, under a guard',
+    SHARED_BATCH,
+    ['a', 'c', 'm'],
+    writerBatchArgs(GUARD_MS),
+    GUARDED,
+  ),
+  way('of a writer, in a batch, of its own vote', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1), HELD),
 ];
 
 const acceptArgs =
@@ -86,6 +100,10 @@ const acceptArgs =
 const batchAcceptArgs =
   (guard: number, n = 1): Way['args'] =>
   (fence) => [guard, ENTRY.accept, 1, n, LIFE, 'mine', fence];
+
+const writerBatchAcceptArgs =
+  (guard: number): Way['args'] =>
+  (fence) => [guard, SHARED_ENTRY.accept, 1, 1, LIFE, 'mine', fence];
 
 const ACCEPTANCES: readonly Way[] = [
   way('alone', ACCEPT, ['a', 'c'], acceptArgs(-1)),
@@ -97,10 +115,18 @@ const ACCEPTANCES: readonly Way[] = [
   way('in a batch, of several', BATCH, ['a', 'b', 'c', 'd'], batchAcceptArgs(-1, 2)),
   way('of a writer', RW_ACCEPT, ['a', 'c'], acceptArgs(-1)),
   way('of a writer, under a guard', RW_ACCEPT, ['a', 'c', 'm'], acceptArgs(GUARD_MS), GUARDED),
+  way('of a writer, in a batch', SHARED_BATCH, ['a', 'c'], writerBatchAcceptArgs(-1)),
+  way(
+    'of a writer, in a batch, under a guard',
+    SHARED_BATCH,
+    ['a', 'c', 'm'],
+    writerBatchAcceptArgs(GUARD_MS),
+    GUARDED,
+  ),
 ];
 
-const isBatch = ({ script }: Way): boolean => script === BATCH;
-const isOfWriter = ({ script }: Way): boolean => script === RW_CLAIM || script === RW_ACCEPT;
+const isBatch = ({ script }: Way): boolean => script === BATCH || script === SHARED_BATCH;
+const isOfWriter = ({ script }: Way): boolean => [RW_CLAIM, RW_ACCEPT, SHARED_BATCH].includes(script);
 const locksOf = ({ keys }: Way): readonly string[] => keys.filter((key) => key === 'a' || key === 'b');
 const countersOf = ({ keys }: Way): readonly string[] => keys.filter((key) => COUNTERS.includes(key));
 
@@ -127,7 +153,8 @@ async function prepare(server: Server, one: Way, count?: string, endUs = 1e12): 
 async function send(server: Server, one: Way, fence: Argument, us = NOW): Promise<unknown> {
   const sent = await server.run(atInstant(one.script, us), one.keys, ...one.args(fence));
   const reply: unknown = isBatch(one) && Array.isArray(sent) ? sent[0] : sent;
-  return typeof reply === 'number' ? [1, reply, 0] : reply;
+  if (typeof reply !== 'number') return reply;
+  return [1, one.script === SHARED_BATCH && reply === 1 ? Number(fence) : reply, 0]; // the token that was put to it
 }
 
 /** How much longer, in ms, the second key lives than the first; times stand still in a script. */
@@ -252,7 +279,7 @@ describe('counters in scripts on a real server', () => {
 
   it('what a claim of one free lock puts back: a spent counter lives on, anything else has no expiry', async () => {
     for (const one of CLAIMS) {
-      const isPutBack = one.script !== RW_CLAIM && one.isHeld !== true && !/line|several/.test(one.title);
+      const isPutBack = !isOfWriter(one) && one.isHeld !== true && !/line|several/.test(one.title);
       for (const before of [String(LAST_FENCE), 'text']) {
         await prepare(server, one, before);
         await send(server, one, NOW);

@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
 import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
-import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { Draw } from '../../support/draw.js';
@@ -71,6 +71,7 @@ describe('counters: the twins do the same as the server', () => {
     const wanted = [
       ...['claim short', 'rw-claim 1', 'rw-claim 2', ...codes.map((code) => `claim ${code}`)],
       ...['accept 3', 'rw-accept 3', ...codes.flatMap((code) => [`accept ${code}`, `rw-accept ${code}`])],
+      ...['shared-batch 1', 'shared-batch short', 'shared-batch 2', 'shared-batch 3', 'shared-batch -1'],
       ...['batch short', 'batch 1', 'batch 2', 'batch 3', 'batch -1'],
     ];
     expect(wanted.filter((one) => !met.has(one))).to.deep.equal([]);
@@ -132,6 +133,10 @@ function claim(
   guardMs: number,
 ): Pick<Step, 'script' | 'args'> {
   const fenced = [LIFE_MS, proposal];
+  if (isOfWriter && ofBatch > 0) {
+    const args = [guardMs, SHARED_ENTRY.claim, 1, 1, 'w', TTL_MS, ...fenced, '', 'mine'];
+    return { script: SHARED_BATCH, args: args.map(String) };
+  }
   if (isOfWriter)
     return { script: RW_CLAIM, args: ['mine', 'w', TTL_MS, '', 1, ...fenced, guardMs].map(String) };
   if (ofBatch === 0) return { script: CLAIM, args: ['mine', TTL_MS, ...fenced, guardMs].map(String) };
@@ -145,6 +150,10 @@ function acceptance(
   guardMs: number,
 ): Pick<Step, 'script' | 'args'> {
   const alone = ['mine', fence, LIFE_MS, guardMs].map(String);
+  if (isOfWriter && ofBatch > 0) {
+    const args = [guardMs, SHARED_ENTRY.accept, 1, 1, LIFE_MS, 'mine', fence];
+    return { script: SHARED_BATCH, args: args.map(String) };
+  }
   if (isOfWriter) return { script: RW_ACCEPT, args: alone };
   if (ofBatch === 0) return { script: ACCEPT, args: alone };
   return { script: BATCH, args: [guardMs, ENTRY.accept, 1, ofBatch, LIFE_MS, 'mine', fence].map(String) };

@@ -222,6 +222,19 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       refused(await extend('w', BEN, 1), 60_000);
     });
 
+    it('extend: a vote that has run out is there again, and is not dropped as one that has', async () => {
+      for (const role of ['r', 'w'] as const) {
+        await server.redis.flushall();
+        await claim(role, ANN);
+        await expire(ANN);
+        expect(await extend(role, ANN, 1)).to.deep.equal([1, 0, 0]);
+        expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: role });
+        await expire(ANN);
+        expect(await claim(role, ANN)).to.deep.equal([1, 0, 0]);
+        expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: role });
+      }
+    });
+
     it('extend: a writer that is extended as a reader is one, and waiting readers are sent a push; there is no way back', async () => {
       await write(ANN);
       refused(await read(BEN, FIRST));
@@ -258,6 +271,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(await read(CAT)).to.deep.equal([1, 0, 0]);
       refused(await write(DAN, SECOND, 1));
       expect((await stored())['watch']).to.equal('SECOND 1 w');
+    });
+
+    it('has run out: the same may watch again', async () => {
+      await read(ANN);
+      await write(BEN, FIRST);
+      await expire('watch');
+      refused(await write(BEN, FIRST));
+      expect((await stored())['watch']).to.equal('FIRST 1 w');
     });
 
     it('a lower rank comes first, then the lower secret, whatever the client is called', async () => {
@@ -397,6 +418,16 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       refused(await extendPermits(BEN, '1', 1), 60_000);
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '1 of 2' });
       expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+    });
+
+    it('a vote that has run out is there again when it is extended or claimed again, and is not dropped', async () => {
+      await take(ANN);
+      await expire(ANN);
+      expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
+      await expire(ANN);
+      expect(await take(ANN)).to.deep.equal([1, 0, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
     });
 
@@ -555,6 +586,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await denied('hgetall', () => server.run(SURVEY_SHARED, [KEY, gateKey(KEY), queueKey(gateKey(KEY))]));
       await denied('hdel', () => leave(BEN));
       expect(await fields()).to.deep.equal(before);
+    });
+
+    it('leave, -hgetall: others keep what they hold, though somebody watches', async () => {
+      await read(ANN);
+      await read(BEN);
+      await write(CAT, FIRST);
+      expect(await server.without('hgetall', () => leave(ANN))).to.deep.equal([1, -2, 0]);
+      expect(await stored()).to.deep.equal({ kind: 'rw1', BEN: 'r', watch: 'FIRST 1 w' });
     });
 
     for (const command of ['hlen', 'del', 'hexists', 'hgetall']) {

@@ -1,0 +1,492 @@
+/**
+ * The batch script of shared locks on a real server: the same replies, the same fields and the same pushes as when each
+ * entry comes alone, in another database. The twin gets the same batches, and replies alike. Clocks stand still in all
+ * three, far ahead of the server's, so that instants are compared as they are, and no key runs out meanwhile.
+ */
+import { expect } from 'chai';
+import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
+import { counterKey, pushChannel } from '../../../lib/protocol/keys.js';
+import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
+import { WATCH_MS } from '../../../lib/protocol/lua/shared.js';
+import {
+  acceptance,
+  aligning,
+  extension,
+  release,
+  type Request,
+  scriptedClaim,
+  undo,
+} from '../../../lib/protocol/request.js';
+import { type Kind, READ, type Scope, WRITE } from '../../../lib/protocol/scope.js';
+import { scriptDigest } from '../../../lib/redis/script.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
+import { tokenFrom } from '../../simulation/world/seeded.js';
+import { plainScope } from '../../support/commands.js';
+import { Draw } from '../../support/draw.js';
+import { FakeMaster } from '../../support/fake-master.js';
+import { FakeTime } from '../../support/fake-time.js';
+import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+
+const SEEDS = 60;
+const BATCHES = 15;
+const LOCKS = ['a', 'b', 'c'];
+const MARKER = 'm';
+const ALL = [...LOCKS, ...LOCKS.map(counterKey), MARKER];
+const TOKENS = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1'));
+const WATCHERS = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')] as const;
+const TTLS = [700, 10_000, 20_000, 20_000];
+const GUARD_MS = 50_000_000;
+/** Far ahead of the server's clock: nothing expires by that. */
+const AHEAD_MS = 1e9;
+const [ANN = '', BEN = '', CAT = ''] = TOKENS;
+const TTL_MS = 30_000;
+
+function permits(slots: string, wanted = 1, of = 3): Kind {
+  return { name: 'semaphore', permits: of, wanted, slots };
+}
+
+function under(guardMs: number, kind: Kind, key: string, isFenced = false): Scope {
+  return { keys: [key], isFenced, marker: guardMs < 0 ? undefined : MARKER, guardMs, kind };
+}
+
+const over = (kind: Kind, key: string, isFenced = false): Scope => under(-1, kind, key, isFenced);
+const reading = (key: string, token: string): Request => scriptedClaim(over(READ, key), token, TTL_MS, 0);
+const writing = (key: string, token: string, proposal: number): Request =>
+  scriptedClaim(over(WRITE, key, true), token, TTL_MS, proposal);
+const taking = (key: string, token: string, wanted = 1): Request =>
+  scriptedClaim(over(permits('', wanted), key), token, TTL_MS, 0);
+
+describe('shared batch: on a real server', () => {
+  const server = oneServer();
+  const listener = oneListener(server);
+  const channels = WATCHERS.map(pushChannel);
+  before(() => listener.listenTo(...channels));
+
+  const batchOf = (requests: readonly Request[]): Batch => {
+    const batch = new Batch();
+    for (const request of requests) expect(batch.add(request)).to.equal(true);
+    return batch;
+  };
+
+  /** @param us  where the clock stands; by default the server's goes on */
+  const replyTo = async (requests: readonly Request[], us?: number): Promise<unknown> => {
+    const [source = '', ...args] = batchOf(requests).command(true).args;
+    await server.redis.select(1);
+    const stopped = us === undefined ? source : atInstant({ name: 'shared-batch', source }, us).source;
+    return server.redis.call('EVAL', [stopped, ...args]);
+  };
+
+  const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+    const reply = await replyTo(requests);
+    return isAllYes(reply, requests.length) ? requests.map(() => 1) : (reply as unknown[]);
+  };
+
+  const alone = async (requests: readonly Request[], us: number): Promise<readonly unknown[]> => {
+    await server.redis.select(0);
+    const replies: unknown[] = [];
+    for (const request of requests) {
+      const [source = '', ...args] = request.whole().args;
+      const { source: stopped } = atInstant({ name: 'alone', source }, us);
+      replies.push(await server.redis.call('EVAL', [stopped, ...args]));
+    }
+    return replies;
+  };
+
+  const contents = async (database: number): Promise<unknown> => {
+    await server.redis.select(database);
+    return Promise.all(
+      ALL.map(async (key) => {
+        const type = await server.redis.type(key);
+        if (type === 'hash') return [key, await server.redis.hgetall(key)];
+        return [key, type === 'string' ? await server.redis.get(key) : type];
+      }),
+    );
+  };
+
+  const livesFor = async (database: number): Promise<readonly number[]> => {
+    await server.redis.select(database);
+    const ms = await Promise.all(ALL.map((key) => server.redis.pttl(key)));
+    return ms.map((left) => (left < 0 ? left : Math.round(left / 5_000)));
+  };
+
+  const contentsOf = (fake: FakeMaster): unknown =>
+    ALL.map((key) => {
+      const fields = fake.fields(key);
+      if (fields !== WRONG_TYPE && fields.size > 0) return [key, Object.fromEntries(fields)];
+      const text = fake.get(key);
+      return [key, text === WRONG_TYPE ? 'list' : (text ?? 'none')];
+    });
+
+  /** What others do, in both databases and at the twin. */
+  const disturb = async (draw: Draw, fake: FakeMaster): Promise<void> => {
+    const { redis } = server;
+    const lock = draw.pick(LOCKS);
+    const counter = counterKey(lock);
+    const text = draw.pick([ANN, 'text']);
+    const count = draw.pick(['0', '7', 'text', String(LAST_FENCE), String(LAST_FENCE - 1)]);
+    const field = draw.pick(['kind', 'odd']);
+    const way = draw.below(6);
+    for (const database of [0, 1]) {
+      await redis.select(database);
+      if (way === 0) await redis.set(lock, text);
+      else if (way === 1) await redis.set(counter, count);
+      else if (way === 2 && (await redis.type(lock)) === 'hash') await redis.hset(lock, field, 'rw2');
+      else if (way > 2) await redis.del(lock);
+      if (way === 4) await putData(redis, lock, 'list');
+    }
+    if (way === 0) fake.set(lock, text);
+    else if (way === 1) fake.set(counter, count);
+    else if (way === 2) {
+      const fields = fake.fields(lock);
+      if (fields !== WRONG_TYPE && fields.size > 0) fake.setFields(lock, { [field]: 'rw2' });
+    } else if (way > 2) fake.delete(lock);
+    if (way === 4) fake.set(lock, WRONG_TYPE);
+  };
+
+  const seen = new Set<string>();
+
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    it(`seed ${seed}: ${BATCHES} random batches do what their entries do one by one, and so does the twin`, async () => {
+      const draw = new Draw(seed * 9_973);
+      const fake = new FakeMaster('fake', new FakeTime());
+      fake.runId = server.runId;
+      const told: string[] = [];
+      for (const channel of channels)
+        fake.channels.subscribe(channel, (text) => told.push(`${channel} ${text}`));
+      const guardMs = draw.pick([-1, -1, 0, GUARD_MS]);
+      let us = (await server.micros()) + AHEAD_MS * 1_000;
+      if (guardMs === GUARD_MS && draw.below(3) > 0) {
+        const marker = `1|${server.runId}|1000|${GUARD_MS}`;
+        for (const database of [0, 1]) {
+          await server.redis.select(database);
+          await server.redis.set(MARKER, marker);
+        }
+        fake.set(MARKER, marker);
+      }
+      for (let i = 0; i < BATCHES; i++) {
+        us += draw.pick([1, 300, WATCH_MS]) * 1_000;
+        fake.clockAheadUs += us - fake.micros();
+        if (draw.below(5) === 0) await disturb(draw, fake);
+        const isReadWrite = draw.below(2) === 0;
+        const requests = Array.from({ length: 1 + draw.below(14) }, () =>
+          drawRequest(draw, guardMs, draw.below(8) === 0 ? !isReadWrite : isReadWrite, us),
+        );
+        const title = `batch ${i}`;
+        const replies = (await alone(requests, us)).map(inFull);
+        const heard = await listener.heard();
+        const raw = await replyTo(requests, us);
+        const replied = isAllYes(raw, requests.length) ? requests.map(() => 1) : (raw as unknown[]);
+        const together = requests.map((request, j) => inFull(entryReply(request, replied[j])));
+        expect(together, title).to.deep.equal(replies);
+        expect(await listener.heard(), title).to.deep.equal(heard);
+        expect(await contents(1), title).to.deep.equal(await contents(0));
+        expect(await livesFor(1), title).to.deep.equal(await livesFor(0));
+        expect(await fake.call(batchOf(requests).command(true)), title).to.deep.equal(raw);
+        expect(told.splice(0), title).to.deep.equal(heard);
+        expect(contentsOf(fake), title).to.deep.equal(await contents(1));
+        requests.forEach((request, j) =>
+          seen.add(`${request.operation.letter} ${String(codeOf(replies[j]))}`),
+        );
+        if (heard.length > 0) seen.add('push');
+      }
+    });
+  }
+
+  it('that met every reply of every kind', () => {
+    const wanted = {
+      C: [1, 0, 2, -1],
+      A: [1, 0, 2, 3, -1],
+      E: [1, 0, 2, -1],
+      P: [1, 0, 2, 5, -1],
+      S: [1, 0, 2, 5, -1],
+      X: [1, 0, 2, 5, -1],
+      L: [1, 0],
+    };
+    const all = Object.entries(wanted).flatMap(([letter, codes]) => codes.map((code) => `${letter} ${code}`));
+    expect([...all, 'push'].filter((one) => !seen.has(one))).to.deep.equal([]);
+  });
+
+  it('all say yes: that many is the whole reply, fencing tokens that were proposed and permit 0 included', async () => {
+    const now = await server.micros();
+    const claims = [reading('a', ANN), writing('b', BEN, now), taking('c', CAT), reading('a', BEN)];
+    expect(await replyTo(claims, now)).to.equal(4);
+    expect(entryReply(writing('b', BEN, now), 1)).to.equal(now);
+    const more = [
+      acceptance(over(WRITE, 'b', true), BEN, now + 5),
+      extension(over(READ, 'a'), ANN, { ttlMs: TTL_MS, mayCreate: false }),
+      extension(over(permits('0'), 'c'), CAT, { ttlMs: TTL_MS, mayCreate: false }),
+      aligning(over(permits(''), 'c'), CAT, '0'),
+      release(over(READ, 'a'), ANN),
+      undo(over(READ, 'a'), BEN),
+    ];
+    expect(await replyTo(more, now)).to.equal(6);
+    expect(entryReply(acceptance(over(WRITE, 'b', true), BEN, now + 5), 1)).to.deep.equal([1, now + 5, 0]);
+  });
+
+  it('short forms: another fencing token, another permit, a token that was not there; several permits are written out', async () => {
+    const now = await server.micros();
+    await server.redis.select(1);
+    await server.redis.set(counterKey('a'), now + 7);
+    expect(
+      await replyTo(
+        [
+          writing('a', ANN, now),
+          writing('b', BEN, now + AHEAD_US + 1),
+          taking('c', ANN),
+          taking('c', BEN),
+          taking('d', ANN, 2),
+          release(over(READ, 'e'), ANN),
+        ],
+        now,
+      ),
+    ).to.deep.equal([now + 8, [1, now, now], 1, 2, [1, 0, 0, 0, 1], 0]);
+  });
+
+  for (const type of TYPES) {
+    it(`an entry whose key is a ${type} fails alone, at any position`, async () => {
+      await server.redis.select(1);
+      await putData(server.redis, 'b', type);
+      expect(await asOne(['a', 'b', 'c'].map((key) => reading(key, ANN)))).to.deep.equal([1, [2, 0, 0], 1]);
+      expect(await asOne(['a', 'b', 'c'].map((key) => release(over(READ, key), ANN)))).to.deep.equal([
+        1,
+        type === 'hash' ? 0 : [0, -2, 1],
+        1,
+      ]);
+      expect(await server.redis.type('b')).to.equal(type);
+    });
+  }
+
+  it('one lock, one entry after the other: who is let in first excludes those behind', async () => {
+    const now = await server.micros();
+    const replies = await asOne([
+      reading('a', ANN),
+      writing('a', BEN, now),
+      release(over(READ, 'a'), ANN),
+      writing('a', BEN, now),
+      reading('a', CAT),
+      taking('a', CAT),
+      undo(over(WRITE, 'a'), BEN),
+      taking('a', CAT),
+    ]);
+    expect(replies.map(codeOf)).to.deep.equal([1, 0, 1, 1, 0, 2, 1, 1]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', CAT]);
+  });
+
+  /** How often such commands ran in scripts, by their names. */
+  const commandsOf = async (requests: readonly Request[]): Promise<Map<string, number>> => {
+    await server.redis.config('RESETSTAT');
+    await asOne(requests);
+    const stats = await server.redis.info('commandstats');
+    const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
+    return new Map(calls.map(([, name = '', count]) => [name, Number(count)]));
+  };
+
+  it('a free lock is taken by one look, one field and one expiry; the clock is read once for all', async () => {
+    const locks = ['a', 'b', 'c', 'd'];
+    for (const claims of [
+      locks.map((key) => reading(key, ANN)),
+      locks.map((key) => taking(`${key}2`, ANN)),
+    ]) {
+      const commands = await commandsOf(claims);
+      expect(['hgetall', 'hset', 'pexpireat', 'time'].map((name) => commands.get(name))).to.deep.equal([
+        4, 4, 4, 1,
+      ]);
+    }
+  });
+
+  it('one look serves all entries for one lock, those that leave included, however many it has let in', async () => {
+    const tokens = Array.from({ length: 30 }, (_, i) => tokenFrom('crowd', String(i)));
+    const terms = { ttlMs: 60_000, mayCreate: true };
+    await asOne([reading('a', ANN), taking('b', ANN), taking('b', BEN)]);
+    const entering = await commandsOf(tokens.map((token) => reading('a', token)));
+    expect([entering.get('hgetall'), entering.get('hset')]).to.deep.equal([1, 30]);
+    const staying = await commandsOf(tokens.map((token) => extension(over(READ, 'a'), token, terms)));
+    expect([staying.get('hgetall'), staying.get('hset')]).to.deep.equal([1, 30]);
+    const watch = { watcher: WATCHERS[0], rank: 0 };
+    const waiting = scriptedClaim(over(WRITE, 'a'), CAT, TTL_MS, 0, watch);
+    const leaving = await commandsOf([waiting, ...tokens.map((token) => release(over(READ, 'a'), token))]);
+    expect([leaving.get('hgetall'), leaving.get('hdel')]).to.deep.equal([1, 30]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', 'watch', ANN]);
+    const again = await asOne([reading('a', BEN), release(over(READ, 'a'), ANN)]);
+    expect(again.map(codeOf)).to.deep.equal([0, 1]);
+    expect(await listener.heard()).to.deep.equal([`${channels[0]} f ${WATCHERS[0]} a`]);
+  });
+
+  it('what leaves between two looks is gone from both: unwatched, watched, and the last one', async () => {
+    const now = await server.micros();
+    const replies = await asOne([
+      reading('a', ANN),
+      reading('a', BEN),
+      release(over(READ, 'a'), ANN),
+      writing('a', CAT, now),
+      release(over(READ, 'a'), BEN),
+      writing('a', CAT, now),
+      release(over(WRITE, 'a'), CAT),
+      taking('a', ANN),
+    ]);
+    expect(replies.map(codeOf)).to.deep.equal([1, 1, 1, 0, 1, 1, 1, 1]);
+  });
+
+  it('many that have run out are dropped once', async () => {
+    const gone = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
+    await server.redis.select(1);
+    await server.redis.hset('a', 'kind', 'rw1', ...gone.flat());
+    const commands = await commandsOf([reading('a', ANN), reading('a', BEN)]);
+    expect([commands.get('hgetall'), commands.get('hdel')]).to.deep.equal([1, 2]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', ANN, BEN]);
+  });
+
+  it('at maxmemory: claims fail one by one, with the error of each; what leaves in the same call does', async () => {
+    await asOne([reading('held', ANN), reading('held', BEN)]);
+    await server.redis.config('SET', 'maxmemory', '1');
+    try {
+      const replies = await asOne([
+        reading('held', CAT),
+        reading('a', ANN),
+        taking('b', ANN),
+        release(over(READ, 'held'), ANN),
+        undo(over(READ, 'held'), BEN),
+      ]);
+      for (const denied of replies.slice(0, 3)) expect(denied).to.match(/^!OOM /);
+      expect(replies.slice(3)).to.deep.equal([1, 1]);
+    } finally {
+      await server.redis.config('SET', 'maxmemory', '0');
+    }
+    expect(await server.redis.dbsize()).to.equal(0);
+  });
+
+  it('an entry that failed half-way leaves nothing behind that the next one would take for true', async () => {
+    await server.redis.select(1);
+    const replies = await server.without('pexpireat', () =>
+      asOne([reading('a', ANN), writing('a', BEN, 0), release(over(READ, 'a'), ANN), reading('a', ANN)]),
+    );
+    expect(replies[0]).to.match(NO_RIGHT);
+    expect(replies.slice(1, 3).map(codeOf)).to.deep.equal([0, 1]);
+    expect(replies[3]).to.match(NO_RIGHT);
+  });
+
+  it('a command that a user may not run: the entries that need it fail, each with the error of the server', async () => {
+    await asOne([reading('a', ANN), taking('b', ANN)]);
+    const terms = { ttlMs: TTL_MS, mayCreate: true };
+    const denied = await server.without('hgetall', () =>
+      asOne([
+        reading('c', ANN),
+        extension(over(READ, 'a'), ANN, terms),
+        acceptance(over(WRITE, 'a', true), ANN, 7),
+        taking('b', BEN),
+        aligning(over(permits(''), 'b'), ANN, '1'),
+        extension(over(permits('0'), 'b'), ANN, terms),
+        release(over(READ, 'a'), ANN),
+      ]),
+    );
+    for (const [i, reply] of denied.slice(0, 6).entries())
+      expect(reply, String(i)).to.match(/^!/).and.match(NO_RIGHT);
+    expect(denied[6]).to.equal(1);
+    const left = await server.without('hdel', () => asOne([release(over(permits(''), 'b'), ANN)]));
+    expect(left[0]).to.match(/^!/).and.match(NO_RIGHT);
+    expect(await server.redis.hkeys('b')).to.have.members(['kind', ANN]);
+  });
+
+  it('a user that may not read all fields: what leaves takes no others with it', async () => {
+    const watch = { watcher: WATCHERS[0], rank: 0 };
+    await asOne([
+      reading('a', ANN),
+      reading('a', BEN),
+      scriptedClaim(over(WRITE, 'a'), CAT, TTL_MS, 0, watch),
+    ]);
+    expect(await server.without('hgetall', () => asOne([release(over(READ, 'a'), ANN)]))).to.deep.equal([1]);
+    expect(await server.redis.hkeys('a')).to.have.members(['kind', 'watch', BEN]);
+  });
+
+  describe('under a guard', () => {
+    const claims = (guardMs: number): Request[] => [
+      scriptedClaim(under(guardMs, READ, 'a'), ANN, TTL_MS, 0),
+      release(over(READ, 'b'), BEN),
+      scriptedClaim(under(guardMs, permits(''), 'c'), ANN, TTL_MS, 0),
+    ];
+
+    it('a master begins its quarantine with the first entry, and all in it that vote hear of it', async () => {
+      expect(await asOne(claims(GUARD_MS))).to.deep.equal([[-1, GUARD_MS, 0], 0, [-1, GUARD_MS, 0]]);
+      await server.redis.select(1);
+      expect(await server.redis.keys('*')).to.deep.equal([MARKER]);
+    });
+
+    it('without a guard of its own, a client is refused by a master with a marker; what leaves, leaves', async () => {
+      await server.redis.select(1);
+      await server.redis.set(MARKER, `1|${server.runId}|1000|${GUARD_MS}`);
+      expect(await asOne(claims(0))).to.deep.equal([[-2, GUARD_MS, 0], 0, [-2, GUARD_MS, 0]]);
+    });
+
+    it('the marker is looked at once for all', async () => {
+      await server.redis.select(1);
+      await server.redis.set(MARKER, `1|${server.runId}|1000|${GUARD_MS}`);
+      expect((await commandsOf(claims(GUARD_MS))).get('get')).to.equal(1);
+    });
+
+    it('one that a user may not look at: what votes fails, and says what it needs', async () => {
+      const replies = await server.without('info', async () => {
+        await server.redis.select(1);
+        await server.redis.set(MARKER, `1|${server.runId}|1000|${GUARD_MS}`);
+        return asOne(claims(GUARD_MS));
+      });
+      for (const vote of [replies[0], replies[2]])
+        expect(vote).to.match(/^!.*quorate needs INFO in scripts: /);
+      expect(replies[1]).to.equal(0);
+    });
+  });
+
+  it('without entries it does nothing: so it is loaded', async () => {
+    const [source = ''] = batchOf([reading('a', ANN)]).command(true).args;
+    expect(await server.redis.eval(source, 0, '-1')).to.equal(0);
+    expect(await server.redis.evalsha(scriptDigest(source), 0, '-1')).to.equal(0);
+    expect(plainScope('a').guardMs).to.equal(-1);
+  });
+});
+
+function drawRequest(draw: Draw, guardMs: number, isReadWrite: boolean, us: number): Request {
+  const key = draw.pick(LOCKS);
+  const token = draw.pick(TOKENS);
+  const ttlMs = draw.pick(TTLS);
+  const terms = { ttlMs, mayCreate: draw.below(2) === 0 };
+  const watch = draw.below(3) > 0 ? undefined : { watcher: draw.pick(WATCHERS), rank: draw.below(2) };
+  const of = draw.below(6) === 0 ? 2 : 3;
+  const isWriter = draw.below(3) === 0;
+  const isFenced = isReadWrite && isWriter && draw.below(3) > 0;
+  const kind = isReadWrite
+    ? isWriter
+      ? WRITE
+      : READ
+    : permits(draw.pick(['0', '1', '2', '0,1', '1,2']), 1 + draw.below(2), of);
+  const scope = under(guardMs, kind, key, isFenced);
+  const proposal = draw.pick([0, us - 200_000, us, us + 1e9]);
+  switch (draw.below(8)) {
+    case 0:
+    case 1:
+    case 2:
+      return scriptedClaim(scope, token, ttlMs, proposal, watch);
+    case 3:
+      if (!isReadWrite) return aligning(scope, token, draw.pick(['0', '1', '2', '0,1']));
+      return acceptance(under(guardMs, WRITE, key, true), token, draw.pick([8, 8, us + 1e6, us + 2e6]));
+    case 4:
+    case 5:
+      return extension(scope, token, terms);
+    case 6:
+      return undo(scope, draw.pick([...TOKENS, ...WATCHERS]));
+    default:
+      return release(scope, draw.pick([...TOKENS, ...TOKENS, ...WATCHERS]));
+  }
+}
+
+/** A fencing token in short is {1, fence, 0}. */
+function inFull(reply: unknown): unknown {
+  return typeof reply === 'number' ? [1, reply, 0] : reply;
+}
+
+function codeOf(reply: unknown): unknown {
+  return Array.isArray(reply)
+    ? (reply as unknown[])[0]
+    : typeof reply === 'number'
+      ? Math.min(reply, 1)
+      : reply;
+}
