@@ -49,7 +49,17 @@ const TYPESCRIPT = [
   'lib/lease/lease.ts',
   'lib/node/batch.ts',
 ];
-const LUA = ['guard', 'mutex', 'queue', 'scripts', 'shared', 'shared-scripts'];
+const LUA = [
+  'guard',
+  'mutex',
+  'queue',
+  'entries',
+  'scripts',
+  'shared',
+  'read-write',
+  'semaphore',
+  'shared-scripts',
+];
 
 export const TARGETS: readonly Target[] = [
   ...TYPESCRIPT.map((file) => ({ file, isLua: false })),
@@ -94,8 +104,11 @@ const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
   mutex: ['scripts', 'scripts-guard', 'batch-scripts', 'counter-scripts', 'scripts-twins'],
   queue: ['queue-scripts', 'scripts-twins'],
   scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'scripts-twins'],
-  shared: ['shared-scripts', 'shared-twins'],
-  'shared-scripts': ['shared-scripts', 'shared-twins'],
+  entries: ['batch-scripts', 'shared-batch-scripts'],
+  shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
+  'read-write': ['shared-scripts', 'shared-batch-scripts', 'counter-scripts', 'shared-twins'],
+  semaphore: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
+  'shared-scripts': ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
 };
 
 /** Whether a file of lib is tried on that spec. */

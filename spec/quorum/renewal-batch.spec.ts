@@ -8,8 +8,10 @@ import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { extension } from '../../lib/protocol/request.js';
-import { EXTEND } from '../../lib/protocol/lua/scripts.js';
-import { isBatch } from '../../lib/testing/master/entries.js';
+import { BATCH, EXTEND } from '../../lib/protocol/lua/scripts.js';
+import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';
@@ -26,7 +28,7 @@ const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 interface Kept extends Bench {
   readonly leases: readonly Lease[];
   /** The calls that a master got since, and how many extensions they were. */
-  readonly calls: readonly Command[][];
+  readonly calls: readonly (readonly Command[])[];
 }
 
 /** So many leases that are renewed, taken at one instant. */
@@ -35,17 +37,41 @@ async function keep(nodes: number, options: RedlockOptions = {}): Promise<Kept> 
   const names = Array.from({ length: MANY }, (_, i) => `r${i}`);
   const leases = await Promise.all(names.map((name) => bench.redlock.acquire(name, { renew: true })));
   await settle();
-  const calls = bench.masters.map((master) => {
-    const own: Command[] = [];
-    const call = master.call.bind(master);
-    master.call = (command) => {
-      own.push(command);
-      return call(command);
-    };
-    return own;
-  });
+  const calls = bench.masters.map(callsOf);
   for (const master of bench.masters) master.sent.length = 0;
   return { ...bench, leases, calls };
+}
+
+/** So many leases of each kind. */
+const OF_EACH = 20;
+
+/** Leases of each kind that are renewed, one kind after another, over and over. */
+async function keepAll(nodes: number): Promise<Kept> {
+  const bench = fakeCluster(nodes, { ttlMs: TTL_MS });
+  const { redlock } = bench;
+  const options = { renew: true };
+  const taken = Array.from({ length: OF_EACH }, (_, i) => [
+    redlock.acquire(`x${i}`, options),
+    redlock.readWriteLock(`r${i}`).read.acquire(options),
+    redlock.semaphore(`s${i}`, 1).acquire(options),
+    redlock.readWriteLock(`w${i}`).write.acquire(options),
+  ]);
+  const leases = await Promise.all(taken.flat());
+  await settle();
+  const calls = bench.masters.map(callsOf);
+  for (const master of bench.masters) master.sent.length = 0;
+  return { ...bench, leases, calls };
+}
+
+/** The calls that it gets from here on. */
+function callsOf(master: FakeMaster): Command[] {
+  const own: Command[] = [];
+  const call = master.call.bind(master);
+  master.call = (command) => {
+    own.push(command);
+    return call(command);
+  };
+  return own;
 }
 
 const extensions = (master: FakeMaster): number =>
@@ -230,6 +256,52 @@ describe('renewals of many leases', () => {
       expect([time.pending, ...masters.map(({ size }) => size)]).to.deep.equal([0, ...masters.map(() => 0)]);
     });
   }
+
+  for (const nodes of [1, 3, 5]) {
+    it(`N=${nodes}: leases of all kinds: a call to each master for the exclusive ones, and one for the others`, async () => {
+      const { leases, masters, time, calls } = await keepAll(nodes);
+      await time.advance(TTL_MS / 3);
+      for (const own of calls) {
+        const shared = own.filter(({ args }) => args[0] === scriptDigest(SHARED_BATCH.source));
+        const exclusive = own.filter(({ args }) => args[0] === scriptDigest(BATCH.source));
+        expect(own.length).to.equal(shared.length + exclusive.length);
+        // the first few go by themselves
+        for (const { length } of [shared, exclusive]) expect(length).to.be.within(1, 2);
+        const scripts = shared.flatMap(entriesOf).map((one) => scriptOf(one)?.name);
+        const each = (name: string): number => scripts.filter((one) => one === name).length;
+        expect([each('rw-extend'), each('sem-extend')]).to.deep.equal([2 * OF_EACH, OF_EACH]);
+      }
+      for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
+      await time.advance(TTL_MS * 5);
+      expect(statuses(leases)).to.deep.equal(['held']);
+      await Promise.all(leases.map((lease) => lease.release()));
+      expect(masters.map(({ size }) => size)).to.deep.equal(masters.map(() => 0));
+    });
+
+    it(`N=${nodes}: of all kinds, and masters that forgot their scripts: a second call each, and no lease is lost`, async () => {
+      const { leases, masters, time } = await keepAll(nodes);
+      for (const master of masters) master.knowsScripts = false;
+      await time.advance(TTL_MS / 3);
+      for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
+      await time.advance(TTL_MS);
+      expect(statuses(leases)).to.deep.equal(['held']);
+      for (const { sent } of masters) expect(sent.at(-1)?.name).to.equal('evalsha'); // it was taught
+    });
+  }
+
+  it('N=3: one of a semaphore whose permits others have by now is lost, and no other is', async () => {
+    const { leases, masters, time } = await keepAll(3);
+    const one = leases.find(({ resources: [name] }) => name === 's0');
+    for (const master of masters.slice(0, 2)) {
+      const taken = { kind: 'sem1', 'other:1': `0|${Math.floor(master.micros() / 1_000) + 60_000}|1` };
+      master.delete('s0');
+      master.setFields('s0', taken);
+    }
+    await time.advance(TTL_MS / 3 + 1);
+    expect(one?.status).to.equal('lost');
+    await time.advance(TTL_MS);
+    expect(statuses(leases.filter((lease) => lease !== one))).to.deep.equal(['held']);
+  });
 
   it('N=3: given back while a master that extended them is away: undone there until the last extension has run out', async () => {
     const { leases, masters, time } = await keep(3);

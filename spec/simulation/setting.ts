@@ -115,6 +115,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const forShared = seeded.fork('family');
   const hasShared = options.sharedLocks ?? (!isCrowd && forShared.chance(0.3));
   const permits = forShared.whole(1, 4);
+  const isKept = seeded.fork('kept family').chance(0.5);
   const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
@@ -129,7 +130,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
-    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine } : undefined,
+    sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine, isKept } : undefined,
     plan,
   };
 }

@@ -10,6 +10,7 @@ import type { Fault, FaultKind } from './world/faults.js';
 import { SharedChecker } from './checker/shared-checker.js';
 import { checkShared } from './workers/shared-end.js';
 import { type SharedState, SharedWorker } from './workers/shared-worker.js';
+import { KeepingSharedWorker } from './workers/keeping-shared-worker.js';
 import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
 import { Seeded } from './world/seeded.js';
@@ -50,7 +51,7 @@ const LONGEST_MS = 400_000;
 /** The ttl of the lock that each client holds as it closes. */
 const LAST_TTL_MS = 300;
 
-type OtherWorker = SharedWorker | ReentrantWorker | KeepingWorker | ClosingWorker;
+type OtherWorker = SharedWorker | ReentrantWorker | KeepingWorker | KeepingSharedWorker | ClosingWorker;
 
 /** Runs one seed to its end. The same seed and options give the same run. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationReport> {
@@ -181,8 +182,12 @@ class Director {
         ? []
         : [new KeepingWorker(this.#stage, player, drawn('keeping'), keeping, shared.deeds)];
     if (sharedLocks === undefined) return keepers;
+    const sharedKeepers = sharedLocks.isKept
+      ? [new KeepingSharedWorker(this.#stage, player, drawn('kept family'), sharedLocks, shared)]
+      : [];
     return [
       ...keepers,
+      ...sharedKeepers,
       new SharedWorker(this.#stage, player, drawn('family 0'), sharedLocks, shared),
       new SharedWorker(this.#stage, player, drawn('family 1'), sharedLocks, shared),
       new ReentrantWorker(this.#stage, player, drawn('re-entry'), sharedLocks, shared.deeds),

@@ -104,7 +104,7 @@ function runEntry(store: Store, entry: Command, spare: Spare): unknown {
 }
 
 /** The fencing token that an entry for a shared lock puts to the master: its reply need not repeat it. */
-function tokenPut(entry: Command): number | undefined {
+export function tokenPut(entry: Command): number | undefined {
   const args = entry.args.slice(2 + Number(entry.args[1]));
   const script = scriptOf(entry);
   const text = script === RW_CLAIM ? args[6] : script === RW_ACCEPT ? args[1] : undefined;

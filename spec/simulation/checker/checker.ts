@@ -9,6 +9,7 @@ import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from '../world/client.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { tokenPut } from '../../../lib/testing/master/twins.js';
 import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
@@ -257,10 +258,10 @@ export class Checker {
 
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
-    const replies = isBatch(command) ? (reply as readonly unknown[]) : [reply];
+    const replies: readonly unknown[] = isBatch(command) && Array.isArray(reply) ? reply : [];
     entriesOf(command).forEach((entry, i) => {
-      for (const [property, text] of this.#votes.executed(server, entry, replies[i]))
-        this.fail(property, text);
+      const own = isBatch(command) ? inFull(entry, replies[i] ?? 1) : reply;
+      for (const [property, text] of this.#votes.executed(server, entry, own)) this.fail(property, text);
     });
   }
 
@@ -371,4 +372,9 @@ export class Checker {
 /** A lease that was freed while its routine runs is not over: the routine goes on. */
 function isOver({ isWork, lease }: Holding): boolean {
   return isWork ? lease.status === 'lost' : lease.status !== 'held';
+}
+
+/** An entry's reply in a batch: a plain yes stands for the fencing token that the entry put to the master. */
+function inFull(entry: Command, reply: unknown): unknown {
+  return reply === 1 ? (tokenPut(entry) ?? 1) : reply;
 }

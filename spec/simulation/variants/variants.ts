@@ -760,8 +760,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/testing/master/shared-hash.ts',
-        find: 'else if (Number(ends) <= this.nowMs) this.#gone.push(name);',
-        replace: 'else if (Number(ends) < 0) this.#gone.push(name);',
+        find: 'else if (Number(ends) <= this.nowMs) this.#gone.add(name);',
+        replace: 'else if (Number(ends) < 0) this.#gone.add(name);',
       },
       {
         file: 'lib/testing/master/shared-hash.ts',

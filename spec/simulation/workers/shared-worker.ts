@@ -22,6 +22,8 @@ export interface SharedTerms {
   readonly permits: number;
   /** The share of calls that queue. */
   readonly inLine: number;
+  /** Many such locks are held at a time, too. */
+  readonly isKept: boolean;
 }
 
 export interface SharedState {

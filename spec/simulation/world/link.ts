@@ -267,10 +267,10 @@ export class SimulatedLink implements Transport {
     const { client, server, tell, world } = this.#environment;
     server.receive(command, (error, reply) => {
       tell(command, !connection.isOpen);
-      const replies: unknown = isBatch(command) ? reply : [reply];
+      const replies = Array.isArray(reply) ? reply : entriesOf(command).map(() => 1);
       const late = connection.isOpen ? '' : ', by a connection that broke';
       entriesOf(command).forEach((entry, i) => {
-        const said = error === undefined ? String((replies as readonly unknown[])[i]) : error.message;
+        const said = error === undefined ? String(isBatch(command) ? replies[i] : reply) : error.message;
         const first = i === 0 ? client.name : `${client.name} +`;
         world.note(server.name, `${first}: ${describeCommand(entry)} → ${said}${late}`);
       });
