@@ -105,10 +105,10 @@ const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
   queue: ['queue-scripts', 'scripts-twins'],
   scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'scripts-twins'],
   entries: ['batch-scripts', 'shared-batch-scripts'],
-  shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
-  'read-write': ['shared-scripts', 'shared-batch-scripts', 'counter-scripts', 'shared-twins'],
-  semaphore: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
-  'shared-scripts': ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
+  shared: ['shared-scripts', 'shared-batch-scripts'],
+  'read-write': ['shared-scripts', 'shared-batch-scripts'],
+  semaphore: ['shared-scripts', 'shared-batch-scripts'],
+  'shared-scripts': ['shared-scripts', 'shared-batch-scripts'],
 };
 
 /** Whether a file of lib is tried on that spec. */
