@@ -1,7 +1,7 @@
 /**
  * The Lua of semaphores: what each operation does to one lock, at index `i` of KEYS. `shared-scripts.ts` builds the
  * scripts for one entry and for many from it. Each function returns its reply, or the error of a command that failed.
- * They need LOOKING and SLOTS; claims need NEXT. Permits are "slots" in Lua.
+ * They need LOOKING, PERMITS and SLOTS; claims need NEXT, the others TELLING. Permits are "slots" in Lua.
  */
 import { STORED_KIND } from './shared.js';
 

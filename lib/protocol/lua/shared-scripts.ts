@@ -14,7 +14,7 @@ import { ALL_REPLIES, ENTRIES } from './entries.js';
 import { COUNTER } from './mutex.js';
 import { IN_THE_WAY, RW_ACCEPTING, RW_CLAIMING, RW_EXTENDING } from './read-write.js';
 import { SEM_ALIGNING, SEM_CLAIMING, SEM_EXTENDING, SLOTS } from './semaphore.js';
-import { LEFT, LOOKING, NEXT, REMOVING } from './shared.js';
+import { LEFT, LOOKING, NEXT, PERMITS, REMOVING, TELLING } from './shared.js';
 import type { Script } from '../../redis/script.js';
 
 /**
@@ -62,7 +62,7 @@ export const RW_EXTEND: Script = {
   name: 'rw-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
 ${GUARD}local guard = tonumber(ARGV[5])
-${MARKER}${LOOKING}${IN_THE_WAY}${RW_EXTENDING}return extendRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
+${MARKER}${LOOKING}${TELLING}${IN_THE_WAY}${RW_EXTENDING}return extendRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 };
 
 /**
@@ -81,7 +81,7 @@ export const SEM_CLAIM: Script = {
   name: 'sem-claim',
   source: `if #KEYS == 0 then return {0, 0, 0} end
 ${GUARD}local guard = tonumber(ARGV[7])
-${MARKER}${LOOKING}${NEXT}${SLOTS}${SEM_CLAIMING}watcher, rank = ARGV[5], tonumber(ARGV[6])
+${MARKER}${LOOKING}${NEXT}${PERMITS}${SLOTS}${SEM_CLAIMING}watcher, rank = ARGV[5], tonumber(ARGV[6])
 return claimPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 };
 
@@ -95,7 +95,7 @@ return claimPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 export const SEM_ALIGN: Script = {
   name: 'sem-settle',
   source: `${GUARD}local guard = tonumber(ARGV[4])
-${MARKER}${LOOKING}${SLOTS}${SEM_ALIGNING}return alignPermits(1, ARGV[1], ARGV[2], ARGV[3])`,
+${MARKER}${LOOKING}${TELLING}${SLOTS}${SEM_ALIGNING}return alignPermits(1, ARGV[1], ARGV[2], ARGV[3])`,
 };
 
 /**
@@ -111,7 +111,7 @@ export const SEM_EXTEND: Script = {
   name: 'sem-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
 ${GUARD}local guard = tonumber(ARGV[6])
-${MARKER}${LOOKING}${SLOTS}${SEM_EXTENDING}return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])`,
+${MARKER}${LOOKING}${TELLING}${SLOTS}${SEM_EXTENDING}return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])`,
 };
 
 /**
@@ -124,7 +124,7 @@ export const LEAVE: Script = {
   name: 'leave',
   source: `${REMOVING}local reply, isWatched = remove(1, ARGV[1])
 if isWatched then
-  ${CLOCK}${LOOKING}${LEFT}pcall(left, 1, ARGV[1], reply[1])
+  ${CLOCK}${LOOKING}${TELLING}${LEFT}pcall(left, 1, ARGV[1], reply[1])
 end
 return reply`,
 };
@@ -159,7 +159,7 @@ export const SHARED_ENTRY = {
  */
 export const SHARED_BATCH: Script = {
   name: 'shared-batch',
-  source: `${GUARD}${COUNTER}${ENTRIES}${LOOKING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}${RW_ACCEPTING}${RW_EXTENDING}${SLOTS}${SEM_CLAIMING}${SEM_ALIGNING}${SEM_EXTENDING}${REMOVING}${LEFT}local function vote(operation, ...)
+  source: `${GUARD}${COUNTER}${ENTRIES}${LOOKING}${TELLING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}${RW_ACCEPTING}${RW_EXTENDING}${SLOTS}${SEM_CLAIMING}${SEM_ALIGNING}${SEM_EXTENDING}${REMOVING}${LEFT}local function vote(operation, ...)
   local trouble = check()
   if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end

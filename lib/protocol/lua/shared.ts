@@ -136,7 +136,10 @@ local function keep()
     redis.call('PEXPIREAT', KEYS[at], int(last))
   end
 end
-local parsed = {}
+`;
+
+/** The permits in a text, as in '0,3'. */
+export const PERMITS = `local parsed = {}
 local function slotsOf(text)
   local slots = parsed[text]
   if not slots then
@@ -146,7 +149,10 @@ local function slotsOf(text)
   end
   return slots
 end
-local function isFree(want)
+`;
+
+/** Sends the watcher a push if it could be let in now. */
+export const TELLING = `${PERMITS}local function isFree(want)
   if want == 'w' then return next(members) == nil end
   if want == 'r' then return not writer end
   local wanted, k = string.match(want, '^(%d+)/(%d+)$')

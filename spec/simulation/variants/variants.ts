@@ -787,7 +787,7 @@ export const VARIANTS: readonly Variant[] = [
   {
     name: 'a writer becomes a reader only when the masters have said so',
     small: { world: 'readers-2', schedule: '17:late' },
-    from: 80,
+    from: 190,
     why: 'some of them let readers in already, and no quorum need have answered',
     breaks: ['exclusion'],
     options: { sharedLocks: true, favoured: ['slow link', 'partition', 'client paused'] },
