@@ -105,9 +105,9 @@ const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
   queue: ['queue-scripts', 'scripts-twins'],
   scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'scripts-twins'],
   entries: ['batch-scripts', 'shared-batch-scripts'],
-  shared: ['shared-scripts', 'shared-batch-scripts'],
+  shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
   'read-write': ['shared-scripts', 'shared-batch-scripts'],
-  semaphore: ['shared-scripts', 'shared-batch-scripts'],
+  semaphore: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
   'shared-scripts': ['shared-scripts', 'shared-batch-scripts'],
 };
 

@@ -48,7 +48,6 @@ local function know(name) known = name end
 local function read(i)
   at = i
   if isKnown(KEYS[i]) then return end
-  known = nil
   now = now or math.floor(micros() / 1000)
   local all = redis.pcall('HGETALL', KEYS[i])
   if all.err then
@@ -190,11 +189,10 @@ local function mayWatch()
 end
 local function refuse(code, left, more)
   if watcher ~= '' and mayWatch() then
-    local isSet = pcall(function()
+    pcall(function()
       put('watch', watcher, now + ${WATCH_MS}, int(rank) .. ' ' .. want)
       keep()
     end)
-    if not isSet then known = nil end
   end
   return {code, left, more}
 end

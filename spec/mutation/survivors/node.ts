@@ -9,7 +9,7 @@ export const NODE: Survivors = {
     {
       why: 'asked only where there is a first one',
       mutants: [
-        '#fits: this.requests[0]?.operation.letter → this.requests[0].operation.letter',
+        '#fits: this.requests[0]?.operation.batch → this.requests[0].operation.batch',
         'commandFor: isSame && this.#command !== undefined → isSame',
       ],
     },

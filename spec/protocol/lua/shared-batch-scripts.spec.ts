@@ -341,6 +341,17 @@ return lives`;
     expect(replies.map(codeOf)).to.deep.equal([1, 1, 1, 0, 1, 1, 1, 1]);
   });
 
+  it('the watcher leaves, and was the last there: the key is free for a lock of another kind', async () => {
+    const watch = { watcher: WATCHERS[0], rank: 0 };
+    await asOne([
+      reading('a', ANN),
+      scriptedClaim(over(WRITE, 'a'), BEN, TTL_MS, 0, watch),
+      release(over(READ, 'a'), ANN),
+    ]);
+    expect(await asOne([release(over(WRITE, 'a'), WATCHERS[0]), taking('a', CAT)])).to.deep.equal([0, 1]);
+    expect(await server.redis.hget('a', 'kind')).to.equal('sem1');
+  });
+
   it('many that have run out are dropped once', async () => {
     const gone = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => [tokenFrom('gone', String(i)), 'r|1000|']);
     await server.redis.select(1);
