@@ -8,10 +8,7 @@ export const NODE: Survivors = {
     },
     {
       why: 'asked only where there is a first one',
-      mutants: [
-        '#fits: this.requests[0]?.operation.batch → this.requests[0].operation.batch',
-        'commandFor: isSame && this.#command !== undefined → isSame',
-      ],
+      mutants: ['#fits: this.requests[0]?.operation.batch → this.requests[0].operation.batch'],
     },
     {
       why: 'the end of the turn comes more often, and finds nothing to do',
