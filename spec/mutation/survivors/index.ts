@@ -2,6 +2,7 @@ import { COORDINATOR } from './coordinator.js';
 import { LEASE } from './lease.js';
 import { LINE } from './line.js';
 import { LUA } from './lua.js';
+import { SHARED_LUA } from './shared-lua.js';
 import { NODE } from './node.js';
 import { QUORUM } from './quorum.js';
 import type { Survivors } from './survivors.js';
@@ -12,6 +13,7 @@ export const SURVIVORS: Survivors = {
   ...LEASE,
   ...LINE,
   ...LUA,
+  ...SHARED_LUA,
   ...NODE,
   ...QUORUM,
 };
