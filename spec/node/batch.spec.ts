@@ -395,6 +395,8 @@ describe('batch: what is taken from those that wait', () => {
       exclusive('z', 'Z'),
     );
     expect(calls(entries)).to.deep.equal(['XY', 'a', 'AZ']);
+    const two = release(plainScope('b', 'a'), 'W');
+    expect(calls(asks(exclusive('x', 'X'), ofShared('a', 'a'), two))).to.deep.equal(['X', 'a', 'W']);
   });
 
   it('as many as asked for, and no more than fit', () => {

@@ -7,16 +7,24 @@ export const NODE: Survivors = {
       mutants: ["command: operation.letter ?? '' → operation.letter"],
     },
     {
+      why: 'where nothing was passed, no resource is among those that were',
+      mutants: [
+        'take: passed.length > 0 && request.scope.keys.some((key) => resources.has(key)) → request.scope.keys.some((key) => resources.has(key))',
+        'take: passed.length > 0 → passed.length >= 0',
+      ],
+    },
+    {
       why: 'asked only where there is a first one',
-      mutants: ['#fits: this.requests[0]?.operation.batch → this.requests[0].operation.batch'],
+      mutants: [
+        '#fits: this.requests[0]?.operation.batch → this.requests[0].operation.batch',
+        '#script: this.requests[0]?.operation.batch → this.requests[0].operation.batch',
+        'lessonFor: first?.operation.batch → first.operation.batch',
+        'lessonFor: first?.lesson() → first.lesson()',
+      ],
     },
     {
       why: 'the end of the turn comes more often, and finds nothing to do',
       mutants: ['#begin: this.#isEnding → false', '#begin: this.#isEnding = true; → nothing'],
-    },
-    {
-      why: 'a command that is kept needs both, and the other one goes',
-      mutants: ['#end: this.#requests = []; → nothing', '#end: this.#command = undefined; → nothing'],
     },
     {
       why: 'a list is no number',
@@ -27,7 +35,7 @@ export const NODE: Survivors = {
     },
     {
       why: 'the same answer in a list of its own',
-      mutants: ['entryReply: number === 1 → false'],
+      mutants: ['entryReply: number === 1 → false (2)'],
     },
   ],
   'lib/node/call-timing.ts': [
