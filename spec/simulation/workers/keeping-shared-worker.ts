@@ -4,7 +4,7 @@
  */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Lease } from '../../../lib/lease/public.js';
-import { nodeTimeoutFor } from '../../../lib/input/options.js';
+import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { SharedState, SharedTerms } from './shared-worker.js';
@@ -68,7 +68,11 @@ export class KeepingSharedWorker {
     const permits = isReadWrite ? 0 : this.#seeded.whole(1, Math.min(2, this.#terms.permits));
     const name = isReadWrite ? `kept:rw${number}` : `kept:{s}${number}`;
     const beginning = checker.begin();
-    const settled = checker.expect(client, `acquire ${name}`, WAIT_MS + nodeTimeoutFor(ttlMs, 0) + SLACK_MS);
+    const settled = checker.expect(
+      client,
+      `acquire ${name}`,
+      WAIT_MS + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
+    );
     const { deeds, sharedChecker } = this.#shared;
     deeds.calls++;
     try {
@@ -106,7 +110,7 @@ export class KeepingSharedWorker {
     const settled = checker.expect(
       client,
       `release ${lease.token}`,
-      nodeTimeoutFor(lease.ttlMs, 0) + SLACK_MS,
+      mostNodeTimeoutMs({ ttlMs: lease.ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
     );
     await lease.release();
     settled();
