@@ -69,7 +69,7 @@ export const CONTENDERS = {
     isQuick: false,
     waits: false, // many hold it at a time: no contender for one key
     label: 'quorate, to read',
-    about: '`redlock.readWriteLock(name).read`: each request is a call of its own',
+    about: '`redlock.readWriteLock(name).read`, without fencing tokens',
     load: () => import('./quorate-read.js'),
   },
   'quorate-write': {

@@ -69,7 +69,7 @@ for (const nodes of [1, 3, 5]) {
       await giveBack(leases);
     });
 
-    it(`${SOME} to read and as many permits, whose requests are sent alone`, async () => {
+    it(`${SOME} to read and as many permits`, async () => {
       const reading = await all(SOME, (i) => redlock.readWriteLock(`book:${i}`).read.acquire());
       const permitted = await all(SOME, (i) => redlock.semaphore(`seat:${i}`, 2).acquire());
       await giveBack([...reading, ...permitted]);
