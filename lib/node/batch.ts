@@ -28,7 +28,7 @@ export const MAX_LENGTH = 64 * 1024;
 const HALF_CROWD = 16;
 
 /** How many scripts carry many requests: a master is sent a call of each at a time. */
-export const BATCH_SCRIPTS = 2;
+const BATCH_SCRIPTS = 2;
 
 /** Requests that share one call, in that order. */
 export class Batch {

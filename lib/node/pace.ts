@@ -10,7 +10,6 @@
  * the round trip, however long that is, and distant masters get a call every few ms.
  */
 import { atEndOfTurn, type Clock, type Timer, type Timers } from '../runtime/clock.js';
-import { BATCH_SCRIPTS } from './batch.js';
 import type { Command } from '../redis/transport.js';
 
 /** A call holds others up for this time, in ms, if it is not through before: more than a round trip on a local network. */
@@ -41,8 +40,9 @@ export class Pace {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #quorum: number;
-  /** What was sent last: a call of each script. */
-  readonly #latest: PacedCall[] = [];
+  /** What was sent last, and before: a call of each script that carries many requests. */
+  #latest: PacedCall | undefined;
+  #before: PacedCall | undefined;
   /** Calls that hold others up, oldest first. */
   readonly #calls: PacedCall[] = [];
   /** How many requests they have. */
@@ -78,7 +78,7 @@ export class Pace {
   /** A master is sent a call of this many requests. The same command to another master is the same call. */
   sent(command: Command, requests: number): PacedCall {
     if (!this.#isPassing && this.#requests < AT_ONCE) this.#pass();
-    const call = this.#latest.find((one) => one.command === command) ?? this.#begin(command, requests);
+    const call = this.#callOf(command) ?? this.#begin(command, requests);
     call.sent++;
     if (call.sent === this.#quorum) {
       if (this.#calls.length > 0) this.#dropOld();
@@ -99,10 +99,15 @@ export class Pace {
 
   #begin(command: Command, requests: number): PacedCall {
     const sentAtMs = this.#clock.earliest();
-    const call = { command, requests, sentAtMs, sent: 0, answers: 0, isHolding: false };
-    this.#latest.unshift(call);
-    if (this.#latest.length > BATCH_SCRIPTS) this.#latest.pop();
-    return call;
+    this.#before = this.#latest;
+    this.#latest = { command, requests, sentAtMs, sent: 0, answers: 0, isHolding: false };
+    return this.#latest;
+  }
+
+  /** The call that other masters were sent by this command. */
+  #callOf(command: Command): PacedCall | undefined {
+    if (this.#latest?.command === command) return this.#latest;
+    return this.#before?.command === command ? this.#before : undefined;
   }
 
   /** Until what is sent at the end of this turn has been sent. */

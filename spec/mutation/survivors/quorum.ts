@@ -169,6 +169,13 @@ export const QUORUM: Survivors = {
   ],
   'lib/quorum/renewal-batch.ts': [
     {
+      why: 'of two scripts, either may come first; where there is one, the copy is the same',
+      mutants: [
+        'byScript: scripts.length < 2 → false',
+        'byScript: request.operation.batch === script → request.operation.batch !== script',
+      ],
+    },
+    {
       why: 'such a call is sent at once or not at all: nobody asks whether it is still wanted',
       mutants: ['isWanted: true → false'],
     },

@@ -5,9 +5,6 @@ export const SHARED_LUA: Survivors = {
     {
       why: 'an instant in the past deletes the key, too, and costs the commands before it',
       mutants: [
-        'LOOKING: if last == 0 then → if false then',
-        'LOOKING: if last == 0 then → if last == 1 then',
-        'LOOKING: last = watch and watch[2] or 0 → last = watch and watch[2] or 1',
         'LOOKING: what, gone, watch, writer, last = nil, {}, nil, nil, 0 → what, gone, watch, writer, last = nil, {}, nil, nil, 1',
       ],
     },
