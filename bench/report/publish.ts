@@ -30,7 +30,7 @@ export async function publish(results: Results): Promise<readonly string[]> {
   const figures = await writeCharts(results, join(dirname(DOCUMENT), 'figures'));
   const text = await readFile(DOCUMENT, 'utf8');
   const options = await resolveConfig(DOCUMENT);
-  const filled = between(text, toMarkdown(results, picturesOf(results, 'figures')));
+  const filled = between(text, asItIs(toMarkdown(results, picturesOf(results, 'figures'))));
   await writeFile(DOCUMENT, await format(filled, { ...options, parser: 'markdown' }));
   return [DOCUMENT, ...figures];
 }
@@ -47,6 +47,11 @@ export async function writeCharts(results: Results, folder: string): Promise<rea
     }
   }
   return files;
+}
+
+/** Formatted tables are padded with spaces, a third of the page, and each who installs the package has it. */
+function asItIs(markdown: string): string {
+  return `<!-- prettier-ignore-start -->\n\n${markdown}\n\n<!-- prettier-ignore-end -->`;
 }
 
 /** @throws Error when the document has not both markers, in this order, once each */
