@@ -40,6 +40,11 @@ export class Pace {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #quorum: number;
+  /**
+   * So many calls hold others up. A single master works on one while we handle its answer to another (`shareOf`); several
+   * do anyway.
+   */
+  readonly #callsAtOnce: number;
   /** What was sent last, and before: a call of each script that carries many requests. */
   #latest: PacedCall | undefined;
   #before: PacedCall | undefined;
@@ -56,6 +61,7 @@ export class Pace {
     this.#clock = clock;
     this.#timers = timers;
     this.#quorum = quorum;
+    this.#callsAtOnce = quorum === 1 ? 2 : 1;
   }
 
   /** How many requests are under way and hold others up. */
@@ -63,11 +69,16 @@ export class Pace {
     return this.#requests;
   }
 
+  /** What comes has to wait. */
+  get #isFull(): boolean {
+    return this.#requests >= AT_ONCE && this.#calls.length >= this.#callsAtOnce;
+  }
+
   /** Whether what waits may go now. If not, `goOn` is called when it may. */
   admits(one: Paced): boolean {
     if (this.#isPassing) return true;
-    if (this.#requests >= AT_ONCE) this.#dropOld();
-    if (this.#requests >= AT_ONCE) {
+    if (this.#isFull) this.#dropOld();
+    if (this.#isFull) {
       this.#waiting.add(one);
       this.#arm();
       return false;
@@ -77,7 +88,7 @@ export class Pace {
 
   /** A master is sent a call of this many requests. The same command to another master is the same call. */
   sent(command: Command, requests: number): PacedCall {
-    if (!this.#isPassing && this.#requests < AT_ONCE) this.#pass();
+    if (!this.#isPassing && !this.#isFull) this.#pass();
     const call = this.#callOf(command) ?? this.#begin(command, requests);
     call.sent++;
     if (call.sent === this.#quorum) {
@@ -153,7 +164,7 @@ export class Pace {
   }
 
   #goOn(): void {
-    if (this.#waiting.size === 0 || this.#requests >= AT_ONCE) return;
+    if (this.#waiting.size === 0 || this.#isFull) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     const waiting = [...this.#waiting];

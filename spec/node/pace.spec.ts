@@ -29,9 +29,9 @@ describe('pace: when what waits may go', () => {
     answer(call: PacedCall, times: number): void;
   }
 
-  function bench(): Bench {
+  function bench(quorum = QUORUM): Bench {
     const time = new FakeTime();
-    const pace = new Pace(time, time, QUORUM);
+    const pace = new Pace(time, time, quorum);
     const send = async (requests: number, masters = 5): Promise<PacedCall> => {
       const command: Command = { name: 'evalsha', args: [] };
       let call = pace.sent(command, requests);
@@ -44,6 +44,18 @@ describe('pace: when what waits may go', () => {
     };
     return { time, pace, one: new Waiting(), other: new Waiting(), send, answer };
   }
+
+  it('a single master: while less than two calls are under way, since it works on one while we handle its answer to another', async () => {
+    const { pace, one, send, answer } = bench(1);
+    const first = await send(32, 1);
+    expect(pace.admits(one)).to.equal(true);
+    await settle();
+    await send(32, 1);
+    expect(pace.admits(one)).to.equal(false);
+    answer(first, 1);
+    expect(one.calls).to.equal(1);
+    expect(pace.admits(one)).to.equal(true);
+  });
 
   it('at once while less than two requests are under way, to however many masters', async () => {
     const { pace, one, send } = bench();

@@ -51,11 +51,11 @@ export const NODE: Survivors = {
   'lib/node/pace.ts': [
     {
       why: 'what is too old holds nobody up: it is dropped now or when somebody would wait for it',
-      mutants: ['admits: this.#requests >= AT_ONCE → true'],
+      mutants: ['admits: this.#isFull → true'],
     },
     {
       why: 'the turn ends once more, when it is over',
-      mutants: ['sent: !this.#isPassing && this.#requests < AT_ONCE → this.#requests < AT_ONCE'],
+      mutants: ['sent: !this.#isPassing && !this.#isFull → !this.#isFull'],
     },
     {
       why: 'where no call holds anybody up, none is dropped',
@@ -74,7 +74,7 @@ export const NODE: Survivors = {
     },
     {
       why: 'nobody is called, and no timer runs while nobody waits',
-      mutants: ['#goOn: this.#waiting.size === 0 || this.#requests >= AT_ONCE → this.#requests >= AT_ONCE'],
+      mutants: ['#goOn: this.#waiting.size === 0 || this.#isFull → this.#isFull'],
     },
   ],
   'lib/node/send-queue.ts': [
