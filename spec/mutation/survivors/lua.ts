@@ -144,7 +144,6 @@ export const LUA: Survivors = {
       mutants: [
         'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence >= now then ms = ms + math.ceil((fence - now) / 1000) end',
         'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence > now then ms = ms + math.ceil((fence - now) / 1001) end',
-        'shortWay: ms = ${life} + math.max(0, math.ceil((fence - now) / 1000)) → ms = ${life} + math.max(1, math.ceil((fence - now) / 1000))',
       ],
     },
     {
