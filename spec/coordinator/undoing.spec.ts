@@ -1,14 +1,41 @@
 /** What becomes of an attempt that failed: where it is undone, and what the undo sees there. */
 import { expect } from 'chai';
+import { undoingOf } from '../../lib/coordinator/undoing.js';
+import type { Line } from '../../lib/line/line.js';
+import { Node } from '../../lib/node/node.js';
 import { counterKey } from '../../lib/protocol/keys.js';
-import { holdBack, sentTo } from '../support/commands.js';
+import { scriptedClaim } from '../../lib/protocol/request.js';
+import { Round } from '../../lib/quorum/round.js';
+import { holdBack, kindsSentTo, plainScope, sentTo } from '../support/commands.js';
 import { fakeCluster } from '../support/fake-cluster.js';
-import { settle } from '../support/fake-time.js';
+import { FakeMaster } from '../support/fake-master.js';
+import { FakeTime, settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
 
 type State = 'free' | 'held' | 'foreign';
 
 describe('undoing an attempt', () => {
+  for (const [isSpread, undone] of [
+    [false, [0, 1, 1]],
+    [true, [1, 1, 1]],
+  ] as const) {
+    it(`N=3, ${isSpread ? 'in line on all masters: on each of them' : 'not in line: not where another holds it'}`, async () => {
+      const time = new FakeTime();
+      const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
+      const nodes = masters.map((master, i) => new Node(master, i, time));
+      masters[0]?.set('r', 'another', 60_000);
+      const claim = scriptedClaim(plainScope('r'), 'token', 1_000, 0);
+      const round = new Round(nodes, claim, time.now(), { onLateVote: () => undefined });
+      void round.ask(nodes);
+      await settle();
+      const line = { isSpread, sent: [] as const } as unknown as Line; // all that is read of it
+      void undoingOf(nodes, round, line, () => undefined).send();
+      await settle();
+      const undos = masters.map((master) => kindsSentTo(master).filter((kind) => kind === 'undo').length);
+      expect(undos).to.deep.equal(undone);
+    });
+  }
+
   const mixes: [string, readonly State[], string, readonly string[]][] = [
     ['held by others', ['held', 'held', 'free'], 'LOCK_TAKEN', ['refused', 'refused', 'pending']],
     ['two keys of another type', ['foreign', 'foreign', 'free'], 'WRONG_KIND', ['wrong', 'wrong', 'pending']],

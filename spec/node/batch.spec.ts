@@ -409,6 +409,11 @@ describe('batch: what is taken from those that wait', () => {
 });
 
 describe('batch: one encoding', () => {
+  it('a turn tells how idle the process has been, if anybody knows', () => {
+    const idle = (): number => 17;
+    expect([new LoopTurn(3, idle).idle, new LoopTurn(3).idle]).to.deep.equal([idle, undefined]);
+  });
+
   const claims = Array.from({ length: 3 }, (_, i) => plainClaim(plainScope(`k${i}`), `t${i}`, 500));
 
   it('masters that get the same get the same command', () => {

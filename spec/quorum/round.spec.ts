@@ -69,6 +69,10 @@ class Grown implements Outgrowth {
 
 describe('round: requests in flight', () => {
   for (const knowsScripts of [true, false]) {
+    it('waits for other calls, unless its time is short', () => {
+      expect(bench().round.isUrgent).to.equal(false);
+    });
+
     it(`N=3, scripts ${knowsScripts ? 'known' : 'sent whole after NOSCRIPT'}: nothing once all have answered`, async () => {
       const { masters, nodes, round } = bench();
       for (const master of masters) master.knowsScripts = knowsScripts;

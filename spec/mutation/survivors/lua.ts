@@ -147,6 +147,10 @@ export const LUA: Survivors = {
       ],
     },
     {
+      why: 'it is worked out again, and is the same: all counters of a call live equally long',
+      mutants: ['COUNTER: if fence ~= counted then → if true then'],
+    },
+    {
       why: 'one that is equal is ahead, unless it is spent, and no fence is that high',
       mutants: [
         'shortWay: if not before or isAhead or (number and number < fence) then → if not before or isAhead or (number and number <= fence) then',
