@@ -8,7 +8,7 @@ import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { SharedState, SharedTerms } from './shared-worker.js';
-import { describe } from './worker.js';
+import { Routine } from './routine.js';
 
 /** How many read-write locks there are, and how many semaphores; every such client wants all of them. */
 const KEPT = 5;
@@ -16,38 +16,25 @@ const SLACK_MS = 10;
 const WAIT_MS = 400;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED'];
 
-export class KeepingSharedWorker {
-  readonly #stage: Stage;
-  readonly #player: Player;
+export class KeepingSharedWorker extends Routine {
   readonly #seeded: Seeded;
   readonly #terms: SharedTerms;
   readonly #shared: SharedState;
-  #isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, shared: SharedState) {
-    this.#stage = stage;
-    this.#player = player;
+    super(stage, player);
     this.#seeded = seeded;
     this.#terms = terms;
     this.#shared = shared;
   }
 
-  get isOver(): boolean {
-    return this.#isDone || !this.#player.client.isAlive;
-  }
-
-  async run(): Promise<void> {
-    try {
-      for (let round = 0; round < Math.ceil(this.#terms.calls / 3); round++) await this.#round();
-    } catch (error) {
-      this.#stage.checker.fail('exception', describe(error));
-    }
-    this.#isDone = true;
+  protected override async work(): Promise<void> {
+    for (let round = 0; round < Math.ceil(this.#terms.calls / 3); round++) await this.#round();
   }
 
   /** Takes as many as it can, some of them twice, keeps them for a while, and releases them one by one. */
   async #round(): Promise<void> {
-    const { client } = this.#player;
+    const { client } = this.player;
     const seeded = this.#seeded;
     await client.sleep(seeded.between(0, 200));
     const ttlMs = seeded.whole(200, Math.min(this.#terms.maxTtlMs, 1_200));
@@ -62,8 +49,8 @@ export class KeepingSharedWorker {
   }
 
   async #take(number: number, ttlMs: number): Promise<Lease | undefined> {
-    const { checker } = this.#stage;
-    const { client } = this.#player;
+    const { checker } = this.stage;
+    const { client } = this.player;
     const isReadWrite = number < KEPT;
     const permits = isReadWrite ? 0 : this.#seeded.whole(1, Math.min(2, this.#terms.permits));
     const name = isReadWrite ? `kept:rw${number}` : `kept:{s}${number}`;
@@ -92,7 +79,7 @@ export class KeepingSharedWorker {
   }
 
   #acquire(name: string, permits: number, ttlMs: number): Promise<Lease> {
-    const { redlock } = this.#player;
+    const { redlock } = this.player;
     const options = { ttlMs, waitMs: WAIT_MS, renew: true };
     if (permits > 0) return redlock.semaphore(name, this.#terms.permits).acquire({ ...options, permits });
     const { read, write } = redlock.readWriteLock(name);
@@ -100,8 +87,8 @@ export class KeepingSharedWorker {
   }
 
   async #letGo(lease: Lease): Promise<void> {
-    const { checker } = this.#stage;
-    const { client } = this.#player;
+    const { checker } = this.stage;
+    const { client } = this.player;
     const isHeld = lease.status === 'held';
     const isGivenAway = isHeld && this.#seeded.chance(0.1);
     this.#shared.sharedChecker.ended(lease);

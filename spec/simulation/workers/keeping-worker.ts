@@ -4,7 +4,8 @@ import type { Lease } from '../../../lib/lease/public.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
-import { type Deeds, describe } from './worker.js';
+import type { Deeds } from './worker.js';
+import { Routine } from './routine.js';
 
 /** How many locks there are; every such client wants all of them. */
 const KEPT = 14;
@@ -19,38 +20,25 @@ export interface KeepingTerms {
   readonly mixesFencing: boolean;
 }
 
-export class KeepingWorker {
-  readonly #stage: Stage;
-  readonly #player: Player;
+export class KeepingWorker extends Routine {
   readonly #seeded: Seeded;
   readonly #terms: KeepingTerms;
   readonly #deeds: Deeds;
-  #isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: KeepingTerms, deeds: Deeds) {
-    this.#stage = stage;
-    this.#player = player;
+    super(stage, player);
     this.#seeded = seeded;
     this.#terms = terms;
     this.#deeds = deeds;
   }
 
-  get isOver(): boolean {
-    return this.#isDone || !this.#player.client.isAlive;
-  }
-
-  async run(): Promise<void> {
-    try {
-      for (let round = 0; round < this.#terms.rounds; round++) await this.#round();
-    } catch (error) {
-      this.#stage.checker.fail('exception', describe(error));
-    }
-    this.#isDone = true;
+  protected override async work(): Promise<void> {
+    for (let round = 0; round < this.#terms.rounds; round++) await this.#round();
   }
 
   /** Takes as many as it can, keeps them for a while, and releases them one by one. */
   async #round(): Promise<void> {
-    const { client } = this.#player;
+    const { client } = this.player;
     const { maxTtlMs } = this.#terms;
     await client.sleep(this.#seeded.between(0, 200));
     const ttlMs = this.#seeded.whole(200, Math.min(maxTtlMs, 1_200));
@@ -66,8 +54,8 @@ export class KeepingWorker {
   }
 
   async #take(name: string, ttlMs: number): Promise<Lease | undefined> {
-    const { checker } = this.#stage;
-    const { client, redlock } = this.#player;
+    const { checker } = this.stage;
+    const { client, redlock } = this.player;
     const beginning = checker.begin();
     const settled = checker.expect(
       client,
@@ -95,8 +83,8 @@ export class KeepingWorker {
   }
 
   async #letGo(lease: Lease): Promise<void> {
-    const { checker } = this.#stage;
-    const { client } = this.#player;
+    const { checker } = this.stage;
+    const { client } = this.player;
     const isHeld = lease.status === 'held';
     const isGivenAway = isHeld && this.#seeded.chance(0.1);
     checker.ended(lease, isHeld && !isGivenAway);

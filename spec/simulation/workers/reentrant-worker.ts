@@ -7,26 +7,23 @@ import type { ReentrantMutex } from '../../../lib/locks/reentrance.js';
 import type { SharedTerms } from './shared-worker.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
-import { type Deeds, describe } from './worker.js';
+import type { Deeds } from './worker.js';
+import { Routine } from './routine.js';
 
 /** The resource that is used in this way. */
 const RESOURCE = 're-entered';
 const SLACK_MS = 10;
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
 
-export class ReentrantWorker {
-  readonly #stage: Stage;
-  readonly #player: Player;
+export class ReentrantWorker extends Routine {
   readonly #seeded: Seeded;
   readonly #terms: SharedTerms;
   readonly #deeds: Deeds;
   readonly #mutex: ReentrantMutex;
   readonly #owner: string;
-  #isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, deeds: Deeds) {
-    this.#stage = stage;
-    this.#player = player;
+    super(stage, player);
     this.#seeded = seeded;
     this.#terms = terms;
     this.#deeds = deeds;
@@ -34,25 +31,16 @@ export class ReentrantWorker {
     this.#owner = player.client.name;
   }
 
-  get isOver(): boolean {
-    return this.#isDone || !this.#player.client.isAlive;
-  }
-
-  async run(): Promise<void> {
-    try {
-      for (let call = 0; call < this.#terms.calls; call++) {
-        await this.#player.client.sleep(this.#seeded.between(0, 100));
-        await this.#one();
-      }
-    } catch (error) {
-      this.#stage.checker.fail('exception', describe(error));
+  protected override async work(): Promise<void> {
+    for (let call = 0; call < this.#terms.calls; call++) {
+      await this.player.client.sleep(this.#seeded.between(0, 100));
+      await this.#one();
     }
-    this.#isDone = true;
   }
 
   async #one(): Promise<void> {
-    const { checker } = this.#stage;
-    const { client } = this.#player;
+    const { checker } = this.stage;
+    const { client } = this.player;
     const beginning = checker.begin();
     this.#deeds.calls++;
     let outer: ReentrantLease | undefined;
@@ -71,11 +59,11 @@ export class ReentrantWorker {
   }
 
   async #acquire(): Promise<ReentrantLease> {
-    const { client } = this.#player;
+    const { client } = this.player;
     const ttlMs = this.#seeded.whole(120, this.#terms.maxTtlMs);
     const waitMs = this.#seeded.whole(0, 1_500);
     const allowedMs = waitMs + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
-    const settled = this.#stage.checker.expect(client, `acquire ${RESOURCE} as an owner`, allowedMs);
+    const settled = this.stage.checker.expect(client, `acquire ${RESOURCE} as an owner`, allowedMs);
     try {
       return await this.#mutex.acquire({
         owner: this.#owner,
@@ -90,11 +78,11 @@ export class ReentrantWorker {
 
   /** Re-entry sends no message, and a lost lock cannot be re-entered; inner leases may be released in any order. */
   async #goInAndOut(outer: ReentrantLease): Promise<void> {
-    const { checker } = this.#stage;
+    const { checker } = this.stage;
     const lease = leaseBehind(outer);
     const entries = [outer];
     for (let step = this.#seeded.whole(1, 4); step > 0; step--) {
-      await this.#player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));
+      await this.player.client.sleep(this.#seeded.between(0, Math.min(lease.ttlMs * 0.8, 400)));
       try {
         entries.push(this.#mutex.reenter({ owner: this.#owner }));
       } catch (error) {

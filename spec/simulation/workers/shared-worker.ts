@@ -6,7 +6,8 @@ import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
-import { type Deeds, describe } from './worker.js';
+import type { Deeds } from './worker.js';
+import { Routine } from './routine.js';
 
 /** The resources that are used in this way. */
 export const SHARED_LOCKS = { readWrite: 'rw', semaphore: '{t}sem' } as const;
@@ -33,36 +34,23 @@ export interface SharedState {
   readonly busy: Set<string>;
 }
 
-export class SharedWorker {
-  readonly #stage: Stage;
-  readonly #player: Player;
+export class SharedWorker extends Routine {
   readonly #seeded: Seeded;
   readonly #terms: SharedTerms;
   readonly #shared: SharedState;
-  #isDone = false;
 
   constructor(stage: Stage, player: Player, seeded: Seeded, terms: SharedTerms, shared: SharedState) {
-    this.#stage = stage;
-    this.#player = player;
+    super(stage, player);
     this.#seeded = seeded;
     this.#terms = terms;
     this.#shared = shared;
   }
 
-  get isOver(): boolean {
-    return this.#isDone || !this.#player.client.isAlive;
-  }
-
-  async run(): Promise<void> {
-    try {
-      for (let call = 0; call < this.#terms.calls; call++) {
-        await this.#player.client.sleep(this.#seeded.between(0, 60));
-        await this.#one();
-      }
-    } catch (error) {
-      this.#stage.checker.fail('exception', describe(error));
+  protected override async work(): Promise<void> {
+    for (let call = 0; call < this.#terms.calls; call++) {
+      await this.player.client.sleep(this.#seeded.between(0, 60));
+      await this.#one();
     }
-    this.#isDone = true;
   }
 
   async #one(): Promise<void> {
@@ -72,8 +60,8 @@ export class SharedWorker {
     if (busy.has(resource)) return;
     busy.add(resource);
     deeds.calls++;
-    const { client } = this.#player;
-    const { checker } = this.#stage;
+    const { client } = this.player;
+    const { checker } = this.stage;
     const permits = isReadWrite ? 0 : this.#seeded.whole(1, Math.min(2, this.#terms.permits));
     let lease: Lease | undefined;
     try {
@@ -93,7 +81,7 @@ export class SharedWorker {
   }
 
   async #acquire(resource: string, permits: number): Promise<Lease | null> {
-    const { client, redlock } = this.#player;
+    const { client, redlock } = this.player;
     const seeded = this.#seeded;
     const ttlMs = seeded.whole(120, this.#terms.maxTtlMs);
     const isTry = seeded.chance(0.2);
@@ -103,7 +91,7 @@ export class SharedWorker {
     const toWrite = seeded.chance(0.4);
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
     const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
-    const settled = this.#stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
+    const settled = this.stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       if (permits > 0) {
@@ -121,7 +109,7 @@ export class SharedWorker {
   }
 
   async #hold(lease: Lease): Promise<void> {
-    const { client } = this.#player;
+    const { client } = this.player;
     const seeded = this.#seeded;
     this.#note(`holds ${lease.resources.join()} by ${lease.token}`);
     for (let step = seeded.whole(1, 3); step > 0; step--) {
@@ -135,7 +123,7 @@ export class SharedWorker {
     }
     if (seeded.chance(0.1)) await client.sleep(lease.ttlMs); // dawdles, and releases late
     this.#end(lease, lease.status === 'held');
-    const settled = this.#stage.checker.expect(
+    const settled = this.stage.checker.expect(
       client,
       `release ${lease.token}`,
       mostNodeTimeoutMs({ ttlMs: lease.ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS,
@@ -147,7 +135,7 @@ export class SharedWorker {
 
   #end(lease: Lease, isReleased: boolean): void {
     this.#shared.sharedChecker.ended(lease);
-    this.#stage.checker.ended(lease, isReleased);
+    this.stage.checker.ended(lease, isReleased);
   }
 
   async #settle(extension: Promise<void>): Promise<void> {
@@ -166,6 +154,6 @@ export class SharedWorker {
   }
 
   #note(what: string): void {
-    this.#stage.world.note(this.#player.client.name, what);
+    this.stage.world.note(this.player.client.name, what);
   }
 }
