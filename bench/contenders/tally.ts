@@ -1,6 +1,7 @@
 /** Looks into what this library's clients send. Installed on demand: it takes time. */
 import type { Redis } from 'ioredis';
 import { ACCEPT } from '../../lib/protocol/lua/scripts.js';
+import { RW_ACCEPT } from '../../lib/protocol/lua/shared-scripts.js';
 import { entriesOf } from '../../lib/testing/master/entries.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import type { Command } from '../../lib/redis/transport.js';
@@ -20,10 +21,15 @@ export function tallyOf(clients: readonly Redis[]): () => Tally {
         const entries = entriesOf(command);
         tally.calls++;
         tally.entries += entries.length;
-        tally.acceptances += entries.filter((entry) => scriptOf(entry) === ACCEPT).length;
+        tally.acceptances += entries.filter(isAcceptance).length;
       }
       return send(sent, ...rest);
     };
   }
   return () => ({ ...tally });
+}
+
+function isAcceptance(entry: Command): boolean {
+  const script = scriptOf(entry);
+  return script === ACCEPT || script === RW_ACCEPT;
 }

@@ -71,7 +71,7 @@ export class Candidate {
       if (this.#timesLeft > 0 && !(isStill && wasStill)) this.#arm(isStill);
       else this.end();
     };
-    // The attempts under way keep the process alive. Short waits are cheap, and those of a crowd end after its replies.
+    // The attempts under way keep the process alive. A deadline costs little, and replies that have come in are read first.
     this.#timer = times > 1 ? timers.deadline(waitMs, onEnd) : timers.background(waitMs, onEnd);
   }
 

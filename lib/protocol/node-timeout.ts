@@ -6,9 +6,9 @@
  * token or permits that masters did not agree on are put to them a second time.
  *
  * It never falls below 200 ms, nor below a tenth of a shorter ttl: a short pause of a master on the same network should
- * not fail an attempt. It never exceeds a quarter of the ttl, so that a renewal, which starts at a third of it, has time for a second
- * attempt; nor `MOST_MS`. A master takes a fencing token for `BACK_US` after it was proposed (protocol A2): an attempt that takes
- * longer than that could not agree on one.
+ * not fail an attempt. It never exceeds a quarter of the ttl, so that a renewal, which starts at a third of it, has time
+ * for a second attempt. Nor does it exceed `MOST_MS`: a master takes a fencing token for `BACK_US` after it was proposed
+ * (protocol A2), so an attempt that takes longer could not agree on one.
  */
 import { BACK_US } from './lua/mutex.js';
 import { quorumOf } from './quorum.js';

@@ -1,7 +1,8 @@
 /**
  * The Lua of read-write locks: what each operation does to one lock, at index `i` of KEYS; a writer's counter is behind
  * it. `shared-scripts.ts` builds the scripts for one entry and for many from it. Each function returns its reply, or the
- * error of a command that failed. They need LOOKING and IN_THE_WAY; claims need NEXT, extensions TELLING, and what counts needs COUNTER.
+ * error of a command that failed. They need LOOKING and IN_THE_WAY; claims need NEXT, extensions TELLING, and whatever sets
+ * the counter needs COUNTER.
  */
 import { HOLDS } from './mutex.js';
 import { STORED_KIND } from './shared.js';
