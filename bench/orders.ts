@@ -22,6 +22,7 @@ export type Order =
   | ({ readonly kind: 'renewal'; readonly session: string } & RenewalAsked)
   | { readonly kind: 'gather'; readonly urls: readonly string[]; readonly clients: number }
   | ({ readonly kind: 'contend' } & ContentionAsked)
+  | ({ readonly kind: 'mingle'; readonly session: string } & MinglingAsked)
   /** What a round trip takes for the first of those that were gathered, while nobody else asks for anything. */
   | { readonly kind: 'probe'; readonly resource: string; readonly samples: number }
   /** Takes one lock, or waits for it, and keeps it. */
@@ -56,6 +57,22 @@ export interface ContentionAsked {
   /** The window that is counted, on the machine's monotonic clock; clients begin at once and end after it. */
   readonly fromMs: number;
   readonly untilMs: number;
+}
+
+export interface MinglingAsked extends Pick<ContentionAsked, 'holdMs' | 'fromMs' | 'untilMs'> {
+  readonly prefix: string;
+  readonly lanes: number;
+  readonly names: number;
+}
+
+export interface Mingled {
+  /** How long each acquisition took that was granted within the window, in ms. */
+  readonly waitsMs: readonly number[];
+  /** CPU time of this process within the window, user and system. */
+  readonly cpuMs: number;
+  /** Acquisitions that gave up, and what the first said. */
+  readonly failures: number;
+  readonly failure: string | undefined;
 }
 
 /** What came of a burst. */
@@ -132,6 +149,7 @@ export interface Answers {
   readonly renewal: Renewal;
   readonly gather: undefined;
   readonly contend: Contention;
+  readonly mingle: Mingled;
   readonly probe: Probe;
   /** When it was granted, on the machine's monotonic clock. */
   readonly 'take-one': number;

@@ -8,6 +8,7 @@ export const SCENARIOS = [
   'bursts',
   'faults',
   'refusals',
+  'moderate',
   'contention',
   'crashes',
   'cost',
@@ -61,6 +62,26 @@ export const QUORUM_OF = 5;
 export const WAIT_MS = 500;
 export const HOLD_MS = 1;
 
+/**
+ * Moderate contention, as services have it: two processes, each with so many lanes on one instance, and each lane locks one
+ * of so many names, drawn at random. Some names are wanted by two or three lanes at a time.
+ */
+export interface Mingle {
+  /** Of each process. */
+  readonly lanes: number;
+  readonly names: number;
+}
+
+export const MINGLES: readonly Mingle[] = [
+  { lanes: 50, names: 200 },
+  { lanes: 50, names: 1_000 },
+  { lanes: 10, names: 200 },
+  { lanes: 20, names: 20 },
+];
+
+/** How long a holder works there, in ms. */
+export const MINGLE_HOLD_MS = 5;
+
 /** So many clients that want one lock. */
 export interface Crowd {
   readonly clients: number;
@@ -99,6 +120,8 @@ export interface Plan {
   readonly faultRounds: number;
   readonly faultMs: number;
   readonly refusalRounds: number;
+  readonly mingleRounds: number;
+  readonly mingleMs: number;
   readonly contentionRounds: number;
   /** Contention before that is not counted. */
   readonly contentionWarmUpMs: number;
@@ -139,6 +162,8 @@ const FULL: Plan = {
   faultRounds: 5,
   faultMs: 400,
   refusalRounds: 3,
+  mingleRounds: 5,
+  mingleMs: 2_000,
   contentionRounds: 3,
   contentionWarmUpMs: 500,
   crowds: [crowd(2, 2_000), crowd(10, 2_000), crowd(50, 3_000), crowd(200, 8_000), ...ours([10, 50], 3_000)],
@@ -170,6 +195,8 @@ const QUICK: Plan = {
   faultRounds: 1,
   faultMs: 100,
   refusalRounds: 1,
+  mingleRounds: 1,
+  mingleMs: 500,
   contentionRounds: 1,
   contentionWarmUpMs: 200,
   crowds: [crowd(10, 500), ...ours([10], 500)],
@@ -198,6 +225,7 @@ const SMOKE: Plan = {
   slices: 1,
   warmUpMs: 30,
   faultMs: 30,
+  mingleMs: 200,
   contentionWarmUpMs: 100,
   crowds: [crowd(4, 300), ...ours([4], 300)],
   probes: 10,
@@ -217,6 +245,10 @@ export const PLANS: Readonly<Record<Mode, Plan>> = { full: FULL, quick: QUICK, s
 
 export function describeCrowd({ nodes, clients, isFrozen }: Omit<Crowd, 'windowMs'>): string {
   return `N = ${nodes}${isFrozen ? ', one frozen' : ''}, ${clients} clients`;
+}
+
+export function describeMingle({ lanes, names }: Mingle): string {
+  return `N = ${QUORUM_OF}, two processes of ${lanes} lanes, ${names.toLocaleString('en')} names`;
 }
 
 export function describeLoad({ nodes, inFlight, isOnce, works, isBusy }: Load): string {

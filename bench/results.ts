@@ -1,6 +1,6 @@
 /** What a run found: plain JSON, from which tables and charts are made. */
 import type { ContenderName } from './contenders/index.js';
-import type { Crowd, Load, Mode } from './plan.js';
+import type { Crowd, Load, Mingle, Mode } from './plan.js';
 import type { Figures, Spread } from './statistics.js';
 
 /** A contender that failed or hung has `trouble` in place of figures. */
@@ -44,6 +44,21 @@ export interface RefusalRow extends Row {
   readonly fault: string;
   readonly code?: string;
   readonly elapsedMs?: Spread;
+}
+
+/** Medians over rounds. */
+export interface MingleRow extends Row, Mingle {
+  readonly grantsPerSecond?: Spread;
+  /** Grants a second over those of the best contender that is none of ours, round by round. */
+  readonly toBestOther?: Spread;
+  /** How long an acquisition took; the longest of all rounds. */
+  readonly waitMs?: { readonly p50: number; readonly p99: number; readonly longest: number };
+  /** The median wait over the shortest of those that are none of ours. */
+  readonly waitToBestOther?: Spread;
+  /** Commands that all masters together ran for one grant, those within scripts included. */
+  readonly commandsPerGrant?: number;
+  readonly clientCpuMs?: number;
+  readonly gaveUp?: number;
 }
 
 export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'isFrozen'> {
@@ -172,6 +187,7 @@ export interface Results {
   readonly bursts: readonly BurstRow[];
   readonly faults: readonly FaultRow[];
   readonly refusals: readonly RefusalRow[];
+  readonly mingles: readonly MingleRow[];
   readonly contention: readonly ContentionRow[];
   readonly crashes: readonly CrashRow[];
   readonly cost: readonly CostRow[];

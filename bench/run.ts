@@ -4,7 +4,7 @@ import { type ContenderName, type Entry, entryOf, isFor } from './contenders/ind
 import { compileWorker, Team } from './crew.js';
 import type { BenchOptions } from './options.js';
 import { installPeers } from './peers.js';
-import { LOADS, type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
+import { LOADS, MINGLES, type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
 import { Progress } from './progress.js';
 import type { Results, UncaughtRow } from './results.js';
 import { measureBursts } from './scenarios/bursts.js';
@@ -15,6 +15,7 @@ import { measureFaults, measureRefusals } from './scenarios/faults.js';
 import { measureMemory, measureRenewal } from './scenarios/held.js';
 import { measureLoads } from './scenarios/loads.js';
 import { measureNames } from './scenarios/names.js';
+import { measureMingles } from './scenarios/moderate.js';
 import { measurePackages } from './scenarios/packages.js';
 import type { Scene } from './scenarios/scene.js';
 import { measureSteps } from './scenarios/steps.js';
@@ -26,6 +27,7 @@ type Found = Pick<
   | 'bursts'
   | 'faults'
   | 'refusals'
+  | 'mingles'
   | 'contention'
   | 'crashes'
   | 'cost'
@@ -41,6 +43,7 @@ const NOTHING: Found = {
   bursts: [],
   faults: [],
   refusals: [],
+  mingles: [],
   contention: [],
   crashes: [],
   cost: [],
@@ -58,6 +61,7 @@ const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Foun
   parallel: async (scene) => ({ loads: await measureLoads(scene, LOADS.parallel) }),
   faults: async (scene) => ({ faults: await measureFaults(scene) }),
   refusals: async (scene) => ({ refusals: await measureRefusals(scene) }),
+  moderate: async (scene) => ({ mingles: await measureMingles(scene) }),
   contention: async (scene) => ({ contention: await measureContention(scene) }),
   crashes: async (scene) => ({ crashes: await measureCrashes(scene) }),
   cost: async (scene) => ({ cost: await measureCost(scene), steps: await measureSteps(scene) }),
@@ -81,7 +85,7 @@ function takingPart(
   const those = byMasters.filter((name) => isIn(scenario, entryOf(name)));
   if (mode !== 'smoke' || scenario === 'sequential' || scenario === 'parallel') return those;
   const few = those.filter((name) => entryOf(name).isQuick);
-  return scenario === 'contention' ? few : few.filter(isNoPeer);
+  return scenario === 'contention' || scenario === 'moderate' ? few : few.filter(isNoPeer);
 }
 
 /** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
@@ -180,6 +184,10 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       );
     case 'refusals':
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
+    case 'moderate':
+      return (
+        contenders * MINGLES.length * plan.mingleRounds * (plan.mingleMs + plan.contentionWarmUpMs + 500)
+      );
     case 'contention':
       return plan.crowds.reduce(
         (ms, { only, windowMs, clients }) =>

@@ -55,7 +55,7 @@ export const claimPlainly: Sends['claim'] = (resource, token) => (client) =>
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 const RELEASE_DIGEST = digestOf(RELEASE);
-const releasePlainly: Sends['release'] = (resource, token) => (client) =>
+export const releasePlainly: Sends['release'] = (resource, token) => (client) =>
   client.evalsha(RELEASE_DIGEST, 1, resource, token);
 
 const PLAIN: Sends = { claim: claimPlainly, release: releasePlainly };
@@ -112,7 +112,7 @@ function digestOf(script: string): string {
   return createHash('sha1').update(script).digest('hex');
 }
 
-function loadScripts(client: Redis): Promise<unknown> {
+export function loadScripts(client: Redis): Promise<unknown> {
   return Promise.all(SCRIPTS.map((script) => client.script('LOAD', script)));
 }
 

@@ -159,6 +159,15 @@ export const CONTENDERS = {
     about: 'returns at the quorum, `enableAutoPipelining: true`',
     load: () => import('./floor-pipelining.js'),
   },
+  'floor-polling': {
+    ...floor,
+    waits: true,
+    isQuick: true,
+    label: 'plain ioredis, polls',
+    about:
+      'the floor, but gives back what it got of a lock that is held, and asks again every 5 to 15 ms: a simple lock by hand',
+    load: () => import('./floor-polling.js'),
+  },
   redlock4: {
     ...peer,
     renews: false,

@@ -1,6 +1,6 @@
 /** The tables of a run. Pure: nothing is measured here. */
-import { describeLoad, isOfServices } from '../plan.js';
-import type { FaultRow, LoadRow, RefusalRow, Results } from '../results.js';
+import { describeLoad, describeMingle, isOfServices, MINGLE_HOLD_MS } from '../plan.js';
+import type { FaultRow, LoadRow, MingleRow, RefusalRow, Results } from '../results.js';
 import { brief, failuresOf, labelOf, latency, NONE, short, two, whole, withRange } from './format.js';
 import { contentionTables } from './contention-tables.js';
 import { groupBy, pruned, type Row, type Table } from './table.js';
@@ -12,6 +12,7 @@ export function tables(results: Results): readonly Table[] {
     burstTable(results),
     faultTable(results.faults),
     refusalTable(results.refusals),
+    ...mingleTables(results.mingles),
     ...contentionTables(results),
     ...costTables(results),
     stepTable(results),
@@ -149,6 +150,36 @@ function refusalTable(refusals: readonly RefusalRow[]): Table {
       ),
     ]),
   };
+}
+
+function mingleTables(mingles: readonly MingleRow[]): readonly Table[] {
+  return groupBy(mingles, describeMingle).map(([mingle, rows]) => ({
+    title: `Moderate contention, ${mingle} at random, holders work ${MINGLE_HOLD_MS} ms`,
+    head: [
+      '',
+      'grants/s (range)',
+      'to the best that is not ours',
+      'wait p50 / p99 / longest, ms',
+      'wait p50, to the shortest that is not ours',
+      'commands/grant, all masters',
+      'client CPU/grant, ms',
+      'gave up',
+    ],
+    rows: rows.map((row): Row => {
+      const { waitMs } = row;
+      if (waitMs === undefined) return failed(row.contender, row.trouble, 7);
+      return [
+        labelOf(row.contender),
+        withRange(row.grantsPerSecond, whole),
+        withRange(row.toBestOther),
+        [waitMs.p50, waitMs.p99, waitMs.longest].map(short).join(' / '),
+        row.waitToBestOther === undefined ? NONE : two(row.waitToBestOther.median),
+        short(row.commandsPerGrant),
+        two(row.clientCpuMs ?? NaN),
+        whole(row.gaveUp ?? NaN),
+      ];
+    }),
+  }));
 }
 
 function costTables({ cost }: Results): readonly Table[] {

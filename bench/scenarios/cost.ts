@@ -71,13 +71,13 @@ async function tally(
   };
 }
 
-interface Gauges {
+export interface Gauges {
   readonly commands: number;
   readonly cpuUs: number;
 }
 
 /** What all masters together have done so far. */
-async function readGauges(urls: readonly string[]): Promise<Gauges> {
+export async function readGauges(urls: readonly string[]): Promise<Gauges> {
   const each = await Promise.all(urls.map(readGauge));
   const sum = (read: (gauges: Gauges) => number): number => each.reduce((total, one) => total + read(one), 0);
   return { commands: sum(({ commands }) => commands), cpuUs: sum(({ cpuUs }) => cpuUs) };

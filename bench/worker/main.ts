@@ -7,6 +7,7 @@ import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Envelope, monotonicMs, type Order, type Refusal, type Reply } from '../orders.js';
 import { measureBurst } from './burst.js';
 import { contend, gather, probe } from './contention.js';
+import { mingle } from './mingle.js';
 import { measureMemory, measureRenewal, useOnce } from './memory.js';
 import { Stopwatch } from './stopwatch.js';
 
@@ -78,6 +79,8 @@ function carryOutIn({ session, stopwatch, held }: Opened, order: SessionOrder): 
       return session.tally?.();
     case 'burst':
       return measureBurst(session, `bench:burst:${name}:${order.round}`, order.count);
+    case 'mingle':
+      return mingle(session, order);
     case 'refusal':
       return refusal(session, order.waitMs);
     case 'memory':

@@ -85,6 +85,7 @@ export class Acquisition implements LateVotes {
       else {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
+          this.#noteContention(false);
           this.#line?.leave();
           resolve(end);
         });
@@ -154,7 +155,7 @@ export class Acquisition implements LateVotes {
 
   /** Waits for its turn, and then claims. */
   async #attemptInLine(): Promise<Grant | undefined> {
-    const { clock, contention, timers } = this.#environment;
+    const { clock, timers } = this.#environment;
     const { leftMs } = this.#backoff;
     const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
     const turn = line.wait(() => this.#drawTicket(), clock.earliest() + leftMs);
@@ -162,7 +163,7 @@ export class Acquisition implements LateVotes {
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turn;
     this.#finish(timer);
-    if (!line.wasFree) contention.note(this.#terms.scope.keys[0] ?? '');
+    if (this.#backoff.attempts === 1) this.#noteContention(!line.wasFree);
     if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
       return this.#claimNow(line.claim(), clock.earliest());
     }
@@ -271,6 +272,7 @@ export class Acquisition implements LateVotes {
     }
     withdrawal.end();
     this.#met.learn(round, isFull);
+    if (this.#backoff.attempts === 1 && this.#met.isContended) this.#noteContention(true);
     this.#line?.refused(round);
   }
 
@@ -306,6 +308,11 @@ export class Acquisition implements LateVotes {
     const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
     const { scope, ttlMs } = this.#terms;
     return scriptedClaim(scope, token, ttlMs, this.#environment.clocks, watch);
+  }
+
+  /** What the first attempt met decides how the next acquisition of this lock begins. */
+  #noteContention(wasHeld: boolean): void {
+    this.#environment.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld);
   }
 
   /** Created on first use: most acquisitions are granted at once. */

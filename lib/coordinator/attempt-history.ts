@@ -27,7 +27,7 @@ export function canQueue(
   return isFair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
-/** Whether to queue: other claimants hold or wait for the lock, or did lately, and the holder hands over. */
+/** Whether to queue: other claimants hold or wait for the lock, or are likely to, and the holder hands over. */
 export function shallQueue(
   environment: AcquisitionEnvironment,
   terms: AcquisitionTerms,
@@ -37,7 +37,7 @@ export function shallQueue(
   const { contention, nodes, subscriptions } = environment;
   if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
   if (history?.isContended === true) return canQueue(environment, terms);
-  if (backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '')) return false;
+  if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;
   return subscriptions.isOpenAt(quorumOf(nodes.length)); // otherwise trying is quicker, in case the lock is free by now
 }
 
@@ -106,7 +106,6 @@ export class AttemptHistory {
       this.lastFull = { outcomes, failure: failureOf(decision) };
       this.isContended = decision === 'held';
       this.#homeRefusals = 0;
-      if (this.isContended) this.#environment.contention.note(this.#terms.scope.keys[0] ?? '');
     } else if (refusals.length > 0) {
       this.#homeRefusals++;
     } else {

@@ -115,7 +115,7 @@ export class Coordinator {
     const request = release(grant, grant.token);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
-      isUrgent: grant.keys.some((key) => this.#environment.contention.isRecent(key)),
+      isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
     });
     return new Promise((resolve) => {

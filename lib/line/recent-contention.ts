@@ -1,33 +1,59 @@
 /**
- * Which locks were contended lately. The next acquisition of one of them queues at once, since a first try would probably
- * be refused.
+ * How often each lock was held by others lately. It decides whether an acquisition queues at once or tries first.
+ *
+ * A try takes one round trip if the lock is free; if not, it was in vain. Queueing at once takes one more round trip if the
+ * lock is free. So it pays where the lock is held more often than not. The share is estimated by an exponentially weighted
+ * moving average of what the acquisitions of this instance met, and halves in each 5 s in which nobody asks.
  */
 import type { Clock } from '../runtime/clock.js';
 
-/** Contention is expected for this time after somebody had to wait. */
-const LATELY_MS = 1_000;
+/** The weight of the latest acquisition in the average. */
+const GAIN = 1 / 4;
+/** From this share on, a lock is more likely to be held than free. */
+const LIKELY = 1 / 2;
+const HALF_LIFE_MS = 5_000;
+/** Lower shares are forgotten. */
+const LEAST = 1 / 32;
 const MAX_LOCKS = 1_000;
+
+interface Estimate {
+  /** At `atMs`. */
+  readonly share: number;
+  readonly atMs: number;
+}
 
 export class RecentContention {
   readonly #clock: Clock;
-  /** Until when, by key; ordered by these instants. */
-  readonly #untilMs = new Map<string, number>();
+  /** By key; ordered by their instants. A lock without one was free whenever somebody asked lately. */
+  readonly #estimates = new Map<string, Estimate>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  isRecent(key: string): boolean {
-    if (this.#untilMs.size === 0) return false; // the usual case reads no clock
-    const untilMs = this.#untilMs.get(key);
-    return untilMs !== undefined && untilMs > this.#clock.earliest();
+  /** Whether the lock is more likely to be held by others than to be free. */
+  isLikely(key: string): boolean {
+    if (this.#estimates.size === 0) return false; // the usual case reads no clock
+    const estimate = this.#estimates.get(key);
+    return estimate !== undefined && this.#shareAt(this.#clock.earliest(), estimate) >= LIKELY;
   }
 
-  note(key: string): void {
-    this.#untilMs.delete(key);
-    this.#untilMs.set(key, this.#clock.earliest() + LATELY_MS);
-    if (this.#untilMs.size <= MAX_LOCKS) return;
-    const [oldest] = this.#untilMs.keys();
-    if (oldest !== undefined) this.#untilMs.delete(oldest);
+  /** An acquisition has asked for the lock. @param wasHeld  others held it, or waited for it */
+  note(key: string, wasHeld: boolean): void {
+    const before = this.#estimates.size === 0 ? undefined : this.#estimates.get(key);
+    if (before === undefined && !wasHeld) return;
+    const atMs = this.#clock.earliest();
+    const share = before === undefined ? 0 : this.#shareAt(atMs, before);
+    const next = share + ((wasHeld ? 1 : 0) - share) * GAIN;
+    this.#estimates.delete(key);
+    if (next < LEAST) return;
+    this.#estimates.set(key, { share: next, atMs });
+    if (this.#estimates.size <= MAX_LOCKS) return;
+    const [oldest] = this.#estimates.keys();
+    if (oldest !== undefined) this.#estimates.delete(oldest);
+  }
+
+  #shareAt(nowMs: number, { share, atMs }: Estimate): number {
+    return share * 2 ** ((atMs - nowMs) / HALF_LIFE_MS);
   }
 }

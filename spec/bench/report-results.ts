@@ -72,6 +72,21 @@ export function results(over: Partial<Results> = {}): Results {
       },
       { contender: 'redis-semaphore', fault: 'one frozen', ...HANGS },
     ],
+    mingles: [
+      {
+        contender: 'quorate',
+        lanes: 50,
+        names: 200,
+        grantsPerSecond: { median: 4_100, min: 3_900, max: 4_300 },
+        toBestOther: RATIO,
+        waitMs: { p50: 4.25, p99: 40, longest: 90.5 },
+        waitToBestOther: RATIO,
+        commandsPerGrant: 48.2,
+        clientCpuMs: 0.21,
+        gaveUp: 0,
+      },
+      { contender: 'redlock5', lanes: 50, names: 200, ...HANGS },
+    ],
     refusals: [
       {
         contender: 'quorate',

@@ -1,0 +1,70 @@
+/**
+ * A lock by hand that waits: the floor's commands, and another try 5 to 15 ms later, until it has a quorum. What it got of
+ * a lock that is held it gives back first. As the other floors it is no lock to use.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { ClientSession, openClients } from './clients.js';
+import { type Contender, PLAIN_HOLD, type Session } from './contender.js';
+import { claimPlainly, loadScripts, quorumOf, releasePlainly } from './floor.js';
+
+interface Held {
+  readonly resource: string;
+  readonly token: string;
+}
+
+const LEAST_PAUSE_MS = 5;
+const MOST_PAUSE_MS = 15;
+
+export const contender: Contender<Held> = {
+  kinds: [PLAIN_HOLD],
+  async open(urls) {
+    const clients = await openClients(urls);
+    await Promise.all(clients.map(loadScripts));
+    return new PollingSession(clients);
+  },
+};
+
+class PollingSession extends ClientSession implements Session<Held> {
+  readonly #votes: number;
+
+  constructor(clients: readonly Redis[]) {
+    super(clients);
+    this.#votes = quorumOf(clients.length);
+  }
+
+  async acquire(resource: string): Promise<Held> {
+    for (;;) {
+      const held = { resource, token: randomUUID() };
+      if (await this.#claim(held)) return held;
+      await this.release(held);
+      await pause(LEAST_PAUSE_MS + Math.random() * (MOST_PAUSE_MS - LEAST_PAUSE_MS));
+    }
+  }
+
+  release({ resource, token }: Held): Promise<void> {
+    const giveBack = releasePlainly(resource, token);
+    return new Promise((resolve, reject) => {
+      let confirmed = 0;
+      const onReply = (): void => {
+        if (++confirmed === this.#votes) resolve();
+      };
+      for (const client of this.clients) giveBack(client).then(onReply, reject);
+    });
+  }
+
+  #claim({ resource, token }: Held): Promise<boolean> {
+    const claim = claimPlainly(resource, token);
+    return new Promise((resolve, reject) => {
+      let granted = 0;
+      let refused = 0;
+      const onReply = (reply: unknown): void => {
+        if (reply === 'OK') {
+          if (++granted === this.#votes) resolve(true);
+        } else if (++refused > this.clients.length - this.#votes) resolve(false);
+      };
+      for (const client of this.clients) claim(client).then(onReply, reject);
+    });
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Moderate contention: two processes, many names, some of them wanted by two or three lanes at a time. All lanes of a
+ * process share an instance, as those of a service do; only a window in the middle is counted.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ContenderName, entryOf } from '../contenders/index.js';
+import { type Mingled, monotonicMs } from '../orders.js';
+import { describeMingle, type Mingle, MINGLE_HOLD_MS, MINGLES, QUORUM_OF } from '../plan.js';
+import type { MingleRow } from '../results.js';
+import { median, percentile, ratios, type Spread, spread } from '../statistics.js';
+import { type Gauges, readGauges } from './cost.js';
+import { rotate, type Scene, sessionOf, troubleOf, urlsOf } from './scene.js';
+
+const PROCESSES = 2;
+const SESSION = sessionOf(QUORUM_OF);
+/** An acquisition that waits when the window ends may wait on for its own time limit. */
+const DRAIN_MS = 30_000;
+
+export interface MingledRound {
+  readonly grantsPerSecond: number;
+  readonly waitsMs: readonly number[];
+  readonly commandsPerGrant: number;
+  readonly clientCpuMs: number;
+  readonly gaveUp: number;
+}
+
+export interface MingleTrack {
+  readonly contender: ContenderName;
+  /** By round; nothing where there was none. */
+  readonly rounds: (MingledRound | undefined)[];
+  trouble: string | undefined;
+}
+
+export async function measureMingles(scene: Scene): Promise<MingleRow[]> {
+  const { mingleRounds } = scene.plan;
+  const rows: MingleRow[] = [];
+  for (const [at, load] of MINGLES.entries()) {
+    const tracks = scene.contenders
+      .filter((name) => entryOf(name).waits && entryOf(name).isOnOneMaster !== true)
+      .map((contender): MingleTrack => ({ contender, rounds: [], trouble: undefined }));
+    for (let round = 0; round < mingleRounds; round++) {
+      for (const track of rotate(tracks, round)) {
+        const what = `round ${round + 1} of ${mingleRounds}, ${describeMingle(load)}, ${track.contender}`;
+        scene.tell(what, (at + round / mingleRounds) / MINGLES.length);
+        track.trouble ??= await troubleOf(
+          async () => void (track.rounds[round] = await measureRound(scene, track.contender, load, round)),
+        );
+        await scene.team.stop(); // the next one begins with fresh processes
+      }
+    }
+    rows.push(...toMingleRows(load, tracks));
+  }
+  return rows;
+}
+
+async function measureRound(
+  scene: Scene,
+  contender: ContenderName,
+  { lanes, names }: Mingle,
+  round: number,
+): Promise<MingledRound> {
+  const urls = urlsOf(scene, QUORUM_OF);
+  const { mingleMs, contentionWarmUpMs } = scene.plan;
+  const workers = await Promise.all(
+    Array.from({ length: PROCESSES }, (_, copy) => scene.team.worker(contender, copy)),
+  );
+  await Promise.all(workers.map((worker) => worker.order({ kind: 'open', session: SESSION, urls })));
+  const fromMs = monotonicMs() + 2 * contentionWarmUpMs;
+  const untilMs = fromMs + mingleMs;
+  // names of its own for each: what a contender leaves behind must not be in the way of the next one
+  const prefix = `bench:mingle:${contender}:${lanes}:${names}:${round}`;
+  const order = { kind: 'mingle', session: SESSION, prefix, lanes, names } as const;
+  const terms = { holdMs: MINGLE_HOLD_MS, fromMs, untilMs };
+  const gauges = Promise.all([gaugesAt(urls, fromMs), gaugesAt(urls, untilMs)]);
+  const durationMs = untilMs - monotonicMs();
+  const parts = await Promise.all(
+    workers.map((worker) => worker.order({ ...order, ...terms }, { capMs: DRAIN_MS, durationMs })),
+  );
+  const [before, after] = await gauges;
+  return toMingledRound(parts, after.commands - before.commands, mingleMs);
+}
+
+async function gaugesAt(urls: readonly string[], atMs: number): Promise<Gauges> {
+  await pause(Math.max(0, atMs - monotonicMs()));
+  return readGauges(urls);
+}
+
+/** @param commands  that all masters ran within the window */
+export function toMingledRound(parts: readonly Mingled[], commands: number, windowMs: number): MingledRound {
+  const waitsMs = parts.flatMap((part) => part.waitsMs);
+  const sum = (read: (part: Mingled) => number): number =>
+    parts.reduce((total, part) => total + read(part), 0);
+  return {
+    grantsPerSecond: (waitsMs.length * 1_000) / windowMs,
+    waitsMs,
+    commandsPerGrant: commands / waitsMs.length,
+    clientCpuMs: sum(({ cpuMs }) => cpuMs) / waitsMs.length,
+    gaveUp: sum(({ failures }) => failures),
+  };
+}
+
+export function toMingleRows(load: Mingle, tracks: readonly MingleTrack[]): readonly MingleRow[] {
+  const others = tracks.filter(({ contender }) => entryOf(contender).kind !== 'own');
+  return tracks.map(({ contender, rounds, trouble }): MingleRow => {
+    const own = rounds.filter((round) => round !== undefined);
+    const row = { contender, ...load };
+    if (trouble !== undefined || own.length === 0) return { ...row, trouble: trouble ?? 'no round' };
+    const toBestOther = toBest(rounds, others, ({ grantsPerSecond }) => grantsPerSecond, Math.max);
+    const waitToBestOther = toBest(rounds, others, ({ waitsMs }) => percentile(waitsMs, 0.5), Math.min);
+    const all = own.flatMap(({ waitsMs }) => waitsMs);
+    return {
+      ...row,
+      grantsPerSecond: spread(own.map(({ grantsPerSecond }) => grantsPerSecond)),
+      waitMs: {
+        p50: median(own.map(({ waitsMs }) => percentile(waitsMs, 0.5))),
+        p99: median(own.map(({ waitsMs }) => percentile(waitsMs, 0.99))),
+        longest: all.reduce((longest, ms) => Math.max(longest, ms), 0),
+      },
+      commandsPerGrant: median(own.map(({ commandsPerGrant }) => commandsPerGrant)),
+      clientCpuMs: median(own.map(({ clientCpuMs }) => clientCpuMs)),
+      gaveUp: own.reduce((total, { gaveUp }) => total + gaveUp, 0),
+      ...(toBestOther === undefined ? {} : { toBestOther }),
+      ...(waitToBestOther === undefined ? {} : { waitToBestOther }),
+    };
+  });
+}
+
+/** Over the best of the others in the same round. */
+function toBest(
+  rounds: MingleTrack['rounds'],
+  others: readonly MingleTrack[],
+  figureOf: (round: MingledRound) => number,
+  best: (...figures: number[]) => number,
+): Spread | undefined {
+  const pairs = rounds.flatMap((one, round) => {
+    const theirs = others.map((other) => other.rounds[round]).filter((other) => other !== undefined);
+    return one === undefined || theirs.length === 0
+      ? []
+      : [[figureOf(one), best(...theirs.map(figureOf))] as const];
+  });
+  if (pairs.length === 0) return undefined;
+  return ratios(
+    pairs.map(([own]) => own),
+    pairs.map(([, its]) => its),
+  );
+}
