@@ -49,6 +49,7 @@ export {
   type RedlockOptions,
   type ResolvedOptions,
   type ResolvedRetry,
+  type HandOff,
   type RetryOptions,
   type TryAcquireOptions,
 } from './input/options.js';

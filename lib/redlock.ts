@@ -442,6 +442,7 @@ export class Redlock {
       minDelayMs,
       maxDelayMs,
       isFair: call.fair && waitMs > 0 && !this.#hasCluster,
+      onlyReserves: call.handOff === 'reserve',
     };
   }
 

@@ -48,7 +48,7 @@ const NO_TRY: Nothing<TryAcquireOptions> = {
   ...{ fencing: undefined, signal: undefined },
 };
 const NO_ACQUIRE: Nothing<AcquireOptions> = {
-  ...{ ...NO_TRY, waitMs: undefined, fair: undefined, retry: undefined },
+  ...{ ...NO_TRY, waitMs: undefined, fair: undefined, handOff: undefined, retry: undefined },
 };
 const NO_OWNER: Nothing<ReentrantOptions> = { ...NO_ACQUIRE, owner: undefined };
 const { fencing: _fencing, ...ofReaders } = NO_ACQUIRE;
@@ -218,7 +218,12 @@ describe('redlock.options: what is in force', () => {
   it('what was given, in the shape in which it was given', () => {
     const given = {
       ...{ ttlMs: 5_000, waitMs: Infinity, nodeTimeoutMs: 70, renew: true, maxHoldMs: 60_000 },
-      ...{ fencing: false, fair: false, retry: { minDelayMs: 1, maxDelayMs: 2 } },
+      ...{
+        fencing: false,
+        fair: false,
+        handOff: 'reserve' as const,
+        retry: { minDelayMs: 1, maxDelayMs: 2 },
+      },
       ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000 },
     };
     const { options } = fakeCluster(3, given).redlock;

@@ -37,4 +37,6 @@ export interface AcquisitionTerms extends Patience {
   readonly nodeTimeoutMs: number;
   /** It may wait in a queue. */
   readonly isFair: boolean;
+  /** While it waits, votes are handed over to it as reservations only. */
+  readonly onlyReserves: boolean;
 }

@@ -60,6 +60,8 @@ export class Acquisition implements LateVotes {
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
   /** The node timeout of the attempt under way. */
   #nodeTimeoutMs = 0;
+  /** What the first attempt met was noted. */
+  #hasNoted = false;
   /** The attempt under way counts towards the instance's admission. */
   #isInside = false;
 
@@ -163,12 +165,29 @@ export class Acquisition implements LateVotes {
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turn;
     this.#finish(timer);
-    if (this.#backoff.attempts === 1) this.#noteContention(!line.wasFree);
-    if (end === 'reserved' && this.#cancellation.cancelled === undefined) {
-      return this.#claimNow(line.claim(), clock.earliest());
+    if (!line.wasFree) this.#noteContention(true);
+    const isTurn = (end === 'granted' || end === 'reserved') && this.#cancellation.cancelled === undefined;
+    if (!isTurn) {
+      await this.#depart(line.depart(end));
+      return undefined;
     }
-    await this.#depart(line.depart(end));
-    return undefined;
+    const grant = this.#win(line) ?? (await this.#claimNow(line.claim(), clock.earliest()));
+    if (grant !== undefined) this.#noteContention(false);
+    return grant;
+  }
+
+  /** The grant, if a quorum handed over votes that are valid still. */
+  #win(line: Line): Grant | undefined {
+    const { clock, driftFactor, nodes } = this.#environment;
+    const { won } = line;
+    const nowMs = clock.now();
+    if (won === undefined || won.validUntilMs <= nowMs) return undefined;
+    const grant = new Grant(this.#terms.scope, won.token, won.fence, nodes);
+    grant.prolong(won.validUntilMs);
+    grant.cameFrom('marked');
+    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
+    line.granted(grant);
+    return grant;
   }
 
   /** Asks all masters at once. */
@@ -237,6 +256,7 @@ export class Acquisition implements LateVotes {
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
+    if (this.#line?.isSpread === true) grant.cameFrom('queue');
     this.#line?.granted(grant);
     this.#finish(timer);
     this.#makeRoom(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
@@ -272,7 +292,7 @@ export class Acquisition implements LateVotes {
     }
     withdrawal.end();
     this.#met.learn(round, isFull);
-    if (this.#backoff.attempts === 1 && this.#met.isContended) this.#noteContention(true);
+    if (this.#met.isContended) this.#noteContention(true);
     this.#line?.refused(round);
   }
 
@@ -312,6 +332,8 @@ export class Acquisition implements LateVotes {
 
   /** What the first attempt met decides how the next acquisition of this lock begins. */
   #noteContention(wasHeld: boolean): void {
+    if (this.#hasNoted || this.#backoff.attempts > 1) return;
+    this.#hasNoted = true;
     this.#environment.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld);
   }
 
@@ -335,7 +357,7 @@ export class Acquisition implements LateVotes {
 
   /** How long a master may keep what this acquisition sent; a place in a queue may outlive a vote. */
   get #longestLifeMs(): number {
-    return Math.max(this.#terms.ttlMs, this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);
+    return this.#terms.ttlMs + (this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);
   }
 
   /** Leaves an undo to the background, until the vote has expired. */

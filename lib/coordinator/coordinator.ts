@@ -19,7 +19,7 @@ import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.j
 import { quorumOf } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { inspection, release, type Request, undo } from '../protocol/request.js';
+import { inspection, release, releaseInLine, type Request, undo } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
 import { type Look, survey } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
@@ -112,7 +112,7 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
     grant.setAside();
     grant.end();
-    const request = release(grant, grant.token);
+    const request = this.#releaseOf(grant);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),
@@ -122,10 +122,24 @@ export class Coordinator {
       const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
+        this.#forget(grant);
         resolve();
         withdrawal.end(); // if still unsent to a silent master, it becomes a repair
       });
     });
+  }
+
+  /** A lock that somebody may wait for is handed over directly. */
+  #releaseOf(grant: Grant): Request {
+    const { clocks, contention } = this.#environment;
+    const isAwaited = grant.origin !== 'asked' || grant.keys.some((key) => contention.isRecent(key));
+    const mayQueue = grant.kind.name === 'mutex' && !this.nodes.some(({ isCluster }) => isCluster);
+    return isAwaited && mayQueue ? releaseInLine(grant, grant.token, clocks) : release(grant, grant.token);
+  }
+
+  /** Its votes are given back, or another process's: a push that tells of one is of no use. */
+  #forget(grant: Grant): void {
+    if (grant.origin !== 'asked') this.#environment.subscriptions.release(grant.token);
   }
 
   /** Its validity is over: requests under way for it end here. */
@@ -145,12 +159,14 @@ export class Coordinator {
     const withdrawal = new Withdrawal(request, healthy, grant.open, { onFailed: () => undefined });
     void withdrawal.send();
     withdrawal.end();
+    this.#forget(grant);
   }
 
   /** Another process takes it over: its votes stay, late ones too, but it is not extended from here any more. */
   handOver(grant: Grant): void {
     grant.setAside();
     grant.handOver();
+    this.#forget(grant);
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */

@@ -165,6 +165,7 @@ export class Extensions {
     const untilMs = validUntilMs(sentAtMs, ttlMs, this.#environment.driftFactor);
     if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
     grant.prolong(untilMs);
+    grant.extended();
     return true;
   }
 

@@ -7,8 +7,11 @@ import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '.
 
 /** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
 export interface LeaseHandle {
-  /** Of the handle's shape. */
-  readonly version: 1;
+  /**
+   * Of the handle's shape. 2: the lease was handed over in a queue, and not extended since; versions before direct
+   * hand-over cannot adopt it.
+   */
+  readonly version: 1 | 2;
   /** What the lease locks. */
   readonly resources: readonly string[];
   /** The secret that the masters keep for it. */
@@ -59,7 +62,7 @@ export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
     fence = 0,
     lock,
   } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
-  if (version !== 1) throw invalidArgument('handle.version', version, '1');
+  if (version !== 1 && version !== 2) throw invalidArgument('handle.version', version, '1 or 2');
   if (!isName(token)) {
     throw invalidArgument('handle.token', `a ${typeof token}`, 'a non-empty string of well-formed Unicode');
   }

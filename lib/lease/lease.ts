@@ -163,7 +163,7 @@ export class Lease implements PublicLease {
     this.#environment.coordinator.handOver(this.#grant);
     const { fence, resources, token, ttlMs } = this;
     const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
-    return { version: 1, resources, token, ttlMs, ...more };
+    return { version: this.#grant.origin === 'marked' ? 2 : 1, resources, token, ttlMs, ...more };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

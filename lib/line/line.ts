@@ -9,12 +9,12 @@ import type { Scope } from '../protocol/scope.js';
 import type { Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
+import type { DirectVote } from './queue-place.js';
 import type { QueueEnvironment, QueueWaitEnd } from './queue-wait.js';
 
 /** What both ways of waiting need of an instance. */
 export interface LineEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
-  readonly driftFactor: number;
 }
 
 /** What the acquisition waits for; times in ms. */
@@ -23,6 +23,8 @@ export interface LineTerms {
   readonly ttlMs: number;
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
+  /** Votes are handed over to it as reservations only. */
+  readonly onlyReserves: boolean;
 }
 
 /** How one acquisition waits. It is kept for all attempts, also for those between that do not queue. */
@@ -39,12 +41,14 @@ export interface Line {
   readonly sent: readonly Withdrawn[];
 
   /**
-   * Resolves with `reserved` when it is time to claim, else with how the wait ended.
+   * Resolves with `reserved` when it is time to claim, with `granted` if `won` is the lease, else with how the wait ended.
    * @param ticket  drawn once, in µs of the masters' time
    */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd>;
   /** Ends that wait from outside. Places and votes stay. */
   end(): void;
+  /** What it was handed, if the wait ended with `granted`. */
+  readonly won: Won | undefined;
   /** The claim to send when it is its turn. */
   claim(): Request;
   /** The watch that a claim out of line asks for. @param isOnce  whether it is the last, or the next attempt queues */
@@ -65,6 +69,11 @@ export interface Line {
   depart(end: QueueWaitEnd): Departure;
   /** The acquisition is over. */
   leave(): void;
+}
+
+/** A lease that was handed over. */
+export interface Won extends DirectVote {
+  readonly token: string;
 }
 
 /** How to leave the queue without having claimed, and what the wait has learned. */

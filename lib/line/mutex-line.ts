@@ -5,7 +5,7 @@ import { failureOf } from '../quorum/failure.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimInLine, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
-import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
+import type { Departure, Line, LineEnvironment, LineTerms, Won } from './line.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS, type QueueWaitEnd } from './queue-wait.js';
 
@@ -36,9 +36,8 @@ export class MutexLine implements Line {
 
   /** The next attempt keeps the ticket, and with it the rank in the queue; its token is a fresh one. */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
-    const { scope, ttlMs, nodeTimeoutMs } = this.#terms;
     const token = this.#environment.random.token();
-    const terms = { scope, ttlMs, nodeTimeoutMs, token, ticket, untilMs };
+    const terms = { ...this.#terms, token, ticket, untilMs };
     const visit: QueueVisit = new QueueVisit(this.#environment, terms, (node) => {
       if (visit.isGone) this.#owe(node, token);
     });
@@ -48,6 +47,10 @@ export class MutexLine implements Line {
 
   end(): void {
     this.#theVisit.end('ended');
+  }
+
+  get won(): Won | undefined {
+    return this.#theVisit.won;
   }
 
   claim(): Request {
@@ -70,6 +73,7 @@ export class MutexLine implements Line {
   }
 
   failed(): void {
+    this.#forget();
     this.#visit?.withdrawn();
   }
 
@@ -77,6 +81,7 @@ export class MutexLine implements Line {
 
   depart(end: QueueWaitEnd): Departure {
     const visit = this.#theVisit;
+    this.#forget();
     const { nodes } = this.#environment;
     const isUnasked = end === 'ended' && visit.sentTo.length < quorumOf(nodes.length);
     return {
@@ -103,9 +108,14 @@ export class MutexLine implements Line {
     return this.#visit;
   }
 
-  /** Leaves an undo to the background. A master that is away may keep a place for longer than a vote. */
+  /** Pushes for the attempt's votes are of no use any more. */
+  #forget(): void {
+    if (this.#visit !== undefined) this.#environment.subscriptions.release(this.#visit.token);
+  }
+
+  /** Leaves an undo to the background. A master that is away may keep a place, and a vote after it. */
   #owe(node: Node, token: string): void {
     const { scope, ttlMs } = this.#terms;
-    owe(this.#environment, node, { scope, token, lifeMs: Math.max(ttlMs, LONGEST_LIFE_MS) });
+    owe(this.#environment, node, { scope, token, lifeMs: LONGEST_LIFE_MS + ttlMs });
   }
 }

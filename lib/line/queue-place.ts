@@ -3,25 +3,37 @@ import type { Sink } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
-/** The serial for "no reservation". */
+/** The serial for "no vote". */
 export const NOBODY = 0;
+
+/** A vote that answers a look. */
+export interface DirectVote {
+  /** By the local clock, in ms. */
+  readonly validUntilMs: number;
+  /** 0 without fencing. */
+  readonly fence: number;
+}
 
 export class QueuePlace {
   /** `open`: not asked yet, or not answered. `failed`: it takes no part for now. */
   state: 'open' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'open';
   outcome: Outcome | undefined;
-  /** The serial of the current reservation; 0 without one. */
+  /** The serial of the hand-over that it has; 0 without one. */
   serial = NOBODY;
-  /** The reservation that was yielded last: messages about it are stale from then on. */
+  /** While it is `mine`: the end of the vote's validity; −∞ for a reservation, which is no vote yet. */
+  validUntilMs = -Infinity;
+  /** The fencing token that the master accepted for that vote; 0 without fencing. */
+  fence = 0;
+  /** The last hand-over that was yielded: messages about it, or an earlier one, are stale. */
   yielded = NOBODY;
   /** The sink that waits for the answer to that yield; undefined once it has arrived or cannot arrive any more. */
   yielding: Sink | undefined;
   /**
-   * The master's clock at its last refusal, in µs. Serials come from that clock, so a reservation with a lower one is
-   * gone. If the clock steps back, a new reservation may be taken for an old one; it expires.
+   * The master's clock at its last refusal, in µs. Serials come from that clock, so a vote with a lower one is
+   * gone. If the clock steps back, a new vote may be taken for an old one; it is given back, or expires.
    */
   refusedAtUs = 0;
-  /** The serial of the reservation that a waiter with an earlier ticket asked for. */
+  /** The serial of the hand-over that a waiter with an earlier ticket asked for. */
   inquired = NOBODY;
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
@@ -37,25 +49,48 @@ export class QueuePlace {
     this.isAwaited = true;
   }
 
+  /** It has the vote of this hand-over. A vote that it knows already is never shortened. */
+  has(serial: number, vote: DirectVote | undefined): void {
+    if (this.state !== 'mine' || serial > this.serial) this.#forgetVote();
+    this.state = 'mine';
+    this.serial = serial;
+    this.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
+    if (vote === undefined) return;
+    this.validUntilMs = Math.max(this.validUntilMs, vote.validUntilMs);
+    this.fence = Math.max(this.fence, vote.fence);
+  }
+
   /** Takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {
     this.outcome = outcome;
     this.state = 'failed';
     this.serial = NOBODY;
+    this.#forgetVote();
     this.dueAtMs = untilMs;
   }
 
-  /** The reservation is given back, and the place is queued again. */
+  /** The vote is given back, and the place is queued again. */
   giveBack(dueAtMs: number): void {
-    this.serial = NOBODY;
-    this.state = 'queued';
-    this.outcome = YIELDED;
+    this.queues(YIELDED);
     this.dueAtMs = dueAtMs;
+  }
+
+  /** It has no vote. */
+  queues(outcome: Outcome, state: 'queued' | 'foreign-client' = 'queued'): void {
+    this.serial = NOBODY;
+    this.state = state;
+    this.outcome = outcome;
+    this.#forgetVote();
+  }
+
+  #forgetVote(): void {
+    this.validUntilMs = -Infinity;
+    this.fence = 0;
   }
 
   /** Notes that a yield is sent, and in flight from now on. @returns the sink for its answer */
   yields(serial: number): Sink {
-    this.yielded = serial;
+    this.yielded = Math.max(this.yielded, serial);
     const answered = (): void => {
       if (this.yielding === sink) this.yielding = undefined;
     };

@@ -10,11 +10,11 @@ import type { Timer } from '../runtime/clock.js';
 import type { Node, Withdrawn } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { type Outcome, unknown } from '../protocol/quorum.js';
-import { claimInLine, extension, undo } from '../protocol/request.js';
+import { claimInLine, extension, undoInLine } from '../protocol/request.js';
 import { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import type { LineTerms } from './line.js';
+import type { LineTerms, Won } from './line.js';
 import {
   type OnLatePlace,
   QueueWait,
@@ -80,6 +80,12 @@ export class QueueVisit {
     this.#stop();
   }
 
+  /** What it was handed, if the wait ended with `granted`. */
+  get won(): Won | undefined {
+    const vote = this.#waits.at(-1)?.vote;
+    return vote && { ...vote, token: this.token };
+  }
+
   /** Requests that a withdrawal has to follow. */
   get sent(): readonly Withdrawn[] {
     return [...this.#waits, ...this.#rounds].filter(({ isAnswered }) => !isAnswered);
@@ -95,20 +101,18 @@ export class QueueVisit {
     return this.#waits.every(({ wasRefused }) => !wasRefused);
   }
 
-  /** Resolves with `reserved` when a quorum of masters reserves the last resource, else with how the wait ended. */
+  /** Resolves with `granted` or `reserved` when a quorum of masters has handed the last resource over, else with how the wait ended. */
   async run(): Promise<QueueWaitEnd> {
     const { keys, marker, guardMs } = this.#terms.scope;
-    const scopes = keys.map(
-      (key) => new SettledScope([key], { isFenced: false, marker, guardMs, kind: MUTEX }),
-    );
+    const isFenced = keys.length === 1 && this.#terms.scope.isFenced;
+    const scopes = keys.map((key) => new SettledScope([key], { isFenced, marker, guardMs, kind: MUTEX }));
     for (const [i, scope] of scopes.entries()) {
       const end = await this.#queue(scope);
-      if (end !== 'reserved') return end;
-      if (i === scopes.length - 1) break;
+      if (end !== 'reserved' || i === scopes.length - 1) return this.#end ?? end;
       if (!(await this.#hold(scope))) return this.#end ?? 'hopeless';
       this.#keep(scopes.slice(0, i + 1));
     }
-    return this.#end ?? 'reserved';
+    return 'hopeless'; // of no resource
   }
 
   /** Ends the wait; places and votes stay until they are withdrawn. */
@@ -131,7 +135,8 @@ export class QueueVisit {
    */
   leave(onFailed: (node: Node) => void): Withdrawal {
     this.withdrawn();
-    return new Withdrawal(undo(this.#terms.scope, this.token), this.sentTo, this.sent, { onFailed });
+    const request = undoInLine(this.#terms.scope, this.token, this.#environment.clocks);
+    return new Withdrawal(request, this.sentTo, this.sent, { onFailed });
   }
 
   /** The masters' outcomes at the end of the wait. @param looks  what the withdrawal saw, if it was awaited */
@@ -148,7 +153,10 @@ export class QueueVisit {
 
   #queue(scope: Scope): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
-    const wait = new QueueWait(this.#environment, { ...this.#terms, scope, onFree: undefined }, this.#onLate);
+    const { onlyReserves, scope: all, ttlMs } = this.#terms;
+    const directTtlMs = onlyReserves || all.keys.length > 1 ? 0 : ttlMs; // of several, one claim decides
+    const terms = { ...this.#terms, scope, directTtlMs, onFree: undefined };
+    const wait = new QueueWait(this.#environment, terms, this.#onLate);
     this.#waits.push(wait);
     return wait.run();
   }

@@ -1,10 +1,15 @@
 /**
- * The wait in the queues of one lock (protocol C1): a place on each master, until a quorum of them has handed its vote
- * over. A release hands the vote over to the first waiter and sends it a push. A waiter asks again only now and then, in
- * case a push was lost.
+ * The wait in the queues of one lock (protocols C1 and C3): a place on each master, until a quorum of them has handed its
+ * vote over. A release hands the vote over to the first waiter and sends it a push. A waiter looks again only now and then,
+ * in case a push was lost.
  *
- * A wait collects reservations, not a lock. They have no send time from which a validity could be measured, so they never
- * count by themselves. A claim to all masters follows, as in any other attempt, and only the claim decides.
+ * The look is a claim, and the push is its late answer: it tells when that look was sent, and how long the vote lives from
+ * the look on. So the validity of a vote that was handed over *directly* is measured as that of any other, from the instant
+ * at which its request was sent. Direct votes of a quorum that carry one fencing token are the lease.
+ *
+ * A *reservation* has no such instant, and never counts by itself. A claim to all masters follows it, as in any other
+ * attempt, and only the claim decides. It takes the place of a direct vote where the last look is too old, the caller wants
+ * it so, or whoever handed over could not count.
  *
  * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So
  * a master sends an inquiry to the waiter that has its vote when one with an earlier ticket queues. Without a quorum that
@@ -12,26 +17,28 @@
  * client always comes first.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
-import { RESERVE_MS } from '../protocol/lua/queue.js';
+import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
-import { NOBODY, QueuePlace, pollMs } from './queue-place.js';
+import { type DirectVote, QueuePlace, pollMs } from './queue-place.js';
 import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
 import type { Random } from '../runtime/random.js';
-import { readQueueReply } from '../protocol/replies.js';
+import { type ClaimedByLook, readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
 import type { Scope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
+import { validUntilMs } from '../protocol/validity.js';
 import type { Recipient, Subscriptions } from './subscriptions.js';
 
 /**
- * `reserved`: a quorum of masters reserves its votes for this waiter · `foreign-client`: the client that holds the lock
- * does not hand over · `hopeless`: too few masters take part · `ended`: by the caller.
+ * `granted`: it has the lock (`vote` says for how long) · `reserved`: a quorum of masters has handed its votes over, and a
+ * claim has to follow · `foreign-client`: the client that holds the lock does not hand over · `hopeless`: too few masters
+ * take part · `ended`: by the caller.
  */
-export type QueueWaitEnd = 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
+export type QueueWaitEnd = 'granted' | 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
 
 export interface QueueEnvironment {
   readonly nodes: readonly Node[];
@@ -40,18 +47,21 @@ export interface QueueEnvironment {
   readonly random: Random;
   readonly clocks: MasterClocks;
   readonly subscriptions: Subscriptions;
+  readonly driftFactor: number;
 }
 
 export interface QueueWaitTerms extends NodeTimeoutTerms {
   /** Of one key. */
   readonly scope: Scope;
   readonly token: string;
+  /** The ttl of votes that are handed over directly, in ms; 0: they are only reserved. */
+  readonly directTtlMs: number;
   /** In µs of the masters' time; lower ones are served first. Drawn once the masters' clocks are known. */
   readonly ticket: () => number;
   /** The wait ends at this instant. */
   readonly untilMs: number;
   /**
-   * If undefined, the wait is over as soon as a quorum of masters reserves its votes. Otherwise these votes are kept
+   * If undefined, the wait is over as soon as a quorum of masters has handed its votes over. Otherwise these votes are kept
    * until `end`, and this is called when a master says that a refused claim could succeed now.
    */
   readonly onFree: ((node: Node) => void) | undefined;
@@ -64,6 +74,10 @@ export type OnLatePlace = (node: Node) => void;
 const FAILED_POLL_MS = 1_000;
 /** A master is asked 1 to this many ms after the instant at which its vote should be free. */
 export const SOON_MS = 5;
+/** A direct vote with less than this part of its ttl left is claimed. */
+const LEAST_LEFT = 1 / 2;
+/** Who looked longer ago than this looks again when it becomes the first: a fresh look is handed the vote directly. */
+const STALE_MS = FRESH_MS / 2;
 /** A place lives no longer than this without being renewed. */
 export const LONGEST_LIFE_MS = 60_000;
 /** A place outlives the wait by this margin, so that it does not expire before its owner has left. */
@@ -85,6 +99,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #settle: ((end: QueueWaitEnd) => void) | undefined;
   /** A master did not give its vote at once. */
   wasRefused = false;
+  /** The lease, once it has ended with `granted`. */
+  vote: DirectVote | undefined;
 
   constructor(environment: QueueEnvironment, terms: QueueWaitTerms, onLate: OnLatePlace) {
     this.#environment = environment;
@@ -124,7 +140,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return this.head();
   }
 
-  /** Resolves with `reserved` when a quorum of masters reserves its votes, else with how the wait ended. */
+  /** Resolves with `reserved` when a quorum of masters has handed its votes over, else with how the wait ended. */
   head(): Promise<QueueWaitEnd> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     if (this.#count('mine') >= this.#quorum) return Promise.resolve('reserved');
@@ -150,7 +166,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     this.#end = end;
     this.#timer?.cancel();
-    this.#environment.subscriptions.leave(this.#terms.token);
+    const { subscriptions } = this.#environment;
+    if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#terms.token);
+    else subscriptions.leave(this.#terms.token);
     for (const node of this.#environment.nodes) node.forget(this);
     this.#settle?.(end);
   }
@@ -172,15 +190,16 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
-        if (place.state === 'queued') place.dueAtMs = this.#soonAfter(RESERVE_MS);
+        if (place.state === 'queued') place.dueAtMs = this.#dueAsFirst(place);
         break;
-      case 'reserved':
-        if (push.serial >= place.refusedAtUs) this.#reserve(node, push.serial);
+      case 'given':
+        if (!this.#isOurs(node, push.key)) return;
+        if (push.serial >= place.refusedAtUs) this.#take(node, push.serial, push.claimed);
         break;
       case 'free':
         return this.#terms.onFree?.(node);
       case 'inquiry':
-        if (push.serial === place.yielded) return;
+        if (push.serial <= place.yielded) return;
         place.inquired = push.serial;
         this.#yieldIfInquired(node);
     }
@@ -215,11 +234,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
     if (told !== undefined) this.#environment.clocks.learn(node.index, told.clockUs, place.sentAtMs);
-    if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial);
+    if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial, told.claimed);
     else if (outcome.kind === 'refused' && !outcome.isWrongType) {
       // pushes use another connection, and may overtake the reply to an earlier request
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
-      place.outcome = outcome;
+      place.queues(outcome, outcome.isForeignClient ? 'foreign-client' : 'queued');
       place.refusedAtUs = told?.clockUs ?? 0;
       this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isForeignClient);
     } else {
@@ -254,8 +273,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** One request for all masters that are asked at about the same time. */
   #askAt(nowMs: number): Ask {
     if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
-    const { scope, token, ticket } = this.#terms;
-    this.#asked = { request: queueing(scope, token, ticket(), this.#lifeMs(nowMs)), sink: this };
+    const { directTtlMs: ttlMs, scope, token, ticket } = this.#terms;
+    const terms = { ticket: ticket(), lifeMs: this.#lifeMs(nowMs), sentAtMs: nowMs, ttlMs };
+    const proposal = this.#environment.clocks;
+    this.#asked = { request: queueing(scope, token, { ...terms, proposal }), sink: this };
     this.#askedAtMs = nowMs;
     return this.#asked;
   }
@@ -266,26 +287,52 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   /**
-   * A request that finds the reservation that was just given back has renewed it, while the waiter with the earlier
-   * ticket goes on waiting. If the yield is in flight, it is still on its way, or was sent after that request. Otherwise
-   * it was lost with its connection, and is sent again.
+   * A look that finds the vote that was just given back has renewed it, while the waiter with the earlier ticket goes on
+   * waiting. If the yield is in flight, it is still on its way, or was sent after that look. Otherwise it was lost with its
+   * connection, and is sent again. A vote that was given back never counts again.
    */
-  #onGranted(node: Node, serial: number): void {
+  #onGranted(node: Node, serial: number, claimed: ClaimedByLook | undefined): void {
     const place = this.#placeAt(node);
-    if (serial !== place.yielded) return this.#reserve(node, serial);
-    if (place.state === 'mine') return; // has a later reservation, known from a push
+    if (serial > place.yielded) return this.#take(node, serial, claimed);
+    if (place.state === 'mine') return; // has a later vote, known from a push
     if (place.yielding === undefined) this.#yield(node, place, serial);
     else place.giveBack(this.#soonAfter(RESERVE_MS));
   }
 
-  #reserve(node: Node, serial: number): void {
+  #take(node: Node, serial: number, claimed: ClaimedByLook | undefined): void {
     const place = this.#placeAt(node);
-    if (serial === place.yielded) return; // a push from before it was given back
-    place.state = 'mine';
-    place.serial = serial;
-    place.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
-    place.dueAtMs = this.#environment.clock.earliest() + RESERVE_MS / 2;
+    if (serial <= place.yielded) return; // a push from before it was given back
+    if (place.state === 'mine' && serial < place.serial) return;
+    place.has(serial, claimed && this.#voteOf(claimed));
+    const renewedInMs =
+      claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, this.#terms.directTtlMs / 3);
+    place.dueAtMs = this.#environment.clock.earliest() + renewedInMs;
     this.#yieldIfInquired(node);
+  }
+
+  /**
+   * What a vote that answers a look is worth (protocol C3). Counting from its arrival, too, bounds the harm of a master's
+   * clock that steps in between.
+   */
+  #voteOf({ fence, sentMs, spanMs }: ClaimedByLook): DirectVote {
+    const { clock, driftFactor } = this.#environment;
+    const { directTtlMs: ttlMs } = this.#terms;
+    const untilMs = Math.min(
+      validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),
+      validUntilMs(clock.earliest(), ttlMs, driftFactor),
+    );
+    return { validUntilMs: untilMs, fence };
+  }
+
+  /** A push names the key as the master sees it; one acquisition waits for several resources under one token. */
+  #isOurs(node: Node, key: string): boolean {
+    return key === node.keyPrefix + (this.#terms.scope.keys[0] ?? '');
+  }
+
+  /** It has become the first: its turn may come before its next look. */
+  #dueAsFirst(place: QueuePlace): number {
+    const isStale = this.#environment.clock.earliest() - place.sentAtMs > STALE_MS;
+    return isStale && this.#terms.directTtlMs > 0 ? this.#soonAfter(0) : this.#soonAfter(RESERVE_MS);
   }
 
   #onRefusal(
@@ -295,8 +342,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     isForeignClient: boolean,
   ): void {
     this.wasRefused = true;
-    place.state = isForeignClient ? 'foreign-client' : 'queued';
-    place.serial = NOBODY;
     const free = this.#soonAfter(remainingMs);
     const delayMs = pollMs(rank ?? 0, isForeignClient) * (0.75 + this.#environment.random.fraction() / 4);
     const later = this.#environment.clock.earliest() + delayMs;
@@ -319,7 +364,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
   }
 
-  /** Yields to the earlier ticket, unless its own reservations make a quorum. */
+  /** Yields to the earlier ticket, unless its own votes make a quorum. */
   #yieldIfInquired(node: Node): void {
     const place = this.#placeAt(node);
     const { serial } = place;
@@ -327,14 +372,15 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#yield(node, place, serial);
   }
 
-  /** A reservation that was given back is never counted again, whether the yield arrives or not. */
+  /** A vote that was given back is never counted again, whether the yield arrives or not. */
   #yield(node: Node, place: QueuePlace, serial: number): void {
     const { scope, ticket, token } = this.#terms;
     place.giveBack(this.#soonAfter(RESERVE_MS));
     this.wasRefused = true;
-    const life = this.#lifeMs(this.#environment.clock.earliest());
-    const request = yielding(scope, token, serial, ticket(), life);
-    node.send({ request, sink: place.yields(serial) });
+    const { clock, clocks: proposal } = this.#environment;
+    const lifeMs = this.#lifeMs(clock.earliest());
+    const request = yielding(scope, token, { serial, ticket: ticket(), lifeMs, proposal });
+    node.send({ request, sink: place.yields(serial), isUrgent: true });
   }
 
   #count(state: QueuePlace['state']): number {
@@ -347,7 +393,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #proceed(): void {
     if (!this.isWanted) return;
     if (this.#count('mine') >= this.#quorum) {
-      if (this.#terms.onFree === undefined) return this.end('reserved');
+      if (this.#terms.onFree === undefined) return this.#win();
       this.#settle?.('reserved');
     }
     const foreignClients = this.#count('foreign-client');
@@ -355,6 +401,21 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (this.#places.length - out < this.#quorum)
       return this.end(foreignClients > 0 ? 'foreign-client' : 'hopeless');
     this.#arm();
+  }
+
+  /** A quorum of votes is its own: from here on, nothing is yielded. They are the lease, unless they have to be claimed. */
+  #win(): void {
+    const nowMs = this.#environment.clock.now();
+    const { directTtlMs, scope } = this.#terms;
+    const direct = this.#places.filter((place) => place.state === 'mine' && place.validUntilMs > nowMs);
+    const counts = (one: QueuePlace): boolean =>
+      direct.filter(({ fence }) => fence === one.fence).length >= this.#quorum;
+    const agreed = scope.isFenced ? direct.find(counts) : direct[0];
+    const ends = direct.map((place) => place.validUntilMs).sort((a, b) => b - a);
+    const untilMs = ends[this.#quorum - 1] ?? -Infinity;
+    const isLease = agreed !== undefined && untilMs - nowMs >= directTtlMs * LEAST_LEFT;
+    if (isLease) this.vote = { validUntilMs: untilMs, fence: scope.isFenced ? agreed.fence : 0 };
+    this.end(isLease ? 'granted' : 'reserved');
   }
 
   #arm(): void {

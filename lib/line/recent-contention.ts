@@ -38,6 +38,11 @@ export class RecentContention {
     return estimate !== undefined && this.#shareAt(this.#clock.earliest(), estimate) >= LIKELY;
   }
 
+  /** Whether others held the lock lately: somebody may wait for it. */
+  isRecent(key: string): boolean {
+    return this.#estimates.has(key);
+  }
+
   /** An acquisition has asked for the lock. @param wasHeld  others held it, or waited for it */
   note(key: string, wasHeld: boolean): void {
     const before = this.#estimates.size === 0 ? undefined : this.#estimates.get(key);

@@ -14,6 +14,7 @@ import { Withdrawal } from '../quorum/withdrawal.js';
 
 export class SharedLine implements Line {
   readonly isSpread = false;
+  readonly won = undefined;
   readonly sent: readonly Withdrawn[] = [];
   readonly #environment: LineEnvironment;
   readonly #terms: LineTerms;

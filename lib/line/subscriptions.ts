@@ -7,12 +7,11 @@
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { pushChannel } from '../protocol/keys.js';
-import { RESERVE_MS } from '../protocol/lua/queue.js';
 import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Node, Sink } from '../node/node.js';
 import { type Push, readPush } from '../protocol/pushes.js';
-import { toInteger } from '../protocol/replies.js';
 import { declining } from '../protocol/queue-request.js';
+import { toInteger } from '../protocol/replies.js';
 import { hello } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
@@ -32,15 +31,8 @@ const REFUSED_MS = 5_000;
 /** An echo, a message to ourselves, that has not come back after this time was lost. */
 const ECHO_MS = 1_000;
 
-/**
- * A push for a token that has left may still be for its claim, which is on its way. After this time it cannot be: a
- * master that was away has handed over to a waiter that had left meanwhile.
- */
-const LEFT_MS = 2 * RESERVE_MS;
-/** How many tokens that have left are remembered. */
-const MAX_LEFT = 10_000;
-
 const NOT_YET = new Error('its push connection is not open yet');
+const NOT_PROVEN = new Error('its connection was lost, and its push connection is to be proven again');
 
 /** The push connection from one master. */
 class PushConnection {
@@ -51,6 +43,9 @@ class PushConnection {
   cause: Error = NOT_YET;
   refusedAtMs = -Infinity;
   subscription: Subscription | undefined;
+  /** The master confirmed the subscription. */
+  isSubscribed = false;
+  unwatch: (() => void) | undefined;
   /** The echo under way. */
   echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
 
@@ -67,8 +62,8 @@ export class Subscriptions {
   /** All tokens of an instance share one channel. */
   #channel = '';
   readonly #recipients = new Map<string, Recipient>();
-  /** When tokens left; ordered by these instants. */
-  readonly #leftAtMs = new Map<string, number>();
+  /** Tokens with a quorum of votes, until their votes are given back: what pushes tell of them is known. */
+  readonly #held = new Set<string>();
   #idle: Timer | undefined;
   #isClosed = false;
 
@@ -99,9 +94,19 @@ export class Subscriptions {
 
   leave(token: string): void {
     this.#recipients.delete(token);
-    this.#noteLeft(token);
     if (this.#recipients.size > 0 || this.#isClosed) return;
     this.#idle ??= this.#timers.background(IDLE_MS, () => this.#closeLines());
+  }
+
+  /** It has won: pushes for it are no news until `release`. */
+  hold(token: string): void {
+    this.#held.add(token);
+    this.leave(token);
+  }
+
+  /** Its votes are given back, or another process's. A vote that is handed over to it from now on is declined. */
+  release(token: string): void {
+    this.#held.delete(token);
   }
 
   isOpen(node: Node): boolean {
@@ -132,21 +137,36 @@ export class Subscriptions {
 
   #closeLines(): void {
     this.#idle = undefined;
-    this.#leftAtMs.clear();
     for (const line of this.#lines) this.#shut(line, NOT_YET);
   }
 
   #open(line: PushConnection): void {
     if (line.subscription !== undefined || this.#isClosed) return;
     if (this.#clock.earliest() - line.refusedAtMs < REFUSED_MS) return;
+    line.unwatch = line.node.watch(() => this.#onCommandsChange(line));
     line.subscription = line.node.subscribe(this.#channel, {
-      onOpen: () => this.#sayHello(line),
+      onOpen: () => {
+        line.isSubscribed = true;
+        this.#sayHello(line);
+      },
       onPush: (text) => this.#onPush(line, text),
       onLost: (cause, isRefused) => (isRefused ? this.#onRefused(line, cause) : this.#onClosed(line, cause)),
     });
   }
 
+  /**
+   * When the connection for commands has come back, it may lead to another server than the pushes come from, which tell of
+   * votes: an echo has to prove again that both are the same.
+   */
+  #onCommandsChange(line: PushConnection): void {
+    if (!line.node.isReady) {
+      if (line.isHeard) this.#onClosed(line, NOT_PROVEN, line.isSubscribed);
+    } else if (line.isSubscribed && !line.isHeard && line.echo === undefined) this.#sayHello(line);
+  }
+
   #shut(line: PushConnection, cause: Error): void {
+    line.unwatch?.();
+    line.unwatch = undefined;
     line.subscription?.close();
     line.subscription = undefined;
     this.#onClosed(line, cause);
@@ -183,27 +203,17 @@ export class Subscriptions {
     const push = readPush(text);
     if (push === undefined) return;
     const recipient = this.#recipients.get(push.token);
-    if (recipient !== undefined) recipient.onPush(line.node, push);
-    else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);
+    if (recipient !== undefined) return recipient.onPush(line.node, push);
+    if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line.node, push);
   }
 
-  /** Declines a reservation for a waiter that has left, so that it goes to the next one at once. */
-  #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'reserved' }): void {
+  /**
+   * Gives back a vote that was handed over to a waiter that has left, so that it goes to the next one at once. One that was
+   * claimed or extended since stays: it may be a lease that was given to another process.
+   */
+  #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'given' }): void {
     const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
-    node.send({ request: declining(named, token, serial), sink: IGNORED_ANSWER });
-  }
-
-  #noteLeft(token: string): void {
-    const nowMs = this.#clock.earliest();
-    this.#leftAtMs.set(token, nowMs);
-    for (const [oldest, leftAtMs] of this.#leftAtMs) {
-      if (leftAtMs > nowMs - LEFT_MS && this.#leftAtMs.size <= MAX_LEFT) return;
-      this.#leftAtMs.delete(oldest);
-    }
-  }
-
-  #hasJustLeft(token: string): boolean {
-    return (this.#leftAtMs.get(token) ?? -Infinity) > this.#clock.earliest() - LEFT_MS;
+    node.send({ request: declining(named, token, serial, this.#clocks), sink: IGNORED_ANSWER });
   }
 
   /** The echo is not awaited any more; if it was not sent yet, it never will be. */
@@ -232,8 +242,9 @@ export class Subscriptions {
     this.#shut(line, cause);
   }
 
-  #onClosed(line: PushConnection, cause: Error): void {
+  #onClosed(line: PushConnection, cause: Error, isSubscribed = false): void {
     this.#dropEcho(line);
+    line.isSubscribed = isSubscribed;
     line.cause = cause;
     const wasOpen = line.isOpen;
     line.isOpen = false;

@@ -33,7 +33,6 @@ import { Withdrawal } from '../quorum/withdrawal.js';
 /** What a turnstile needs of an instance. */
 export interface SharedQueueEnvironment extends QueueEnvironment {
   readonly repairs: Repairs;
-  readonly driftFactor: number;
 }
 
 export interface TurnstileTerms extends Pick<
@@ -71,6 +70,7 @@ export class Turnstile {
       {
         scope: this.#gate,
         token: watcher,
+        directTtlMs: 0,
         ticket,
         untilMs,
         ttlMs,

@@ -23,6 +23,11 @@ export function turnKey(key: string): string {
   return besideOf(key, 'turn');
 }
 
+/** What each waiter's last look asked for. */
+export function termsKey(key: string): string {
+  return besideOf(key, 'terms');
+}
+
 /**
  * The gate before a shared lock: an exclusive lock of its own, with a queue for those who wait for the shared one. Its
  * holder is the next to be let in.

@@ -1,9 +1,18 @@
 /** Operations on exclusive locks: how each is sent, alone or in a batch with others, and how its reply is read. */
 import { counterKey, queueKey, turnKey } from './keys.js';
-import { COUNTER_LIFE_MS } from './lua/mutex.js';
+import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
 import { allKeys, command, namedKeys, type Operation } from './operation.js';
-import { readAcceptance, readClock, readCount, readFenced, readSet, readUndo, readVote } from './replies.js';
-import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, RELEASE, UNDO } from './lua/scripts.js';
+import {
+  readAcceptance,
+  readClock,
+  readCount,
+  readFenced,
+  readQueued,
+  readSet,
+  readUndo,
+  readVote,
+} from './replies.js';
+import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, QUEUE, RELEASE, UNDO, YIELD } from './lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -123,6 +132,68 @@ export const RELEASING: Operation = {
         args: [scriptDigest(RELEASE.source), '3', key, queueKey(key), turnKey(key), token],
       };
     return command(RELEASE, namedKeys(request), token, NONE);
+  },
+};
+
+/** What withdrawals that hand over directly have. */
+const IN_LINE: Pick<Operation, 'withTerms' | 'proposes' | 'head'> = {
+  withTerms: true,
+  proposes: true,
+  head: ({ amount }) => [String(amount)],
+};
+
+export const UNDOING_IN_LINE: Operation = {
+  ...UNDOING,
+  ...IN_LINE,
+  letter: ENTRY.undoInLine,
+  alone: (request) => {
+    const { args } = command(UNDO, namedKeys(request), request.token, IN_LINE.head(request));
+    return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };
+  },
+};
+
+export const RELEASING_IN_LINE: Operation = {
+  ...RELEASING,
+  ...IN_LINE,
+  letter: ENTRY.releaseInLine,
+  alone: (request) => command(RELEASE, namedKeys(request), request.token, IN_LINE.head(request)),
+};
+
+/** A waiter's look at a lock: it claims it, or takes a place in its queue. */
+export const QUEUEING: Operation = {
+  isClaim: false,
+  isUndo: false,
+  script: QUEUE,
+  batch: BATCH,
+  letter: ENTRY.queue,
+  leavesVote: true,
+  withQueues: true,
+  withTerms: true,
+  proposes: true,
+  read: readQueued,
+  head: ({ amount, scope, ttlMs }) => [String(ttlMs), scope.isFenced ? COUNTER_LIFE : '0', String(amount)],
+  rest: ({ place }) => place,
+  alone: (request) => {
+    const { place, scope, token } = request;
+    const more = [place, ...QUEUEING.head(request), String(scope.guardMs)];
+    return command(QUEUE, allKeys(request), token, more);
+  },
+};
+
+export const YIELDING: Operation = {
+  isClaim: false,
+  isUndo: false,
+  script: YIELD,
+  batch: BATCH,
+  letter: ENTRY.yield,
+  leavesVote: false,
+  withQueues: true,
+  ...IN_LINE,
+  read: readCount,
+  rest: ({ place }) => place,
+  alone: (request) => {
+    const more = [request.place, ...IN_LINE.head(request)];
+    return command(YIELD, namedKeys(request), request.token, more);
   },
 };
 

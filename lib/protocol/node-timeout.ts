@@ -10,7 +10,7 @@
  * for a second attempt. Nor does it exceed `MOST_MS`: a master takes a fencing token for `BACK_US` after it was proposed
  * (protocol A2), so an attempt that takes longer could not agree on one.
  */
-import { BACK_US } from './lua/mutex.js';
+import { BACK_US } from './lua/fence-bounds.js';
 import { quorumOf } from './quorum.js';
 
 /** The lower bound, with a ttl of two seconds or more. */

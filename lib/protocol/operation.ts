@@ -1,5 +1,5 @@
 /** The parts of a request: the operation, which defines the command and how its reply is read, and the parameters. */
-import { counterKey, queueKey, turnKey } from './keys.js';
+import { counterKey, queueKey, termsKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 import type { ENTRY } from './lua/scripts.js';
@@ -29,6 +29,8 @@ export interface Asked {
   readonly watch: Watch | undefined;
   /** Permits, as `0,3`. */
   readonly slots: string;
+  /** A waiter's place, as the scripts want it. */
+  readonly place: string;
 }
 
 export type Letter = (typeof ENTRY)[keyof typeof ENTRY] | (typeof SHARED_ENTRY)[keyof typeof SHARED_ENTRY];
@@ -45,8 +47,12 @@ export interface Operation {
   readonly leavesVote: boolean;
   /** Its keys include queues and turns. */
   readonly withQueues: boolean;
+  /** Its keys include terms: it may hand over directly. */
+  readonly withTerms?: true;
   /** It asks for a new vote. */
   readonly isClaim: boolean;
+  /** It proposes a fencing token, as claims do. */
+  readonly proposes?: true;
   /** It is an undo, and must take effect in one step. */
   readonly isUndo: boolean;
   readonly read: (reply: unknown, scope: Scope) => Outcome | undefined;
@@ -65,11 +71,12 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
     for (const key of scope.keys) keys.push(queueKey(key));
     for (const key of scope.keys) keys.push(turnKey(key));
   }
+  if (operation.withTerms === true) for (const key of scope.keys) keys.push(termsKey(key));
   if (withCounters) for (const key of scope.keys) keys.push(counterKey(key));
   return keys;
 }
 
-/** All keys in the order of the scripts: resources, queues, turns, counters, marker. */
+/** All keys in the order of the scripts: resources, queues, turns, terms, counters, marker. */
 export function allKeys(request: Asked): readonly string[] {
   const keys = namedKeys(request);
   const { marker } = request.scope;

@@ -2,32 +2,45 @@
  * Pushes: what a master tells a waiting client, as texts on the client's channel. `lua/queue.ts` and `lua/shared.ts`
  * define their form.
  *
- * A push may be lost, late or duplicated, and is never a vote by itself: it says what was true on the master when it was
- * sent.
+ * A push may be lost, late or duplicated. One that tells of a vote answers a look, and counts from the instant at which
+ * that look was sent. Any other is never a vote by itself: it says what was true on the master when it was sent.
  */
-import { toInteger } from './replies.js';
+import { type ClaimedByLook, toInteger } from './replies.js';
 
 export type Push =
-  /** The vote is reserved for this token. `serial` names the reservation, for a yield. */
-  | { readonly kind: 'reserved'; readonly serial: number; readonly token: string; readonly key: string }
+  /**
+   * The vote is this token's. `serial` names the hand-over, for a yield. If `claimed` is undefined, the vote is only
+   * reserved.
+   */
+  | {
+      readonly kind: 'given';
+      readonly serial: number;
+      readonly claimed: ClaimedByLook | undefined;
+      readonly token: string;
+      readonly key: string;
+    }
   /** This token is the first of the queue now, and the one before it has been sent a push for its vote. */
   | { readonly kind: 'first'; readonly token: string; readonly key: string }
   /** Its claim, which was refused before, could succeed now. */
   | { readonly kind: 'free'; readonly token: string; readonly key: string }
   /**
-   * A waiter with an earlier ticket asks for the vote of this reservation: it is to be yielded unless there is a quorum.
+   * A waiter with an earlier ticket asks for the vote of this hand-over: it is to be yielded unless there is a quorum.
    */
   | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */
-const FORM = /^(?:([gi]) (\d+)|([wf])) (\S+) (.+)$/s;
+const FORM = /^(?:([gi]) (\d+)|([wf])|v (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
 
 /** Parses a push; undefined if no script of ours sends such a text. */
 export function readPush(text: string): Push | undefined {
-  const [, letter, digits, other, token, key] = FORM.exec(text) ?? [];
+  const [, letter, digits, other, vote, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
-  if (letter === undefined) return { kind: other === 'f' ? 'free' : 'first', token, key };
-  const serial = toInteger(digits);
-  if (serial === undefined) return undefined;
-  return { kind: letter === 'g' ? 'reserved' : 'inquiry', serial, token, key };
+  if (other !== undefined) return { kind: other === 'f' ? 'free' : 'first', token, key };
+  const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);
+  const [serial, sentMs, spanMs, fence] = numbers;
+  if (serial === undefined || numbers.includes(undefined)) return undefined;
+  if (letter === 'i') return { kind: 'inquiry', serial, token, key };
+  if (letter === 'g') return { kind: 'given', serial, claimed: undefined, token, key };
+  if (sentMs === undefined || fence === undefined) return undefined;
+  return { kind: 'given', serial, claimed: { sentMs, spanMs, fence }, token, key };
 }

@@ -1,8 +1,7 @@
-/** Requests of waiters in the masters' queues (protocol C1). */
-import { readCount, readQueued } from './replies.js';
-import { lone, type Request } from './request.js';
+/** Requests of waiters in the masters' queues (protocols C1 and C3). */
+import { QUEUEING, YIELDING } from './mutex-operations.js';
+import { type Proposal, Request } from './request.js';
 import { MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './scope.js';
-import { QUEUE, YIELD } from './lua/scripts.js';
 
 const WITHOUT_MARKER: Setting = Object.freeze({
   isFenced: false,
@@ -11,36 +10,51 @@ const WITHOUT_MARKER: Setting = Object.freeze({
   kind: MUTEX,
 });
 
-/**
- * Asks for the vote on one resource, or for a place in its queue if another client holds it. `readQueueReply` reads the
- * rest of the reply. The client has to be subscribed to the token's channel.
- *
- * @param ticket  in whole µs of the masters' time: earlier tickets come first
- * @param lifeMs  how long the place is kept
- */
-export function queueing(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
-  const args = [String(ticket), String(lifeMs), String(scope.guardMs)];
-  return lone(QUEUE, scope, token, args, { leavesVote: true, withQueues: true, read: readQueued });
+/** What a look asks for, and the place that it takes in the queue. */
+export interface LookTerms {
+  /** In whole µs of the masters' time: earlier tickets come first. */
+  readonly ticket: number;
+  /** How long the place is kept, in whole ms. */
+  readonly lifeMs: number;
+  /** An instant before the look is sent, by the client's clock: validity is measured from here. In ms. */
+  readonly sentAtMs: number;
+  /** Of the vote; 0 asks for a reservation only. */
+  readonly ttlMs: number;
+  readonly proposal: Proposal;
 }
 
 /**
- * Yields a reservation to an earlier ticket, and queues again with the same ticket. It may be sent again at any time:
- * once the reservation is given back, it does nothing.
- *
- * @param serial  names the reservation; if it does not stand any more, nothing is changed
+ * Looks at one resource: claims its vote if it is free, or takes a place in its queue if another client holds it.
+ * `readQueueReply` reads the rest of the reply. The client has to be subscribed to the token's channel. If the vote is
+ * handed over later, the push is the answer to this look.
  */
-export function yielding(
-  scope: Scope,
-  token: string,
-  serial: number,
-  ticket: number,
-  lifeMs: number,
-): Request {
-  const args = [String(serial), String(ticket), String(lifeMs)];
-  return lone(YIELD, scope, token, args, { withQueues: true, read: readCount });
+export function queueing(scope: Scope, token: string, terms: LookTerms): Request {
+  const { lifeMs, proposal, sentAtMs, ticket, ttlMs } = terms;
+  const place = [ticket, lifeMs, Math.max(0, Math.floor(sentAtMs))].join('|');
+  const amount = scope.isFenced && ttlMs > 0 ? proposal : 0;
+  return new Request(QUEUEING, scope, token, { ttlMs, withCounters: true, amount }, { place });
 }
 
-/** Declines a reservation for a token that has left; a vote that was claimed stays. */
-export function declining(key: string, token: string, serial: number): Request {
-  return yielding(new SettledScope([key], WITHOUT_MARKER), token, serial, 0, 0);
+/** A hand-over that is given back, and the place that is taken instead. */
+export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
+  /** Names the hand-over: if it does not stand any more, nothing is changed. */
+  readonly serial: number;
+  /** For who is handed the lock. */
+  readonly proposal: Proposal;
+}
+
+/**
+ * Yields a vote that was handed over to an earlier ticket, and queues again with the same ticket. It may be sent again at
+ * any time: once the vote is given back, it does nothing.
+ */
+export function yielding(scope: Scope, token: string, terms: YieldTerms): Request {
+  const { lifeMs, proposal, serial, ticket } = terms;
+  const place = [serial, ticket, lifeMs].join('|');
+  return new Request(YIELDING, scope, token, { ttlMs: 0, withCounters: true, amount: proposal }, { place });
+}
+
+/** Declines a vote that was handed over to a token that has left; one that was claimed stays. */
+export function declining(key: string, token: string, serial: number, proposal: Proposal): Request {
+  const scope = new SettledScope([key], WITHOUT_MARKER);
+  return yielding(scope, token, { serial, ticket: 0, lifeMs: 0, proposal });
 }

@@ -86,16 +86,26 @@ function readClaimed(
 /** The part of a reply to `queueing` that is about the vote. */
 export function readQueued(reply: unknown, scope: Guarded): Outcome | undefined {
   const [code, amount] = integers(reply, 3);
-  if (code === 1) return GRANTED;
+  if (code === 1 || code === 6) return GRANTED;
   return code === 4 ? refusedFor(amount, true) : readNo(code, amount, scope);
+}
+
+/** A vote that answers a look. */
+export interface ClaimedByLook {
+  /** The fencing token that the master accepted for it; 0 without fencing. */
+  readonly fence: number;
+  /** When the look was sent, by the client's clock, in ms. */
+  readonly sentMs: number;
+  /** How long the vote lives from that look on, in ms; undefined for the whole ttl. */
+  readonly spanMs: number | undefined;
 }
 
 /** A waiter's position on one master. */
 export interface QueueReply {
-  /** The vote is reserved for this waiter. */
-  readonly isMine: boolean;
-  /** Names that reservation; else 0. */
+  /** Names the hand-over of the vote to this waiter; else 0. */
   readonly serial: number;
+  /** The look claimed the vote; undefined if it is reserved, or another's. */
+  readonly claimed: ClaimedByLook | undefined;
   /** The master's clock, in µs. */
   readonly clockUs: number;
   /** How many waiters are ahead of this one; undefined if it is not in the queue. */
@@ -106,10 +116,16 @@ export interface QueueReply {
 export function readQueueReply(reply: unknown): QueueReply | undefined {
   const [code, amount, clockUs] = integers(reply, 3);
   if (amount === undefined || clockUs === undefined) return undefined;
-  if (code === 1) return { isMine: true, serial: amount, clockUs, rank: undefined };
+  const told = { serial: 0, clockUs, rank: undefined, claimed: undefined };
+  if (code === 1) return { ...told, serial: amount };
+  if (code === 4) return told;
+  if (code === 6) {
+    const [, , , fence, sentMs] = integers(reply, 5);
+    if (fence === undefined || sentMs === undefined) return undefined;
+    return { ...told, serial: amount, claimed: { fence, sentMs, spanMs: undefined } };
+  }
   const [, , , rank] = integers(reply, 4);
-  if (code === 0 && rank !== undefined) return { isMine: false, serial: 0, clockUs, rank };
-  return code === 4 ? { isMine: false, serial: 0, clockUs, rank: undefined } : undefined;
+  return code === 0 && rank !== undefined ? { ...told, rank } : undefined;
 }
 
 /** The permits that a master gave, or why it refused. An extension is granted without permits in the reply. */

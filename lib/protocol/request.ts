@@ -21,8 +21,10 @@ import {
   QUEUED_CLAIM,
   READING_CLOCK,
   RELEASING,
+  RELEASING_IN_LINE,
   SCRIPTED_CLAIM,
   UNDOING,
+  UNDOING_IN_LINE,
 } from './mutex-operations.js';
 import type { Outcome } from './quorum.js';
 import { isAlike, MUTEX, NO_MARKER, type Scope } from './scope.js';
@@ -41,7 +43,7 @@ type Terms = Pick<Asked, 'ttlMs' | 'withCounters'> & {
 };
 
 /** Terms that few requests have. */
-type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots'>>;
+type Rest = Partial<Pick<Asked, 'mayCreate' | 'watch' | 'slots' | 'place'>>;
 
 /** Draws fencing tokens to propose. */
 export interface Proposals {
@@ -58,7 +60,14 @@ const CREATING: Rest = Object.freeze({ mayCreate: true });
 
 type Letters = ReadonlySet<Operation['letter']>;
 const RENEWALS: Letters = new Set([ENTRY.extend, SHARED_ENTRY.extend, SHARED_ENTRY.extendPermits]);
-const WITHDRAWALS: Letters = new Set([ENTRY.undo, ENTRY.release, SHARED_ENTRY.leave]);
+const WITHDRAWALS: Letters = new Set([
+  ENTRY.undo,
+  ENTRY.release,
+  ENTRY.undoInLine,
+  ENTRY.releaseInLine,
+  ENTRY.yield,
+  SHARED_ENTRY.leave,
+]);
 
 export class Request implements Asked {
   readonly operation: Operation;
@@ -70,6 +79,7 @@ export class Request implements Asked {
   readonly withCounters: boolean;
   readonly watch: Watch | undefined;
   readonly slots: string;
+  readonly place: string;
   #command: Command | undefined;
   #amount: Proposal;
 
@@ -78,7 +88,7 @@ export class Request implements Asked {
     scope: Scope,
     token: string,
     { ttlMs, withCounters, amount }: Terms,
-    { mayCreate = false, watch, slots = '' }: Rest = NO_REST,
+    { mayCreate = false, watch, slots = '', place = '' }: Rest = NO_REST,
   ) {
     this.operation = operation;
     this.scope = scope;
@@ -89,6 +99,7 @@ export class Request implements Asked {
     this.mayCreate = mayCreate;
     this.watch = watch;
     this.slots = slots;
+    this.place = place;
   }
 
   /**
@@ -171,7 +182,7 @@ export class Request implements Asked {
       this.mayCreate === other.mayCreate &&
       this.watch?.rank === other.watch?.rank &&
       isAlike(this.scope.kind, other.scope.kind) &&
-      (this.amount === other.amount || !this.operation.isClaim)
+      (this.amount === other.amount || !(this.operation.isClaim || this.operation.proposes === true))
     );
   }
 
@@ -240,6 +251,16 @@ export function undo(scope: Scope, token: string): Request {
 
 export function release(scope: Scope, token: string): Request {
   return new Request(scope.kind.name === 'mutex' ? RELEASING : RELEASING_SHARED, scope, token, NO_TERMS);
+}
+
+/** As `undo`, and hands over directly: the lock may be waited for. @param proposal  for who is handed it */
+export function undoInLine(scope: Scope, token: string, proposal: Proposal): Request {
+  return new Request(UNDOING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
+}
+
+/** As `release`, and hands over directly. @param proposal  for who is handed it */
+export function releaseInLine(scope: Scope, token: string, proposal: Proposal): Request {
+  return new Request(RELEASING_IN_LINE, scope, token, { ttlMs: 0, withCounters: true, amount: proposal });
 }
 
 export interface ExtensionTerms {

@@ -1,5 +1,5 @@
 /** Operations on read-write locks and semaphores: how each is sent, alone or in a batch, and how its reply is read. */
-import { COUNTER_LIFE_MS } from './lua/mutex.js';
+import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
 import {
   LEAVE,
   RW_ACCEPT,

@@ -11,6 +11,9 @@ import { READ, type Scope, SettledScope, settingOf } from '../protocol/scope.js'
 /** `kept` while its only holder is here. */
 type GrantState = 'kept' | 'handed over' | 'ended';
 
+/** Where its votes came from: `asked` for, or from a queue; `marked` votes were handed over, and not extended since. */
+export type GrantOrigin = 'asked' | 'queue' | 'marked';
+
 export class Grant extends SettledScope implements Outgrowth {
   readonly token: string;
   /** The fencing token that a quorum accepted; 0 without fencing. */
@@ -19,6 +22,7 @@ export class Grant extends SettledScope implements Outgrowth {
   #validUntilMs = 0;
   #expiredByMs = 0;
   #state: GrantState = 'kept';
+  #origin: GrantOrigin = 'asked';
   /** Its requests that some master has not answered; undefined for a lease on healthy masters. */
   #open: Withdrawn[] | undefined;
 
@@ -52,6 +56,20 @@ export class Grant extends SettledScope implements Outgrowth {
   /** A master may keep a vote of it up to this instant. */
   keptUntil(expiredByMs: number): void {
     this.#expiredByMs = Math.max(this.#expiredByMs, expiredByMs);
+  }
+
+  /** It was waited for in the masters' queues. @param origin  whether its votes have the mark of a hand-over */
+  cameFrom(origin: GrantOrigin): void {
+    this.#origin = origin;
+  }
+
+  get origin(): GrantOrigin {
+    return this.#origin;
+  }
+
+  /** A quorum has extended it: its votes have lost the mark of a hand-over. */
+  extended(): void {
+    if (this.#origin === 'marked') this.#origin = 'queue';
   }
 
   /** These masters may hold its votes, too. @param all  the instance's masters, in their order */

@@ -6,7 +6,7 @@
  * fencing token in one round trip. Nothing about safety depends on it: a master takes its own clock in place of a
  * proposal that is not near. Before the first reading, the wall clock of this machine is proposed.
  */
-import { BACK_US } from '../protocol/lua/mutex.js';
+import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import type { Clock, WallClock } from '../runtime/clock.js';
 
 /** Clocks within this of each other get one proposal: half of how far behind a master's clock it may be. */

@@ -112,7 +112,7 @@ describe('chaos kit: which request a command is', () => {
     const kinds = ['g 7 c:s k', 'w c:s k', 'i 7 c:s k', '', 'else'].flatMap((text) =>
       kindsOf(['message', 'ch', text]),
     );
-    expect(kinds).to.deep.equal(['reserved', 'first', 'inquiry', 'echo', 'other']);
+    expect(kinds).to.deep.equal(['given', 'first', 'inquiry', 'echo', 'other']);
   });
 
   it('a batch holds the kinds of its entries', () => {

@@ -61,7 +61,7 @@ describe('an acquisition that queues', () => {
       await lease.release();
     });
 
-    it(`N=${nodes}: a lock that was contended within the last second is queued for at once`, async () => {
+    it(`N=${nodes}: a lock that is likely to be held is queued for at once`, async () => {
       const line = await contendedLately(nodes);
       const wait = line.redlock.acquire('r');
       await settle();
@@ -71,9 +71,9 @@ describe('an acquisition that queues', () => {
     });
 
     it(`N=${nodes}: an acquisition that had to queue has met contention as well`, async () => {
-      const line = await contendedLately(nodes);
+      const line = await contendedLately(nodes); // a share of 0.58
       const wait = line.redlock.acquire('r');
-      await line.time.advance(1_500); // the refusals of before are forgotten
+      await line.time.advance(3_000); // 0.38, and less than a half without what it meets
       await line.lease.release();
       await (await wait).release();
       await line.other('fourth').redlock.acquire('r');
@@ -85,10 +85,10 @@ describe('an acquisition that queues', () => {
       await closing;
     });
 
-    it(`N=${nodes}: it tries first if push connections to a quorum are not open, after a second, and for another lock`, async () => {
+    it(`N=${nodes}: it tries first if push connections to a quorum are not open, after 5 s, and for another lock`, async () => {
       for (const [resource, afterMs, isCut] of [
         ['r', 0, true],
-        ['r', 1_000, false],
+        ['r', 5_000, false],
         ['another', 0, false],
       ] as const) {
         const line = await contendedLately(nodes);
@@ -207,7 +207,7 @@ describe('an acquisition that queues', () => {
     const lease = await wait;
     const queued = line.masters.map((master) => master.sent.filter((command) => kindOf(command) === 'queue'));
     for (const commands of queued) {
-      const tickets = new Set(commands.map((command) => command.args.at(-3)));
+      const tickets = new Set(commands.map((command) => command.args.at(-5)?.split('|')[0]));
       expect([commands.length > 1, tickets.size, Number([...tickets][0]) > 0]).to.deep.equal([true, 1, true]);
       expect(new Set(commands.map(tokenOf)).size).to.equal(commands.length);
     }
@@ -225,17 +225,15 @@ describe('an acquisition that queues', () => {
     await settle();
     expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim']));
     await line.time.advance(1_000);
-    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim', 'queue', 'claim']));
+    expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['queue', 'claim', 'queue']));
     await (await wait).release();
   });
 
-  it('N=3: one that queued for a lock that was free by then has met no contention', async () => {
+  it('N=3: ones that queued for a lock that was free by then make it less likely to be held', async () => {
     const line = await contendedLately(3);
     await line.lease.release();
-    await line.time.advance(600);
     await (await line.redlock.acquire('r')).release();
     expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'queue'));
-    await line.time.advance(600); // within a second of the wait, but not of the refusals before
     for (const master of line.masters) master.sent.length = 0;
     await (await line.redlock.acquire('r')).release();
     expect(line.masters.map((master) => line.kinds(master)[0])).to.deep.equal(all(line, 'claim'));
@@ -326,7 +324,8 @@ describe('an acquisition that queues', () => {
     time.stall(SHORT.ttlMs);
     expect(lease.status).to.equal('lost');
     await settle();
-    expect(kindsSentTo(lost).slice(-2)).to.deep.equal(['queue', 'undo']);
+    const kinds = kindsSentTo(lost).filter((kind) => kind !== 'hello'); // its push connection is proven again
+    expect(kinds.slice(-2)).to.deep.equal(['queue', 'undo']);
     lost.thaw();
     expect(lost.members(queueKey('r'))).to.deep.equal([]);
   });

@@ -22,6 +22,7 @@ const TERMS: AcquisitionTerms = {
   minDelayMs: 10,
   maxDelayMs: 20,
   isFair: true,
+  onlyReserves: false,
 };
 
 interface Bench {

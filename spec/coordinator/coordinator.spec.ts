@@ -20,6 +20,7 @@ const WISH: AcquisitionTerms = {
   minDelayMs: 10,
   maxDelayMs: 20,
   isFair: true,
+  onlyReserves: false,
 };
 
 interface Bench {

@@ -28,7 +28,15 @@ function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMas
   if (m1 === undefined) throw new Error('there is one');
   const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
   const untilMs = environment.clock.now() + 600_000;
-  const terms = { scope, ttlMs: TTL_MS, nodeTimeoutMs: 100, token: MINE, ticket: () => 1_000, untilMs };
+  const terms = {
+    scope,
+    ttlMs: TTL_MS,
+    nodeTimeoutMs: 100,
+    token: MINE,
+    ticket: () => 1_000,
+    untilMs,
+    onlyReserves: true,
+  };
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
   const wait = new QueueVisit(environment, terms, (node) => late.push(node.name));
   return { ...environment, wait, ends, late, m1 };

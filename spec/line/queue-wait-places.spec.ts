@@ -59,7 +59,8 @@ async function lineUp(masters: readonly FakeMaster[], count: number): Promise<vo
 }
 
 /** For how long it asked for a place, each time. */
-const lives = (master: FakeMaster): number[] => argsOf(master, 'queue').map(([, lifeMs]) => Number(lifeMs));
+const lives = (master: FakeMaster): number[] =>
+  argsOf(master, 'queue').map(([place]) => Number(place?.split('|')[1]));
 
 describe('queue wait: push connections', () => {
   it('a push connection that closes takes its master out; when it opens again, the master is asked again, with the same ticket', async () => {

@@ -7,51 +7,76 @@ function environment(): { time: FakeTime; contention: RecentContention } {
   return { time, contention: new RecentContention(time) };
 }
 
+/** Others held the lock so many times in a row. */
+function held(contention: RecentContention, times: number, key = 'a'): void {
+  for (let i = 0; i < times; i++) contention.note(key, true);
+}
+
 describe('recent contention', () => {
-  it('is recent for a second, for that lock only', async () => {
-    const { contention, time } = environment();
-    contention.note('a');
-    expect([contention.isRecent('a'), contention.isRecent('b')]).to.deep.equal([true, false]);
-    await time.advance(999);
-    expect(contention.isRecent('a')).to.equal(true);
-    await time.advance(1);
-    expect(contention.isRecent('a')).to.equal(false);
-  });
-
-  it('counts from when it was noted last', async () => {
-    const { contention, time } = environment();
-    contention.note('a');
-    await time.advance(600);
-    contention.note('a');
-    await time.advance(999);
-    expect(contention.isRecent('a')).to.equal(true);
-    await time.advance(1);
-    expect(contention.isRecent('a')).to.equal(false);
-  });
-
-  it('is remembered of a thousand locks: of those that were noted last', () => {
+  it('a lock is likely to be held when more than half of the last acquisitions met others, by an average with gain 1/4', () => {
     const { contention } = environment();
-    for (let i = 0; i < 1_000; i++) contention.note(`r${i}`);
-    contention.note('r0'); // not the oldest any more
-    expect(contention.isRecent('r1')).to.equal(true);
-    contention.note('another');
-    expect(['r0', 'r1', 'r2', 'r999', 'another'].map((key) => contention.isRecent(key))).to.deep.equal([
-      true,
-      false,
-      true,
-      true,
-      true,
+    const seen: boolean[] = [];
+    for (const wasHeld of [true, true, true, false, true, false, false, true, true]) {
+      contention.note('a', wasHeld);
+      seen.push(contention.isLikely('a'));
+    }
+    // 0.25, 0.44, 0.58, 0.43, 0.58, 0.43, 0.32, 0.49, 0.62
+    expect(seen).to.deep.equal([false, false, true, false, true, false, false, false, true]);
+    expect([contention.isLikely('b'), contention.isRecent('b'), contention.isRecent('a')]).to.deep.equal([
+      ...[false, false, true],
     ]);
   });
 
-  it('reads no clock where nothing was contended, nor for a lock that was not', () => {
+  it('exactly half is likely', async () => {
+    const { contention, time } = environment();
+    held(contention, 1_000); // so near to 1 that no number is between
+    await time.advance(4_999.999);
+    expect(contention.isLikely('a')).to.equal(true);
+  });
+
+  it('the share halves in 5 s in which nobody asks, also between two acquisitions', async () => {
+    const { contention, time } = environment();
+    held(contention, 100);
+    await time.advance(5_001);
+    expect(contention.isLikely('a')).to.equal(false);
+    contention.note('a', true); // 0.5 + 0.5 / 4
+    expect(contention.isLikely('a')).to.equal(true);
+    await time.advance(1_600); // 0.625 halves to a half in 1,610 ms
+    expect(contention.isLikely('a')).to.equal(true);
+    await time.advance(20);
+    expect(contention.isLikely('a')).to.equal(false);
+  });
+
+  it('a share below 1/32 is forgotten', () => {
+    const { contention } = environment();
+    contention.note('a', true);
+    for (let i = 0; i < 7; i++) contention.note('a', false); // 0.25 · 0.75^7 = 0.033
+    expect(contention.isRecent('a')).to.equal(true);
+    contention.note('a', false);
+    expect(contention.isRecent('a')).to.equal(false);
+  });
+
+  it('is remembered of a thousand locks: of those that were asked for last', () => {
+    const { contention } = environment();
+    for (let i = 0; i < 1_000; i++) contention.note(`r${i}`, true);
+    contention.note('r0', true); // not the oldest any more
+    expect(contention.isRecent('r1')).to.equal(true);
+    contention.note('another', true);
+    expect(['r0', 'r1', 'r2', 'r999', 'another'].map((key) => contention.isRecent(key))).to.deep.equal([
+      ...[true, false, true, true, true],
+    ]);
+  });
+
+  it('reads no clock and keeps nothing for locks that were free', () => {
     const time = new FakeTime();
     let reads = 0;
     time.earliest = () => ++reads;
     const contention = new RecentContention(time);
-    expect([contention.isRecent('a'), reads]).to.deep.equal([false, 0]);
-    contention.note('a');
+    contention.note('a', false);
+    expect([contention.isLikely('a'), contention.isRecent('a'), reads]).to.deep.equal([false, false, 0]);
+    held(contention, 1, 'b');
     reads = 0;
-    expect([contention.isRecent('b'), reads]).to.deep.equal([false, 0]);
+    contention.note('a', false);
+    expect([contention.isLikely('a'), reads]).to.deep.equal([false, 0]);
   });
 });

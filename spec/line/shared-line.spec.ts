@@ -10,7 +10,6 @@ import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { rejection } from '../support/rejection.js';
 
 const FAR_MS = 3_000_000;
 const OFTEN = { ttlMs: 60_000, waitMs: 60_000, retry: { minDelayMs: 50, maxDelayMs: 50 } } as const;
@@ -201,25 +200,26 @@ describe('shared line: a gate that cannot be waited at', () => {
 });
 
 describe('shared line: after a wait at the gate', () => {
-  it('N=3: the lock is queued for at once for a second, but not because of one that found the gate free', async () => {
+  it('N=3: what they meet first decides whether the next one queues at once', async () => {
     const bench = fakeCluster(3, OFTEN, { hasPushes: true });
-    await bench.other('holder').redlock.semaphore('r', 2).acquire();
-    const abort = new AbortController();
-    const head = bench.other('head').redlock.semaphore('r', 2);
-    const failed = rejection(head.acquire({ permits: 2, signal: abort.signal }));
-    await settle();
-    const behind = bench.redlock.semaphore('r', 2).acquire(); // there is room, but not before the head
-    await bench.time.advance(2_000);
-    abort.abort();
-    await failed;
-    await (await behind).release();
-    const first = async (): Promise<string | undefined> => {
-      await bench.time.advance(600);
+    const holder = bench.other('holder').redlock.semaphore('r', 1);
+    const own = bench.redlock.semaphore('r', 1);
+    const first = async (isHeld: boolean): Promise<string | undefined> => {
+      const held = isHeld ? await holder.acquire() : undefined;
       const sent = bench.masters[0]?.sent ?? [];
       const before = sent.length;
-      await (await bench.redlock.semaphore('r', 2).acquire()).release();
-      return sent.slice(before).map((command) => scriptOf(command)?.name)[0];
+      const wait = own.acquire();
+      await bench.time.advance(100);
+      const name = sent.slice(before).map((command) => scriptOf(command)?.name)[0];
+      await held?.release();
+      await bench.time.advance(100);
+      await (await wait).release();
+      await bench.time.advance(100);
+      return name;
     };
-    expect([await first(), await first()]).to.deep.equal([QUEUE.name, SEM_CLAIM.name]);
+    const names: (string | undefined)[] = [];
+    for (const isHeld of [true, true, true, true, false, false, false]) names.push(await first(isHeld));
+    const [tried, queued] = [SEM_CLAIM.name, QUEUE.name];
+    expect(names).to.deep.equal([tried, tried, tried, queued, queued, tried, tried]);
   });
 });

@@ -1,7 +1,6 @@
 /** Waiting at the gate of a lock that several may hold: who is the head, and in which order heads follow each other. */
 import { expect } from 'chai';
 import { RESERVE_MS } from '../../lib/protocol/lua/queue.js';
-import { queueing } from '../../lib/protocol/queue-request.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
@@ -11,6 +10,7 @@ import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { queueAs } from '../support/line-bench.js';
 import { GATE, SharedBench, type Wanted } from '../support/shared-bench.js';
+import { reserving } from '../support/looks.js';
 
 const SIZES = [1, 2, 3, 5];
 
@@ -92,7 +92,7 @@ describe('turnstile: at the gate', () => {
       const bench = new SharedBench(nodes);
       const dead = tokenFrom('dead', '1');
       const { h, a } = await bench.ask({ h: 'write', a: 'write' });
-      const place = queueing(plainScope(GATE), dead, 1, 60_000).command; // and nobody hears what is told to it
+      const place = reserving(plainScope(GATE), dead, 1, 60_000).command; // and nobody hears what is told to it
       for (const master of bench.masters) await master.call(place);
       await bench.asks('b', 'write');
       await bench.releases(h);

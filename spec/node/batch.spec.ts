@@ -25,7 +25,6 @@ import {
   undo,
 } from '../../lib/protocol/request.js';
 import { type Kind, NO_MARKER, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
-import { queueing } from '../../lib/protocol/queue-request.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
 import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
@@ -375,15 +374,15 @@ describe('batch: what is taken from those that wait', () => {
   });
 
   it('not beyond a request that goes alone: nothing passes that', () => {
-    const place = queueing(plainScope('a'), 'Q', 1, 500);
+    const alone = inspection('a');
     const entries = asks(
       exclusive('x', 'X'),
       ofShared('b', 'b'),
-      place,
+      alone,
       exclusive('a', 'A'),
       ofShared('c', 'c'),
     );
-    expect(calls(entries)).to.deep.equal(['X', 'b', 'Q', 'A', 'c']);
+    expect(calls(entries)).to.deep.equal(['X', 'b', '', 'A', 'c']);
   });
 
   it('requests for one resource keep their order, whichever script carries them', () => {

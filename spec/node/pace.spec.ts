@@ -261,7 +261,15 @@ describe('pace: an instance under load', () => {
   it('N=3: a release waits with the others, that of a lock for which others wait goes at once', async () => {
     for (const isContended of [false, true]) {
       const { masters, other, redlock, time } = fakeCluster(3, LONG_TTL, { hasPushes: true });
-      const held = await other().redlock.acquire('r');
+      const others = other().redlock;
+      let held = await others.acquire('r');
+      for (let times = 0; times < 3; times++) {
+        const next = redlock.acquire('r');
+        await time.advance(10);
+        await held.release();
+        await (await next).release();
+        held = await others.acquire('r');
+      }
       const acquired = isContended ? redlock.acquire('r') : redlock.acquire('free');
       await time.advance(10);
       await held.release();

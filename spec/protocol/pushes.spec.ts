@@ -7,11 +7,18 @@ const SERIAL = 1_790_000_000_000_001;
 
 describe('pushes', () => {
   for (const key of ['r', 'invoice 42', ' g 1 x y ', 'two\nlines', 'ü{x}']) {
-    it(`of the key ${JSON.stringify(key)}: reserved, first, inquiry`, () => {
+    it(`of the key ${JSON.stringify(key)}: reserved, given, first, inquiry`, () => {
       const of = { token: TOKEN, key };
       expect(readPush(`g ${SERIAL} ${TOKEN} ${key}`)).to.deep.equal({
-        kind: 'reserved',
+        kind: 'given',
         serial: SERIAL,
+        claimed: undefined,
+        ...of,
+      });
+      expect(readPush(`v ${SERIAL} 12345 9990 77 ${TOKEN} ${key}`)).to.deep.equal({
+        kind: 'given',
+        serial: SERIAL,
+        claimed: { sentMs: 12_345, spanMs: 9_990, fence: 77 },
         ...of,
       });
       expect(readPush(`i ${SERIAL} ${TOKEN} ${key}`)).to.deep.equal({
@@ -26,6 +33,8 @@ describe('pushes', () => {
   for (const text of [
     ...['', 'g', 'w', `g ${SERIAL}`, `g ${SERIAL} ${TOKEN}`, `w ${TOKEN}`, `w ${TOKEN} `, `g x ${TOKEN} r`],
     ...[`g -1 ${TOKEN} r`, `g 1.5 ${TOKEN} r`, `g ${'9'.repeat(17)} ${TOKEN} r`, `x ${TOKEN} r`],
+    ...[`v ${SERIAL} ${TOKEN} r`, `v ${SERIAL} 1 2 ${TOKEN} r`, `v ${SERIAL} 1 2 x ${TOKEN} r`],
+    ...[`v ${SERIAL} ${'9'.repeat(17)} 2 3 ${TOKEN} r`, `v ${SERIAL} 1 2 ${'9'.repeat(17)} ${TOKEN} r`],
     ...[`W ${TOKEN} r`, ` w ${TOKEN} r`, `g  ${TOKEN} r`, 'hello'],
   ]) {
     it(`${JSON.stringify(text)} is none`, () => {

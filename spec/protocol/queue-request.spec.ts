@@ -1,6 +1,6 @@
 /** What is sent to wait for a lock, and how its replies are read. */
 import { expect } from 'chai';
-import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
+import { counterKey, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
 import { namedKeys } from '../../lib/protocol/operation.js';
 import { readQueueReply } from '../../lib/protocol/replies.js';
 import { queueing, yielding } from '../../lib/protocol/queue-request.js';
@@ -19,13 +19,17 @@ import { scriptDigest } from '../../lib/redis/script.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';
+import { reserving } from '../support/looks.js';
 
 const MARKER = 'quorate:guard';
 const TICKET = 1_790_000_000_000_001;
 const [ANN, BEN] = [tokenFrom('ann', '1'), tokenFrom('ben', '1')];
 const BESIDE = [queueKey('r'), turnKey('r')];
 const guarded = new SettledScope(['r'], { isFenced: true, marker: MARKER, guardMs: 5_000, kind: MUTEX });
-const place = queueing(guarded, ANN, TICKET, 30_000);
+const IN_LINE = [...BESIDE, termsKey('r'), counterKey('r')];
+const LOOK = { ticket: TICKET, lifeMs: 30_000, sentAtMs: 12_345.9, ttlMs: 10_000, proposal: 77 };
+const place = queueing(guarded, ANN, LOOK);
+const PLACE = `${TICKET}|30000|12345`;
 
 const refused = (remainingMs: number | undefined, more: object = {}): object => ({
   kind: 'refused',
@@ -46,17 +50,22 @@ describe('requests for a place in the queue', () => {
     }
   });
 
-  it('queueing: resource, queue, turn and marker; it may leave a vote, and is always sent alone', () => {
+  it('queueing: resource, queue, turn, terms, counter and marker; it may leave a vote', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',
-      args: [scriptDigest(QUEUE.source), '4', 'r', ...BESIDE, MARKER, ANN, String(TICKET), '30000', '5000'],
+      args: [
+        ...[scriptDigest(QUEUE.source), '6', 'r', ...IN_LINE, MARKER],
+        ...[ANN, PLACE, '10000', '60000', '77', '5000'],
+      ],
     });
-    expect(place.whole().args.slice(0, 3)).to.deep.equal([QUEUE.source, '4', 'r']);
-    expect([place.leavesVote, place.operation.letter]).to.deep.equal([true, undefined]);
-    const unguarded = queueing(plainScope('r'), ANN, TICKET, 30_000);
+    expect(place.whole().args.slice(0, 3)).to.deep.equal([QUEUE.source, '6', 'r']);
+    expect([place.leavesVote, place.sharesCalls]).to.deep.equal([true, true]);
+    const unguarded = queueing(plainScope('r'), ANN, LOOK);
     expect(unguarded.command.args.slice(1)).to.deep.equal([
-      ...['3', 'r', ...BESIDE, ANN, String(TICKET), '30000', '-1'],
+      ...['5', 'r', ...IN_LINE, ANN, PLACE, '10000', '0', '0', '-1'], // without fencing, none is proposed
     ]);
+    const only = reserving(guarded, ANN, TICKET, 30_000);
+    expect(only.command.args.slice(8)).to.deep.equal([ANN, `${TICKET}|30000|0`, '0', '60000', '0', '5000']);
   });
 
   it('queueing: its lesson does nothing, and a master knows the script from then on', async () => {
@@ -69,14 +78,16 @@ describe('requests for a place in the queue', () => {
     expect(await master.call(place.command)).to.be.an('array');
   });
 
-  it('yielding: resource, queue and turn, under a guard as well; it leaves no vote', () => {
-    const request = yielding(guarded, ANN, 7, TICKET, 30_000);
+  it('yielding: resource, queue, turn, terms and counter, under a guard as well; it leaves no vote', () => {
+    const request = yielding(guarded, ANN, { serial: 7, ticket: TICKET, lifeMs: 30_000, proposal: 77 });
     expect(request.command).to.deep.equal({
       name: 'evalsha',
-      args: [scriptDigest(YIELD.source), '3', 'r', ...BESIDE, ANN, '7', String(TICKET), '30000'],
+      args: [scriptDigest(YIELD.source), '5', 'r', ...IN_LINE, ANN, `7|${TICKET}|30000`, '77'],
     });
-    expect([request.leavesVote, request.operation.letter, request.lesson()]).to.deep.equal([
-      ...[false, undefined, undefined],
+    expect([request.leavesVote, request.isGuarded, request.lesson()]).to.deep.equal([
+      false,
+      false,
+      undefined,
     ]);
     for (const reply of [0, 1, '1']) expect(request.read(reply)).to.have.property('kind', 'granted');
     expect(request.read(null)).to.equal(undefined);
@@ -104,15 +115,24 @@ describe('requests for a place in the queue', () => {
     [
       [1, 17, TICKET],
       { kind: 'granted', fence: 0, clockUs: 0 },
-      { isMine: true, serial: 17, clockUs: TICKET, rank: undefined },
+      { serial: 17, clockUs: TICKET, rank: undefined, claimed: undefined },
     ],
-    [[0, 250, TICKET, 3], refused(250), { isMine: false, serial: 0, clockUs: TICKET, rank: 3 }],
-    [['0', '250', '7', '3'], refused(250), { isMine: false, serial: 0, clockUs: 7, rank: 3 }],
-    [[0, -1, TICKET, 0], refused(Infinity), { isMine: false, serial: 0, clockUs: TICKET, rank: 0 }],
+    [
+      [6, 17, TICKET, 99, 12_345],
+      { kind: 'granted', fence: 0, clockUs: 0 },
+      {
+        ...{ serial: 17, clockUs: TICKET, rank: undefined },
+        claimed: { fence: 99, sentMs: 12_345, spanMs: undefined },
+      },
+    ],
+    [[6, 17, TICKET], { kind: 'granted', fence: 0, clockUs: 0 }, undefined],
+    [[0, 250, TICKET, 3], refused(250), { serial: 0, clockUs: TICKET, rank: 3, claimed: undefined }],
+    [['0', '250', '7', '3'], refused(250), { serial: 0, clockUs: 7, rank: 3, claimed: undefined }],
+    [[0, -1, TICKET, 0], refused(Infinity), { serial: 0, clockUs: TICKET, rank: 0, claimed: undefined }],
     [
       [4, 250, TICKET],
       refused(250, { isForeignClient: true }),
-      { isMine: false, serial: 0, clockUs: TICKET, rank: undefined },
+      { serial: 0, clockUs: TICKET, rank: undefined, claimed: undefined },
     ],
     [[2, 0, 0], refused(undefined, { isWrongType: true }), undefined],
     [[-1, 250, 0], { kind: 'quarantined', remainingMs: 250 }, undefined],
@@ -150,7 +170,7 @@ describe('requests for a place in the queue', () => {
     const events: string[] = [];
     const stop = master.channels.subscribe('quorate:push:ben_____', (text) => events.push(text.slice(0, 1)));
     const ask = (token: string, ticket: number): Promise<unknown> =>
-      master.call(queueing(plainScope('r'), token, ticket, 30_000).command);
+      master.call(reserving(plainScope('r'), token, ticket, 30_000).command);
     const leave = async (token: string): Promise<void> => {
       await master.call(release(plainScope('r'), token).command);
       events.push('released');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { counterKey } from '../../lib/protocol/keys.js';
-import { BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../lib/protocol/lua/mutex.js';
+import { BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import type { Redlock } from '../../lib/redlock.js';

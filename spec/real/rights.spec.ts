@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Redlock, type RedlockOptions, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
-import { LAST_FENCE } from '../../lib/protocol/lua/mutex.js';
+import { LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { DOCUMENTED, rightsOf, USER } from '../support/documented-rights.js';
 import { byHand, eventually } from '../support/real.js';

@@ -135,8 +135,8 @@ const calls: [string, Call, RegExp][] = [
   ['adopt of a text', (redlock) => redlock.adopt(JSON.stringify(HANDLE)), /^handle /],
   [
     'adopt of a later version',
-    (redlock) => redlock.adopt({ ...HANDLE, version: 2 }),
-    /^handle\.version .*got 2\.$/,
+    (redlock) => redlock.adopt({ ...HANDLE, version: 3 }),
+    /^handle\.version .*got 3\.$/,
   ],
   ...WRONG_HANDLES.map(([wrong, text]): [string, Call, RegExp] => [
     `adopt with ${inspect(wrong)}`,

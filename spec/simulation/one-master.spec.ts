@@ -4,7 +4,7 @@ import { Fences, pauseAfterLossMs } from './checker/fences.js';
 import { drawSetting } from './setting.js';
 import { Seeded } from './world/seeded.js';
 import { BEYOND } from './world/faults.js';
-import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
 import { compile, hunt } from './variants/hunt.js';
 import { FENCE_VARIANTS } from './variants/fence-variants.js';
 

@@ -29,15 +29,19 @@ export async function held(nodes: number, options: RedlockOptions = LONG): Promi
 /** The same at every master. */
 export const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
 
-/** Waits in line, has it, and gives it back; then another client has it again. */
+/** Three times it waits in line, has it, and gives it back, and then another client has it: it is likely to be held. */
 export async function contendedLately(nodes: number): Promise<Line> {
   const line = await held(nodes);
-  const wait = line.redlock.acquire('r');
-  await settle();
-  await line.lease.release();
-  await (await wait).release();
-  const lease = await line.other('third').redlock.acquire('r');
-  await settle();
+  const others = line.other('third').redlock;
+  let { lease } = line;
+  for (let times = 0; times < 3; times++) {
+    const wait = line.redlock.acquire('r');
+    await settle();
+    await lease.release();
+    await (await wait).release();
+    lease = await others.acquire('r');
+    await settle();
+  }
   for (const master of line.masters) master.sent.length = 0;
   return { ...line, lease };
 }

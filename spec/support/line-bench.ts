@@ -1,8 +1,8 @@
 /** What those who wait in line stand on: masters with pushes, their lines, virtual time. */
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { Node } from '../../lib/node/node.js';
-import { queueing } from '../../lib/protocol/queue-request.js';
 import { release } from '../../lib/protocol/request.js';
+import type { Scope } from '../../lib/protocol/scope.js';
 import { QueueWait, type QueueWaitEnd, type QueueEnvironment } from '../../lib/line/queue-wait.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { Subscriptions } from '../../lib/line/subscriptions.js';
@@ -11,6 +11,7 @@ import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
+import { reserving } from './looks.js';
 
 export interface LineBench extends QueueEnvironment {
   readonly time: FakeTime;
@@ -28,7 +29,17 @@ export function lineEnvironment(count: number, shared?: LineBench): LineBench {
   const clocks = new MasterClocks(count, time);
   const subscriptions = new Subscriptions(nodes, clocks, time, time);
   const random = new FakeRandom();
-  return { time, masters, nodes, clock: time, timers: time, random, clocks, subscriptions };
+  return {
+    time,
+    masters,
+    nodes,
+    clock: time,
+    timers: time,
+    random,
+    clocks,
+    subscriptions,
+    driftFactor: 0.01,
+  };
 }
 
 export const MINE = tokenFrom('mine', '1');
@@ -54,7 +65,7 @@ export async function queueAs(
 ): Promise<string[]> {
   const told: string[] = [];
   master.channels.subscribe(pushChannel(token), (text) => told.push(text.slice(0, 1)));
-  await master.call(queueing(plainScope(key), token, ticket, 300_000).command);
+  await master.call(reserving(plainScope(key), token, ticket, 300_000).command);
   return told;
 }
 
@@ -93,18 +104,24 @@ export interface WaiterTerms {
   readonly waitMs?: number;
   readonly ticket?: number;
   readonly nodeTimeoutMs?: number;
+  /** @default 0: votes are reserved */
+  readonly directTtlMs?: number;
+  /** @default without fencing */
+  readonly scope?: Scope;
 }
 
 /** Queues for `r`, as `MINE` and later than whoever has a ticket below 1,000. */
 export function waitIn(environment: LineBench, terms: WaiterTerms = {}): Waiter {
   const { token = MINE, waitMs = 600_000, ticket = 1_000, nodeTimeoutMs = 100 } = terms;
+  const { directTtlMs = 0, scope = plainScope('r') } = terms;
   const untilMs = environment.clock.now() + waitMs;
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
   const stay = new QueueWait(
     environment,
     {
-      scope: plainScope('r'),
+      scope,
       token,
+      directTtlMs,
       ticket: () => ticket,
       untilMs,
       ttlMs: 30_000,

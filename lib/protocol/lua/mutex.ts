@@ -6,29 +6,14 @@
  * a release, in an undo and in the claim of a waiter, then the counters of a claim or an acceptance. Each function returns
  * the three parts of its reply. If a command failed, it returns that error and nothing else, and has changed nothing.
  */
-import { oursInLua, reservedInLua } from './queue.js';
-
-/**
- * How far, in µs, a proposed fencing token may be behind the master's clock, and ahead of it (BACK and AHEAD of protocol
- * A2). Otherwise the master takes its own clock.
- */
-export const BACK_US = 1_000_000;
-export const AHEAD_US = 20_000;
-
-/** How long, in ms, a counter lives after its master's clock has passed it (LIFE of protocol A2). */
-export const COUNTER_LIFE_MS = 60_000;
+import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
+import { markedInLua, oursInLua } from './queue.js';
 
 /**
  * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
  * token.
  */
 export const HOLDS = { data: 0, mutex: 1, readWrite: 2, semaphore: 3, counter: 4 } as const;
-
-/**
- * The last fencing token that can be granted; a counter that has reached it is spent. Beyond 2^53 (9.007e15) numbers lose
- * precision, and close to it ioredis 6.0 reads some replies wrongly. The µs since 1970 get there in the year 2255.
- */
-export const LAST_FENCE = 9_000_000_000_000_000;
 
 /**
  * Counters (protocol A2). A counter is the last fencing token that this master accepted for the resource; a missing one,
@@ -201,7 +186,7 @@ local function claim(first, n, token, ttl, life, proposal, isInLine)
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner ~= token and owner ~= ${reservedInLua('token')} then
+    if owner ~= token and owner ~= ${markedInLua('token')} then
       if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end
       if owner then
         if not ${oursInLua('owner')} then foreign_client = 1 end
@@ -228,14 +213,15 @@ end
 `;
 
 export const ACCEPTING = `local function accept(first, n, token, wanted, life)
-  local last = first + n - 1
+  local last, marked = first + n - 1, false
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner ~= token then return 0, redis.call('PTTL', KEYS[i]), 0 end
+    if owner ~= token and owner ~= ${markedInLua('token')} then return 0, redis.call('PTTL', KEYS[i]), 0 end
+    if owner ~= token then marked = true end
   end
   local fence, highest = tonumber(wanted), 0
   for i = last + 1, last + n do
@@ -246,26 +232,28 @@ export const ACCEPTING = `local function accept(first, n, token, wanted, life)
   local isAccepted, reached = acceptable(fence, highest, life)
   if not isAccepted then return 3, reached, 0 end
   countOn(last + 1, n, fence, life)
+  for i = first, marked and last or 0 do redis.call('SET', KEYS[i], token, 'KEEPTTL') end
   return 1, fence, 0
 end
 `;
 
 /**
- * A vote is deleted together with the turn beside it: the number of deleted keys shows whether anybody waits, without
- * another command. `leave` sets the turn again for a queue that needs it. If there is no vote, the turn is looked up:
- * `leave` gives back reservations, too.
+ * A vote, with the mark or without, is deleted together with the turn beside it: the number of deleted keys shows whether
+ * anybody waits, without another command. `leave` sets the turn again for a queue that needs it. If there is no vote, the
+ * turn is looked up: the token may have a place. With a `proposal`, terms and counters follow the turns.
  */
-export const UNDOING = `local function undo(first, n, token)
-  local deleted, left, wrong_type, failed, awaited = 0, -2, 0, false, {}
+export const UNDOING = `local function undo(first, n, token, proposal)
+  local deleted, left, wrong_type, failed, awaited, gone = 0, -2, 0, false, {}, {}
   for i = first, first + n - 1 do
     local owner, isAwaited = redis.pcall('GET', KEYS[i]), nil
-    if owner == token then
+    if owner == token or owner == ${markedInLua('token')} then
       deleted = deleted + 1
       isAwaited = redis.call('DEL', KEYS[i], KEYS[i + 2 * n]) == 2
+      gone[i] = true
     else
       if type(owner) == 'table' then
         if string.find(owner.err, 'WRONGTYPE', 1, true) then wrong_type = 1 else failed = owner end
-      elseif owner and owner ~= ${reservedInLua('token')} then
+      elseif owner then
         local ms = redis.call('PTTL', KEYS[i])
         if left == -2 or ms == -1 or (left ~= -1 and ms > left) then left = ms end
       end
@@ -273,7 +261,7 @@ export const UNDOING = `local function undo(first, n, token)
     end
     if isAwaited then awaited[#awaited + 1] = i end
   end
-  if awaited[1] and leave(awaited, n, token) then wrong_type = wrong_type + 2 end
+  if awaited[1] and leave(awaited, gone, n, token, proposal) then wrong_type = wrong_type + 2 end
   if failed then return failed end
   return deleted, left, wrong_type
 end
@@ -284,8 +272,9 @@ end
  * cost more than all of this.
  */
 export const RELEASING_AT_ONCE = `local deleted
-if not KEYS[4] then
-  if redis.pcall('GET', KEYS[1]) == ARGV[1] then
+if not KEYS[6] then
+  local owner = redis.pcall('GET', KEYS[1])
+  if owner == ARGV[1] or owner == ${markedInLua('ARGV[1]')} then
     if redis.call('DEL', KEYS[1], KEYS[3]) == 1 then return 1 end
     deleted = 1
   elseif redis.pcall('EXISTS', KEYS[3]) == 1 then
@@ -296,42 +285,47 @@ if not KEYS[4] then
 end
 `;
 
-export const RELEASING = `local function release(first, n, token)
-  local deleted, awaited = 0, {}
+export const RELEASING = `local function release(first, n, token, proposal)
+  local deleted, awaited, gone = 0, {}, {}
   for i = first, first + n - 1 do
     local isAwaited
-    if redis.pcall('GET', KEYS[i]) == token then
+    local owner = redis.pcall('GET', KEYS[i])
+    if owner == token or owner == ${markedInLua('token')} then
       deleted = deleted + 1
       isAwaited = redis.call('DEL', KEYS[i], KEYS[i + 2 * n]) == 2
+      gone[i] = true
     else
       isAwaited = redis.pcall('EXISTS', KEYS[i + 2 * n]) == 1
     end
     if isAwaited then awaited[#awaited + 1] = i end
   end
-  if awaited[1] and leave(awaited, n, token) then return -1 - deleted end
+  if awaited[1] and leave(awaited, gone, n, token, proposal) then return -1 - deleted end
   return deleted
 end
 `;
 
 /**
  * Releases of one resource each, from index `first` of KEYS and `a` of ARGV on, for those where nobody waits: one MGET
- * for all. Returns how many votes each deleted, and nothing for those that are left to `release`. (A turn of another type
- * counts as none.)
+ * for all. Each has `step` keys. Returns how many votes each deleted, and nothing for those that are left to `release`. (A
+ * turn of another type counts as none.)
  */
-export const RELEASING_MANY = `local function releaseMany(first, a, count)
-  local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1))
+export const RELEASING_MANY = `local function releaseMany(first, a, count, step)
+  local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + step * count - 1))
   for i = 1, found.err and 0 or count do
-    if not found[3 * i] then
-      deleted[i] = found[3 * i - 2] == ARGV[a + i - 1] and redis.call('DEL', KEYS[first + 3 * i - 3]) or 0
+    local at, token = step * (i - 1), ARGV[a + i - 1]
+    if not found[at + 3] then
+      local owner = found[at + 1]
+      local isOwn = owner and (owner == token or owner == ${markedInLua('token')})
+      deleted[i] = isOwn and redis.call('DEL', KEYS[first + at]) or 0
     end
   end
   return deleted
 end
 `;
 
-/** A reservation for the token, left because its claim was lost, becomes its vote, as a free key does. */
+/** A vote with the mark loses it: what was handed over and is extended is a vote from then on. */
 export const EXTENDING = `local function extend(first, n, token, ttl, create)
-  local last, reserved = first + n - 1, nil
+  local last, marked = first + n - 1, nil
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
@@ -339,14 +333,14 @@ export const EXTENDING = `local function extend(first, n, token, ttl, create)
       return owner
     end
     if owner and owner ~= token then
-      if create == '0' or owner ~= ${reservedInLua('token')} then return 0, redis.call('PTTL', KEYS[i]), 0 end
-      reserved = owner
+      if owner ~= ${markedInLua('token')} then return 0, redis.call('PTTL', KEYS[i]), 0 end
+      marked = owner
     end
     if not owner and create == '0' then return 0, -2, 0 end
   end
   for i = first, last do
     local ms = redis.call('PTTL', KEYS[i])
-    if ms == -2 or (reserved and redis.call('GET', KEYS[i]) == reserved) then
+    if ms == -2 or (marked and redis.call('GET', KEYS[i]) == marked) then
       redis.call('SET', KEYS[i], token, 'PX', math.max(ms, tonumber(ttl)))
     elseif ms ~= -1 and ms < tonumber(ttl) then
       redis.call('PEXPIRE', KEYS[i], ttl)

@@ -1,19 +1,31 @@
 /**
- * The Lua of fair waiting (protocol C1): operations on the queue of one resource on one master.
+ * The Lua of fair waiting (protocols C1 and C3): operations on the queue of one resource on one master.
  *
  * The queue is a sorted set: tokens by their tickets; equal tickets are ordered by token, as in any sorted set. Beside it
  * is the turn, `serial|token|ticket` of the last hand-over, or `0||`. It exists whenever the queue does, so a release
- * need not look further to know whether anybody waits. A vote that was handed over is a reservation: its key holds the
- * waiter's token with a mark behind it, until the claim removes the mark. Only a key with the mark can be yielded: a late
- * yield finds a vote, and leaves it. A serial names one reservation on one master, and rises as long as the master's
- * clock does: a yield that names another one is stale. Both keys expire, the turn never before the queue.
+ * need not look further to know whether anybody waits. And there are the terms, a hash: what each waiter's last look asked
+ * for, `look|sent|ttl|life|run|least`: the master's clock at the look (µs), the instant of its sending by the client's
+ * clock (ms), the ttl and the life of counters that it wants (ms; a life of 0 is no fencing), and with a restart guard the
+ * master's run id and the end of its last quarantine (µs).
+ *
+ * A vote that was handed over has a mark behind the token until its owner touches it by a claim, an acceptance or an
+ * extension. Only a key with the mark can be yielded: a late yield finds a vote that counts, and leaves it. A serial names
+ * one hand-over on one master, and rises as long as the master's clock does: a yield that names another one is stale. The
+ * turn never expires before the queue.
+ *
+ * A hand-over is *direct* where the waiter's terms are fresh: the vote lives for the waiter's ttl, its fencing token is
+ * counted, and the push that tells of it is the late answer to that look. Otherwise the vote is *reserved*: it lives for
+ * RESERVE_MS, and is no vote before the waiter has claimed it.
  *
  * Pushes are texts on the channel of the client that a token belongs to; `key` is the key that was given to the script:
+ *   v serial sent span fence token key   the vote is yours: it lives for `span` ms from that look on, which was sent at
+ *                                        `sent`; fence is 0 without fencing
  *   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
  *   w token key          you are the first of the queue now, and the waiter before you was sent a push for its vote
  *   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
  * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again.
  */
+import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
 import { PUSH_CHANNELS } from '../keys.js';
 import { RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 
@@ -22,6 +34,12 @@ import { RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
  * to notice it.
  */
 export const RESERVE_MS = 990;
+
+/**
+ * A vote is handed over directly if the waiter's last look at this master is no older than this, in ms. A waiter that has
+ * died since costs the others its ttl.
+ */
+export const FRESH_MS = 5_000;
 
 /**
  * How many waiters that are gone one call drops from queues: a master serves nobody else meanwhile. If more of them are
@@ -35,15 +53,15 @@ export const SHOWN_WAITERS = 32;
 
 const { client, secret } = TOKEN_LETTERS;
 
-/** A Lua expression: whether a key's value has the shape of this library's tokens, reserved or not. */
+/** A Lua expression: whether a key's value has the shape of this library's tokens, with the mark or without. */
 export function oursInLua(name: string): string {
   const token = `(string.match(${name}, '^([%w_-]+:[%w_-]+)%${RESERVED_MARK}?$') or '')`;
   const isParted = `string.sub(${name}, ${client + 1}, ${client + 1}) == ':'`;
   return `(#${token} == ${client + 1 + secret} and ${isParted})`;
 }
 
-/** A Lua expression: the value of a key that is reserved for the token in that variable. */
-export function reservedInLua(name: string): string {
+/** A Lua expression: the value of a key that was handed over to the token in that variable. */
+export function markedInLua(name: string): string {
   return `${name} .. '${RESERVED_MARK}'`;
 }
 
@@ -52,24 +70,38 @@ const SPARE = `local spare = ${MAX_DROPPED}
 `;
 
 /**
- * Operations on the queue whose resource, queue and turn are at indexes `l`, `q` and `t` of KEYS. Created only where a
+ * Operations on the queue whose resource, queue and turn are at indexes `l`, `q` and `t` of KEYS, its terms and its counter
+ * at `m` and `c`, unless the caller did not name them: then it hands over by reservation. `proposal` is the fencing token
+ * that the caller proposes, as a string, and `text` the turn, if the caller knows it ('' for none). Created only where a
  * queue is needed: a script's functions cost more than a release without waiters.
  *
- * `give` and `handOver` need a free lock. `handOver` reserves it for the first waiter whom the push reaches, and returns
- * its token and the serial; `self` counts as reached. It returns nothing if nobody waits, or if this user may not
- * publish: then the waiters stay, and poll. It returns nothing and true if it has dropped as many as it may. The state
- * that a push announces is written after the push, so nothing has to be reverted.
+ * `counted` counts a vote, and returns its fencing token: the proposal if it is near the clock and no lower than `floor`,
+ * else nothing, or the clock if `orClock`; and nothing if the counter is none, or spent.
  *
- * `alive` returns the first waiter whom that text reaches, and the number of connections; false instead of the number if
- * this user may not publish. Waiters before it are dropped. A client is sent the text once: its other waiters share the
- * channel. Needs SPARE.
+ * `give` and `handOver` need a free lock. `give` hands it to one waiter and returns how many connections its push reaches,
+ * false if this user may not publish, and the serial; if it reaches none, the lock is free again. A direct vote is set
+ * before it is told of: one that was told of is counted. `handOver` gives it to the first waiter whom the push reaches, and
+ * returns its token and the serial; `self` counts as reached, and is given nothing. It returns nothing if nobody waits, or
+ * if this user may not publish: then the waiters stay, and poll. It returns nothing and true if it has dropped as many as
+ * it may.
+ *
+ * `alive` returns the first waiter whom the attempt reaches, and what the attempt returned. Waiters before it are dropped.
+ * A client is tried once: its other waiters share the channel. Needs SPARE.
  */
-const LINE = `local function line(l, q, t)
+const LINE = `local function line(l, q, t, m, c, proposal, text)
+  local us
+  local function now()
+    if not us then
+      local time = redis.call('TIME')
+      us = time[1] * 1000000 + time[2]
+    end
+    return us
+  end
   local function int(number) return string.format('%.0f', number) end
   local function client(token) return string.match(token, '^[^:]*') end
-  local function push(token, text)
+  local function push(token, told)
     local channel = '${PUSH_CHANNELS}' .. client(token)
-    local receivers = redis.pcall('PUBLISH', channel, text .. ' ' .. token .. ' ' .. KEYS[l])
+    local receivers = redis.pcall('PUBLISH', channel, told .. ' ' .. token .. ' ' .. KEYS[l])
     return type(receivers) == 'number' and receivers
   end
   local function head()
@@ -77,102 +109,166 @@ const LINE = `local function line(l, q, t)
     return found[1], tonumber(found[2])
   end
   local function turn()
-    return string.match(redis.call('GET', KEYS[t]) or '', '^(%d+)|([^|]*)|(%d*)$')
+    text = text or redis.call('GET', KEYS[t]) or ''
+    return string.match(text, '^(%d+)|([^|]*)|(%d*)$')
   end
-  local function setTurn(text, life)
-    local ms = math.max(life, redis.call('PTTL', KEYS[q]), redis.call('PTTL', KEYS[t]))
-    redis.call('SET', KEYS[t], text, 'PX', int(ms))
+  local function setTurn(new, life)
+    text = new
+    redis.call('SET', KEYS[t], new, 'PX', int(math.max(life, ${RESERVE_MS}, redis.call('PTTL', KEYS[q]))))
   end
   local function turnTo(token, ticket, serial, life)
-    setTurn(int(serial) .. '|' .. token .. '|' .. int(ticket), math.max(life, ${RESERVE_MS}))
+    setTurn(int(serial) .. '|' .. token .. '|' .. int(ticket), life)
   end
   local function nextSerial()
-    local time = redis.call('TIME')
-    return math.max((turn() or 0) + 1, time[1] * 1000000 + time[2])
+    return math.max((turn() or 0) + 1, now())
   end
-  local function alive(text, token, ticket, self)
-    local function hearing(one)
-      local receivers = (one ~= self or text == 'w') and push(one, text)
-      return one == self or receivers
+  local function remove(token)
+    redis.call('ZREM', KEYS[q], token)
+  end
+  local function counted(life, floor, orClock)
+    if life == '0' then return 0 end
+    local fence = tonumber(proposal)
+    if fence < now() - ${BACK_US} or fence > now() + ${AHEAD_US} or fence < floor then
+      if not orClock then return nil end
+      fence = now()
     end
-    local receivers = hearing(token)
-    if receivers ~= 0 then return token, ticket, receivers end
+    local found = redis.pcall('GET', KEYS[c])
+    if found then
+      local number = type(found) == 'string' and string.match(found, '^%d+$') and tonumber(found)
+      if not number or number >= ${LAST_FENCE} then return nil end
+      if number >= fence then fence = number + 1 end
+    end
+    local ms = life + math.max(0, math.ceil((fence - now()) / 1000))
+    redis.call('SET', KEYS[c], int(fence), 'PX', int(ms))
+    return fence
+  end
+  local function fresh(token)
+    local found = m and redis.pcall('HGET', KEYS[m], token)
+    if type(found) ~= 'string' then return nil end
+    local look, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
+    local age = look and now() - look
+    if not age or age < 0 or age > ${FRESH_MS * 1_000} then return nil end
+    if run ~= '' then
+      local info = redis.pcall('INFO', 'server')
+      if type(info) ~= 'string' or string.match(info, 'run_id:(%w+)') ~= run then return nil end
+    end
+    local fence = counted(life, math.max(least, look - ${AHEAD_US}))
+    if fence then return tonumber(ttl), sent, tonumber(look), fence end
+  end
+  local function give(token, ticket, self)
+    if token == self then return 1 end
+    local serial, ttl, sent, look, fence = nextSerial(), fresh(token)
+    if not ttl then
+      local receivers = push(token, 'g ' .. int(serial))
+      if receivers and receivers > 0 then
+        redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PX', ${RESERVE_MS})
+        turnTo(token, ticket, serial, 0)
+      end
+      return receivers, serial
+    end
+    local ending = math.floor(now() / 1000) + ttl
+    redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PXAT', int(ending))
+    turnTo(token, ticket, serial, ttl)
+    local span = ending - math.ceil(look / 1000)
+    local told = table.concat({'v', int(serial), sent, int(span), int(fence)}, ' ')
+    local receivers = push(token, told)
+    if not receivers or receivers == 0 then redis.call('DEL', KEYS[l]) end
+    return receivers, serial
+  end
+  local function alive(attempt, token, ticket, self)
+    local receivers, serial = attempt(token, ticket, self)
+    if receivers ~= 0 then return token, receivers, serial end
     local found = redis.call('ZRANGE', KEYS[q], 0, spare, 'WITHSCORES')
     local gone, dropped = { [client(token)] = true }, {}
     for i = 1, #found, 2 do
       token = found[i]
-      if token == self or not gone[client(token)] then receivers = hearing(token) end
+      if token == self or not gone[client(token)] then
+        receivers, serial = attempt(token, tonumber(found[i + 1]), self)
+      end
       if receivers ~= 0 or #dropped == spare then break end
       gone[client(token)] = true
       dropped[#dropped + 1] = token
     end
     local n = #dropped
-    if n > 0 then redis.call('ZREM', KEYS[q], unpack(dropped)) end
+    if n > 0 then
+      redis.call('ZREM', KEYS[q], unpack(dropped))
+      if m then redis.pcall('HDEL', KEYS[m], unpack(dropped)) end
+    end
     spare = spare - n
-    if receivers ~= 0 then return token, tonumber(found[2 * n + 2]), receivers end
+    if receivers ~= 0 then return token, receivers, serial end
     return nil, nil, nil, #found > 2 * n
   end
-  local function tellHead(self)
-    local first, ticket = head()
-    if first then alive('w', first, ticket, self) end
-  end
-  local function give(token, ticket, serial, life, self)
-    redis.call('SET', KEYS[l], ${reservedInLua('token')}, 'PX', ${RESERVE_MS})
-    turnTo(token, ticket, serial, life)
-    redis.call('ZREM', KEYS[q], token)
-    tellHead(self)
+  local function tellFirst(token) return push(token, 'w') end
+  local function tellHead()
+    local first = head()
+    if first then alive(tellFirst, first) end
   end
   local function handOver(self)
     local token, ticket = head()
     if token then
-      local serial, receivers, isMore = nextSerial()
-      token, ticket, receivers, isMore = alive('g ' .. int(serial), token, ticket, self)
+      local winner, receivers, serial, isMore = alive(give, token, ticket, self)
+      if winner and winner == self then return winner end
       if receivers then
-        give(token, ticket, serial, 0, self)
-        return token, serial
+        remove(winner)
+        tellHead()
+        return winner, serial
       end
-      if token or isMore then
-        setTurn('0||', ${RESERVE_MS})
+      if winner or isMore then
+        setTurn('0||', 0)
         return nil, isMore
       end
     end
     redis.call('DEL', KEYS[t])
+    text = ''
   end
-  local function leave(token)
-    if redis.pcall('GET', KEYS[l]) == ${reservedInLua('token')} then redis.call('DEL', KEYS[l]) end
-    redis.call('ZREM', KEYS[q], token)
-    if redis.call('EXISTS', KEYS[l]) == 1 then return false end
+  local function leave(token, isGone)
+    if m then redis.pcall('HDEL', KEYS[m], token) end
+    if not isGone then
+      remove(token)
+      if redis.call('EXISTS', KEYS[l]) == 1 then return false end
+    end
     local winner, isMore = handOver()
     return not winner and isMore
   end
   local function join(token, ticket, life)
     redis.call('ZADD', KEYS[q], int(ticket), token)
-    if redis.call('PTTL', KEYS[q]) < life then redis.call('PEXPIRE', KEYS[q], int(life)) end
+    local isLonger = redis.call('PTTL', KEYS[q]) < life
+    if isLonger then redis.call('PEXPIRE', KEYS[q], int(life)) end
     if not turn() then
       setTurn('0||', life)
-    elseif redis.call('PTTL', KEYS[t]) < life then
+    elseif isLonger then
       redis.call('PEXPIRE', KEYS[t], int(life))
     end
   end
+  local function note(token, sent, ttl, life, run, least)
+    if ttl == '0' then return end
+    local terms = table.concat({int(now()), sent, ttl, life, run, int(least)}, '|')
+    if type(redis.pcall('HSET', KEYS[m], token, terms)) ~= 'table' then
+      redis.call('PEXPIRE', KEYS[m], ${FRESH_MS})
+    end
+  end
   return {
-    push = push, head = head, turn = turn, setTurn = setTurn, turnTo = turnTo, nextSerial = nextSerial,
-    give = give, handOver = handOver, leave = leave, join = join,
+    now = now, push = push, head = head, turn = turn, setTurn = setTurn, turnTo = turnTo, nextSerial = nextSerial,
+    counted = counted, remove = remove, tellHead = tellHead, handOver = handOver, leave = leave, join = join,
+    note = note,
   }
 end
 `;
 
 /**
- * The last step of a release or an undo, for those of its `n` resources that are waited for, at the indexes in `awaited`:
- * its token leaves the queues, and free locks are handed over. The votes are deleted by now, and so are the turns beside
- * them; a failure here does not bring votes back. Returns whether the same request has to be sent again, because more
- * waiters are gone than one call may drop.
+ * The last step of a release or an undo, for those of its `n` resources that are waited for: the indexes in `awaited`, and
+ * in `gone` whether its vote was deleted there, together with the turn: then it has no place. Its token leaves the queues,
+ * and free locks are handed over; directly if the caller gave a `proposal`: then terms and counters follow the turns. The
+ * votes are deleted by now; a failure here does not bring votes back. Returns whether the same request has to be sent
+ * again, because more waiters are gone than one call may drop.
  */
-export const LEAVING = `${SPARE}local function leave(awaited, n, token)
+export const LEAVING = `${SPARE}local function leave(awaited, gone, n, token, proposal)
   ${LINE}local isMore = false
   for _, i in ipairs(awaited) do
-    local own = line(i, i + n, i + 2 * n)
-    local isDone, isLeft = pcall(own.leave, token)
-    if not isDone then pcall(own.setTurn, '0||', ${RESERVE_MS}) end
+    local m, c = proposal and i + 3 * n, proposal and i + 4 * n
+    local own = line(i, i + n, i + 2 * n, m, c, proposal, gone[i] and '')
+    local isDone, isLeft = pcall(own.leave, token, gone[i])
+    if not isDone then pcall(own.setTurn, '0||', 0) end
     isMore = isMore or isDone and isLeft
   end
   return isMore
@@ -190,55 +286,77 @@ export const BEFORE = `local function isBefore(ticket, token, otherTicket, other
 end
 `;
 
-/** Needs GUARD, for the clock. */
-export const QUEUEING = `${SPARE}${LINE}${BEFORE}local function queue(token, ticket, life)
-  local owner, turn = redis.pcall('GET', KEYS[1]), redis.pcall('GET', KEYS[3])
-  for _, reply in ipairs({owner, turn, redis.pcall('ZCARD', KEYS[2])}) do
+/**
+ * `place` is `ticket|life|sent`. A free lock, or one that was handed over to this token, is claimed by the look: for the
+ * full ttl, and counted. (Counted again if it was counted before: that skips numbers.) Needs GUARD, and SPARE once.
+ */
+export const QUEUEING = `local function queue(k, token, place, ttl, life, proposal, period)
+  ${LINE}${BEFORE}local ticket, keep, sent = string.match(place, '^(%d+)|(%d+)|(%d+)$')
+  ticket, keep = tonumber(ticket), tonumber(keep)
+  local owner, text = redis.pcall('GET', KEYS[k]), redis.pcall('GET', KEYS[k + 2])
+  for _, reply in ipairs({owner, text, redis.pcall('ZCARD', KEYS[k + 1])}) do
     if type(reply) == 'table' then
       if string.find(reply.err, 'WRONGTYPE', 1, true) then return {2, 0, 0} end
       return reply
     end
   end
-  local own, us, reserved = line(1, 2, 3), micros(), ${reservedInLua('token')}
+  local own = line(k, k + 1, k + 2, k + 3, k + 4, proposal, text or '')
+  local us, marked = own.now(), ${markedInLua('token')}
   local last, named, namedTicket = own.turn()
-  if owner and owner ~= token and owner ~= reserved then
-    local ms = redis.call('PTTL', KEYS[1])
+  local function join()
+    own.join(token, ticket, keep)
+    own.note(token, sent, ttl, life, period > 0 and runId() or '', least)
+  end
+  local function rank() return redis.call('ZRANK', KEYS[k + 1], token) end
+  if owner == token then return {1, tonumber(last) or us, us} end
+  if owner and owner ~= marked then
+    local ms = redis.call('PTTL', KEYS[k])
     if not ${oursInLua('owner')} then return {4, ms, us} end
-    own.join(token, ticket, life)
-    if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0, named) then
+    join()
+    if named and owner == ${markedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0, named) then
       own.push(named, 'i ' .. last)
     end
-    return {0, ms, us, redis.call('ZRANK', KEYS[2], token)}
+    return {0, ms, us, rank()}
   end
-  if owner then
-    if owner == reserved then redis.call('PEXPIRE', KEYS[1], ${RESERVE_MS}) end
-    local serial = named == token and tonumber(last) or own.nextSerial()
-    own.turnTo(token, ticket, serial, life)
-    redis.call('ZREM', KEYS[2], token)
-    return {1, serial, us}
+  local first, firstTicket
+  if text then first, firstTicket = own.head() end
+  if not owner and first and first ~= token and not isBefore(ticket, token, firstTicket, first) then
+    join()
+    local winner, isMore = own.handOver(token)
+    if winner and winner ~= token then return {0, redis.call('PTTL', KEYS[k]), us, rank()} end
+    if not winner and isMore then return {0, 0, us, 0} end
   end
-  local first, firstTicket = own.head()
-  if first and first ~= token and not isBefore(ticket, token, firstTicket, first) then
-    own.join(token, ticket, life)
-    local winner, serial = own.handOver(token)
-    if winner == token then return {1, serial, us} end
-    if winner then return {0, redis.call('PTTL', KEYS[1]), us, redis.call('ZRANK', KEYS[2], token)} end
-    if serial then return {0, 0, us, 0} end
+  local serial = owner and named == token and tonumber(last) or own.nextSerial()
+  local fence = ttl ~= '0' and own.counted(life, least, true)
+  if fence then
+    redis.call('SET', KEYS[k], marked, 'PX', ttl)
+  elseif not owner then
+    redis.call('SET', KEYS[k], marked, 'PX', ${RESERVE_MS})
+  elseif redis.call('PTTL', KEYS[k]) < ${RESERVE_MS} then
+    redis.call('PEXPIRE', KEYS[k], ${RESERVE_MS})
   end
-  local serial = own.nextSerial()
-  own.give(token, ticket, serial, life, token)
+  own.turnTo(token, ticket, serial, fence and tonumber(ttl) or 0)
+  if first then
+    own.remove(token)
+    if not owner then own.tellHead() end
+  end
+  if fence then return {6, serial, us, fence, tonumber(sent)} end
   return {1, serial, us}
 end
 `;
 
-export const YIELDING = `${SPARE}${LINE}local function yield(token, serial, ticket, life)
-  local own = line(1, 2, 3)
+/** `place` is `serial|ticket|life`; a life of 0 is no place. Needs SPARE. */
+export const YIELDING = `local function yield(k, token, place, proposal)
+  ${LINE}local serial, ticket, life = string.match(place, '^(%d+)|(%d+)|(%d+)$')
+  local own = line(k, k + 1, k + 2, k + 3, k + 4, proposal)
   local isThere, last, named = pcall(own.turn)
   if not isThere or named ~= token or tonumber(last) ~= tonumber(serial) then return 0 end
-  if redis.pcall('GET', KEYS[1]) ~= ${reservedInLua('token')} or not pcall(own.head) then return 0 end
-  redis.call('DEL', KEYS[1])
-  if life > 0 then pcall(own.join, token, ticket, life) end
+  if redis.pcall('GET', KEYS[k]) ~= ${markedInLua('token')} or not pcall(own.head) then return 0 end
+  redis.call('DEL', KEYS[k])
+  if life ~= '0' then pcall(own.join, token, tonumber(ticket), tonumber(life)) end
   pcall(own.handOver)
   return 1
 end
 `;
+
+export { SPARE };

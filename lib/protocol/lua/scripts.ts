@@ -2,8 +2,9 @@
  * The Lua scripts, each with its keys, arguments and replies. Replies are integers (`inspect` also returns strings, and a
  * batch one reply for each entry).
  *
- * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, if a
- * fencing token is asked for, their n counters; and last, with a guard, the master's marker. All keys are declared and
+ * Keys are the n resources; behind them, if votes are given back or waited for, their n queues and n turns; then, if a lock
+ * may be handed over directly, their n terms; then, if a fencing token is asked for or may be counted, their n counters; and
+ * last, with a guard, the master's marker. All keys are declared and
  * used in place as `KEYS[i]`, as hosted Redis demands (an MGET for many takes a part of `KEYS`). On a cluster, all keys of
  * a call are in one slot. A key of another type never makes a script fail half-way: types are checked before the first
  * write, or the write is taken back. Deletions come first: a later step may fail without keeping the lock.
@@ -30,7 +31,7 @@ import {
   REPLY,
   UNDOING,
 } from './mutex.js';
-import { LEAVING, QUEUEING, SHOWN_WAITERS, YIELDING } from './queue.js';
+import { LEAVING, QUEUEING, SHOWN_WAITERS, SPARE, YIELDING } from './queue.js';
 import { SHARED_SCRIPTS } from './shared-scripts.js';
 import type { Script } from '../../redis/script.js';
 
@@ -76,28 +77,30 @@ ${MARKER}return reply(accept(1, n / 2, ARGV[1], ARGV[2], ARGV[3]))`,
 /**
  * Deletes the keys that hold this token, and reports the holders of the others. Free locks are handed over to their
  * waiters; the token itself leaves the queues.
- * KEYS resources, queues, turns · ARGV 1 token
+ * KEYS resources, queues, turns, and with ARGV 2 terms and counters
+ * ARGV 1 token, 2 the fencing token in µs that is proposed for who is handed a lock directly (0 = none); without it, locks
+ *      are handed over by reservation
  * → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
  *                s = 0, or 1 if a key holds something that is not such a lock, plus 2 if the undo has to be sent again:
  *                more waiters are gone than one call may drop, and the lock is free
  */
 export const UNDO: Script = {
   name: 'undo',
-  source: `${LEAVING}${UNDOING}${REPLY}return reply(undo(1, #KEYS / 3, ARGV[1]))`,
+  source: `${LEAVING}${UNDOING}${REPLY}return reply(undo(1, #KEYS / (ARGV[2] and 5 or 3), ARGV[1], ARGV[2]))`,
 };
 
 /**
  * Deletes the keys that hold this token. "Already gone" and "another's by now" count as done. Free locks are handed over
  * to their waiters; the token itself leaves the queues.
- * KEYS resources, queues, turns · ARGV 1 token
+ * KEYS and ARGV as above
  * → n keys deleted · −1 − n the same, and the release has to be sent again, as above
  */
 export const RELEASE: Script = {
   name: 'release',
   source: `${RELEASING_AT_ONCE}${LEAVING}${RELEASING}if deleted then
-  return leave({1}, 1, ARGV[1]) and -1 - deleted or deleted
+  return leave({1}, {deleted == 1}, 1, ARGV[1], ARGV[2]) and -1 - deleted or deleted
 end
-return release(1, #KEYS / 3, ARGV[1])`,
+return release(1, #KEYS / (ARGV[2] and 5 or 3), ARGV[1], ARGV[2])`,
 };
 
 /**
@@ -121,7 +124,12 @@ export const ENTRY = {
   accept: 'a',
   undo: 'u',
   release: 'r',
+  /** An undo and a release that hand over directly. */
+  undoInLine: 'v',
+  releaseInLine: 'h',
   extend: 'e',
+  queue: 'q',
+  yield: 'y',
 } as const;
 
 /**
@@ -133,6 +141,9 @@ export const ENTRY = {
  *      l  the same for waiters from the queue: with queues and turns
  *      a  life of counters · token, fencing token
  *      u, r  nothing · token
+ *      v, h  the same with terms and counters: proposed fencing token · token
+ *      q  ttl, life of counters, proposed fencing token · token, place; one resource each, with queue, turn, terms, counter
+ *      y  proposed fencing token · token, place; likewise
  *      e  ttl, '1' or '0' as above · token
  * → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
  *   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
@@ -140,7 +151,7 @@ export const ENTRY = {
  */
 export const BATCH: Script = {
   name: 'batch',
-  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}${ENTRIES}local function vote(operation, ...)
+  source: `${GUARD}${COUNTER}${CLAIMING}${ACCEPTING}${LEAVING}${UNDOING}${RELEASING}${RELEASING_MANY}${EXTENDING}${EXTENDING_MANY}${QUEUEING}${YIELDING}${ENTRIES}local function vote(operation, ...)
   local trouble = check()
   if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end
@@ -181,16 +192,41 @@ while a <= #ARGV do
       replies[i] = vote(accept, n, ARGV[a], ARGV[a + 1], life)
       take(2 * n, 2)
     end
+  elseif kind == 'q' then
+    local ttl, life, proposal = ARGV[a], ARGV[a + 1], ARGV[a + 2]
+    a = a + 3
+    for i = first + 1, first + count do
+      local trouble = check()
+      if trouble or barred then
+        replies[i] = trouble or {barred, barredMs, 0}
+      else
+        local ok, told = pcall(queue, k, ARGV[a], ARGV[a + 1], ttl, life, proposal, guard)
+        replies[i] = ok and not told.err and told or failed(told)
+      end
+      take(5, 2)
+    end
+  elseif kind == 'y' then
+    local proposal = ARGV[a]
+    a = a + 1
+    for i = first + 1, first + count do
+      local ok, told = pcall(yield, k, ARGV[a], ARGV[a + 1], proposal)
+      replies[i] = ok and told or failed(told)
+      take(5, 2)
+    end
   else
-    local isUndo, done = kind == 'u', {}
+    local isUndo, step, done, proposal = kind == 'u' or kind == 'v', 3, {}, nil
+    if kind == 'v' or kind == 'h' then
+      step, proposal = 5, ARGV[a]
+      a = a + 1
+    end
     if not isUndo and n == 1 then
-      local ok, many = pcall(releaseMany, k, a, count)
+      local ok, many = pcall(releaseMany, k, a, count, step)
       if ok then done = many end
     end
     for i = first + 1, first + count do
       replies[i] = done[i - first]
       if not replies[i] then
-        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a])
+        local ok, code, x, y = pcall(isUndo and undo or release, k, n, ARGV[a], proposal)
         if not ok or type(code) == 'table' then
           replies[i] = failed(code)
         elseif isUndo and (x ~= -2 or y ~= 0) then
@@ -199,7 +235,7 @@ while a <= #ARGV do
           replies[i] = code
         end
       end
-      take(3 * n, 1)
+      take(step * n, 1)
     end
   end
 end
@@ -251,11 +287,14 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
 };
 
 /**
- * Asks for a vote, or for a place in the queue if another client holds it. The client has to be subscribed to its
- * channel.
- * KEYS 1 resource, 2 queue, 3 turn, 4 marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 ticket in µs, 3 how long the place is kept in ms, 4 guard period in ms, as above
- * → {1, serial, us}    reserved for this token, or held by it: for RESERVE_MS at least; us = the master's clock
+ * Looks at a lock: claims it if it is free or was handed over to this token, else takes a place in its queue. The client
+ * has to be subscribed to its channel. A ttl of 0 asks for a reservation in place of the vote.
+ * KEYS 1 resource, 2 queue, 3 turn, 4 terms, 5 counter, 6 marker if ARGV 6 ≥ 0
+ * ARGV 1 token, 2 place: `ticket|life|sent` (µs of the masters' time; how long the place is kept, ms; when this look was
+ *      sent by the client's clock, ms), 3 ttl in ms (0 = only a reservation), 4 life of the counter in ms (0 = no fencing),
+ *      5 the proposed fencing token in µs (0 = none), 6 guard period in ms, as above
+ * → {6, serial, us, fence, sent}  claimed for the ttl; us = the master's clock; fence as a claim's; sent as given
+ *   {1, serial, us}    reserved for this token for RESERVE_MS at least, or claimed by it before
  *   {0, ms, us, rank}  another client holds it (ms left, −1 without expiry): queued behind `rank` others; {0, 0, us, 0}
  *                      also if it is free, and more waiters before it are gone than one call may drop
  *   {4, ms, us}        a foreign client holds it: no place is taken, and an earlier place stays
@@ -264,20 +303,21 @@ return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
 export const QUEUE: Script = {
   name: 'queue',
   source: `if #KEYS == 0 then return {0, 0, 0, 0} end
-${GUARD}${QUEUEING}local guard = tonumber(ARGV[4])
-${MARKER}return queue(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]))`,
+${GUARD}${SPARE}${QUEUEING}local guard = tonumber(ARGV[6])
+${MARKER}return queue(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], guard)`,
 };
 
 /**
- * Yields a reservation to an earlier ticket, and queues again with the same ticket, so that it comes back if nobody is
- * before it. Or gives it up for good. A vote that was claimed meanwhile stays.
- * KEYS 1 resource, 2 queue, 3 turn
- * ARGV 1 token, 2 serial of the reservation, 3 ticket in µs, 4 how long the place is kept in ms (0: no place)
- * → 1 done · 0 that reservation does not stand any more, or was claimed: nothing is changed
+ * Yields a vote that was handed over to an earlier ticket, and queues again with the same ticket, so that it comes back if
+ * nobody is before it. Or gives it up for good. A vote that was claimed meanwhile stays.
+ * KEYS 1 resource, 2 queue, 3 turn, 4 terms, 5 counter
+ * ARGV 1 token, 2 place: `serial|ticket|life` (of the hand-over; in µs; how long the place is kept in ms, 0 = no place),
+ *      3 the fencing token in µs that is proposed for who is handed the lock directly (0 = none)
+ * → 1 done · 0 that hand-over does not stand any more, or was claimed: nothing is changed
  */
 export const YIELD: Script = {
   name: 'yield',
-  source: `${YIELDING}return yield(ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))`,
+  source: `${SPARE}${YIELDING}return yield(1, ARGV[1], ARGV[2], ARGV[3])`,
 };
 
 /**

@@ -1,5 +1,6 @@
 /** Twins of the scripts' functions for the guard's marker and for counters, one by one as in `lua/guard.ts` and `lua/mutex.ts`. */
-import { AHEAD_US, BACK_US, HOLDS, LAST_FENCE } from '../../protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../protocol/lua/fence-bounds.js';
+import { HOLDS } from '../../protocol/lua/mutex.js';
 import { WRONG_TYPE } from './keyspace.js';
 import type { Store } from './store.js';
 

@@ -5,9 +5,11 @@ import {
   CLAIM,
   ENTRY,
   EXTEND,
+  QUEUE,
   RELEASE,
   type Script,
   UNDO,
+  YIELD,
 } from '../../protocol/lua/scripts.js';
 import {
   LEAVE,
@@ -43,6 +45,8 @@ interface Kind {
   readonly hasCounters: (head: readonly string[]) => boolean;
   /** Its keys include queues and turns. */
   readonly hasQueues: boolean;
+  /** They include terms, too. */
+  readonly hasTerms?: true;
   /** How many arguments follow each token. */
   readonly rests: (head: readonly string[]) => number;
   /** The arguments of the script that sends it alone. */
@@ -81,6 +85,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   [ENTRY.undo]: withdrawal(UNDO),
   [ENTRY.release]: withdrawal(RELEASE),
+  [ENTRY.undoInLine]: inLine(UNDO),
+  [ENTRY.releaseInLine]: inLine(RELEASE),
+  [ENTRY.queue]: {
+    ...inLine(QUEUE),
+    heads: 3,
+    rests: () => 1,
+    args: ([ttl = '', life = '', proposal = ''], token, [place = ''], guard) => [
+      ...[token, place, ttl, life, proposal, guard],
+    ],
+    isGuarded: true,
+  },
+  [ENTRY.yield]: {
+    ...inLine(YIELD),
+    rests: () => 1,
+    args: ([proposal = ''], token, [place = '']) => [token, place, proposal],
+  },
   [SHARED_ENTRY.claim]: {
     ...SHARED,
     script: RW_CLAIM,
@@ -166,6 +186,17 @@ function withdrawal(script: Script): Kind {
   };
 }
 
+/** A request that may hand over directly. */
+function inLine(script: Script): Kind {
+  return {
+    ...withdrawal(script),
+    heads: 1,
+    hasCounters: () => true,
+    hasTerms: true,
+    args: ([proposal = ''], token) => [token, proposal],
+  };
+}
+
 function* unpacked({ name, args }: Command): Generator<Command> {
   const count = Number(args[1]);
   const keys = args.slice(2, 2 + count);
@@ -176,7 +207,9 @@ function* unpacked({ name, args }: Command): Generator<Command> {
     const kind = KINDS[letter];
     if (kind === undefined) throw new Error(`a batch has no entries of kind ${letter}`);
     const head = groups.splice(0, kind.heads);
-    const ofEach = Number(resources) * (1 + (kind.hasQueues ? 2 : 0) + (kind.hasCounters(head) ? 1 : 0));
+    const ofEach =
+      Number(resources) *
+      (1 + (kind.hasQueues ? 2 : 0) + (kind.hasTerms ? 1 : 0) + (kind.hasCounters(head) ? 1 : 0));
     for (let i = 0; i < Number(entries); i++) {
       const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
       const [token = ''] = groups.splice(0, 1);

@@ -1,6 +1,8 @@
 /** Twins of the scripts' functions for queues, one by one as in `lua/queue.ts`. */
+import { AHEAD_US, BACK_US } from '../../protocol/lua/fence-bounds.js';
 import { pushChannel } from '../../protocol/keys.js';
-import { RESERVE_MS } from '../../protocol/lua/queue.js';
+import { FRESH_MS, RESERVE_MS } from '../../protocol/lua/queue.js';
+import { count } from './counter-twins.js';
 import { isOurs, publicPart, RESERVED_MARK } from '../../runtime/random.js';
 import { WRONG_TYPE, type Member } from './keyspace.js';
 import type { Spare, Store } from './store.js';
@@ -15,17 +17,27 @@ interface Turn {
 /** A server's error for a command on a key of another type; callers handle it, or have checked types before. */
 class WrongType extends Error {}
 
-/** The value of a key that is reserved for a token. */
-export function reservedFor(token: string): string {
+/** The value of a key that was handed over to a token, and not claimed since. */
+export function markedFor(token: string): string {
   return token + RESERVED_MARK;
 }
 
-/** The result of a push to the first waiter that it reaches. */
-interface Hearing {
-  /** The first waiter that the push reaches, or may reach; undefined if those that were tried are gone. */
+/** Whether a key's value is this token's, with the mark or without. */
+export function isOf(token: string, owner: string | typeof WRONG_TYPE | undefined): boolean {
+  return owner === token || owner === markedFor(token);
+}
+
+/** What became of an attempt to tell a waiter, or to hand the lock over to it. */
+interface Attempt {
+  /** How many connections heard of it; undefined if this user may not publish. */
+  readonly receivers: number | undefined;
+  readonly serial?: number;
+}
+
+/** The result of an attempt on the first waiter that it reaches. */
+interface Hearing extends Attempt {
+  /** The first waiter that was reached, or may be; undefined if those that were tried are gone. */
   readonly member: Member | undefined;
-  /** False if this user may not publish. */
-  readonly isTold: boolean;
   /** More waiters may be gone, but this call may not drop them. */
   readonly isMore: boolean;
 }
@@ -37,19 +49,54 @@ interface Waiter {
   readonly lifeMs: number;
 }
 
+/** What a look asks for beside a place. */
+export interface Look extends Waiter {
+  readonly sent: string;
+  /** 0 asks for a reservation. */
+  readonly ttl: string;
+  /** Of the counter; 0 is no fencing. */
+  readonly life: string;
+  /** The run id that the waiter's guard has seen, or ''. */
+  readonly runId: string;
+  /** The end of the master's last quarantine, in µs. */
+  readonly least: number;
+}
+
+/** What a caller gives so that a lock is handed over directly. */
+export interface Direct {
+  /** The keys of the terms and of the counter. */
+  readonly terms: string;
+  readonly counter: string;
+  /** The proposed fencing token, in µs; 0 for none. */
+  readonly proposal: number;
+}
+
+/** The terms of a fresh look, and the fencing token that was counted for it. */
+interface Fresh {
+  readonly ttlMs: number;
+  readonly sent: string;
+  readonly lookUs: number;
+  readonly fence: number;
+}
+
+/** One resource with its queue and its turn. */
+export type Waited = readonly [lock: string, queue: string, turn: string];
+
 /** The queue of one resource. */
 class Line {
   readonly #store: Store;
   readonly #lock: string;
   readonly #queue: string;
   readonly #turn: string;
+  readonly #direct: Direct | undefined;
   readonly #spare: Spare;
 
-  constructor(store: Store, [lock, queue, turn]: Waited, spare: Spare) {
+  constructor(store: Store, [lock, queue, turn]: Waited, direct: Direct | undefined, spare: Spare) {
     this.#store = store;
     this.#lock = lock;
     this.#queue = queue;
     this.#turn = turn;
+    this.#direct = direct;
     this.#spare = spare;
   }
 
@@ -74,39 +121,49 @@ class Line {
   }
 
   setTurn(text: string, lifeMs: number): void {
-    const ms = Math.max(lifeMs, this.#store.pttl(this.#queue), this.#store.pttl(this.#turn));
-    this.#store.set(this.#turn, text, ms);
+    this.#store.set(this.#turn, text, Math.max(lifeMs, RESERVE_MS, this.#store.pttl(this.#queue)));
   }
 
   turnTo(token: string, ticket: number, serial: number, lifeMs: number): void {
-    this.setTurn(`${serial}|${token}|${ticket}`, Math.max(lifeMs, RESERVE_MS));
+    this.setTurn(`${serial}|${token}|${ticket}`, lifeMs);
   }
 
   nextSerial(): number {
-    const us = this.#store.micros();
-    return Math.max((this.turn()?.serial ?? 0) + 1, us);
+    return Math.max((this.turn()?.serial ?? 0) + 1, this.#store.micros());
   }
 
-  give(token: string, ticket: number, serial: number, lifeMs: number, self?: string): void {
-    this.#store.set(this.#lock, reservedFor(token), RESERVE_MS);
-    this.turnTo(token, ticket, serial, lifeMs);
+  remove(token: string): void {
     this.#store.removeMember(this.#queue, token);
-    this.#tellHead(self);
   }
 
-  /** @returns the reservation; 'more' if there is none and more waiters have to be dropped */
-  handOver(self?: string): Turn | 'more' | undefined {
+  /** Counts a vote. @returns its fencing token, 0 for none; undefined if the vote can only be reserved */
+  counted(life: string, floor: number, orClock: boolean): number | undefined {
+    if (life === '0') return 0;
+    const us = this.#store.micros();
+    const { counter, proposal } = this.#direct ?? { counter: '', proposal: 0 };
+    const isFit = proposal >= us - BACK_US && proposal <= us + AHEAD_US && proposal >= floor;
+    if (!isFit && !orClock) return undefined;
+    const least = isFit ? proposal : us;
+    const number = count(this.#store, counter);
+    if (number === undefined) return undefined;
+    const fence = number >= least ? number + 1 : least;
+    this.#store.set(counter, String(fence), Number(life) + Math.max(0, Math.ceil((fence - us) / 1_000)));
+    return fence;
+  }
+
+  /** @returns who has it now; 'more' if nobody, and more waiters have to be dropped */
+  handOver(self?: string): { readonly token: string } | 'more' | undefined {
     const first = this.head();
     if (first !== undefined) {
-      const serial = this.nextSerial();
-      const { member, isTold, isMore } = this.#alive(`g ${serial}`, first, self);
-      if (member !== undefined && isTold) {
-        const { name: token, score: ticket } = member;
-        this.give(token, ticket, serial, 0, self);
-        return { serial, token, ticket };
+      const { isMore, member, receivers } = this.#alive((one) => this.#give(one, self), first, self);
+      if (member !== undefined && member.name === self) return { token: member.name };
+      if (member !== undefined && receivers !== undefined) {
+        this.remove(member.name);
+        this.tellHead();
+        return { token: member.name };
       }
       if (member !== undefined || isMore) {
-        this.setTurn('0||', RESERVE_MS);
+        this.setTurn('0||', 0);
         return isMore ? 'more' : undefined;
       }
     }
@@ -114,53 +171,102 @@ class Line {
     return undefined;
   }
 
-  /** @returns whether more waiters have to be dropped before the lock can be handed over */
-  leave(token: string): boolean {
-    if (this.#store.get(this.#lock) === reservedFor(token)) this.#store.delete(this.#lock);
-    if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
-    this.#store.removeMember(this.#queue, token);
-    return this.#store.get(this.#lock) === undefined && this.handOver() === 'more';
+  /** @param isGone  its vote was deleted, so it has no place. @returns whether more waiters have to be dropped */
+  leave(token: string, isGone: boolean): boolean {
+    if (this.#direct !== undefined) this.#store.setFields(this.#direct.terms, { [token]: undefined });
+    if (!isGone) {
+      if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
+      this.remove(token);
+      if (this.#store.pttl(this.#lock) !== -2) return false;
+    }
+    return this.handOver() === 'more';
   }
 
   join(token: string, ticket: number, lifeMs: number): void {
     const store = this.#store;
     store.addMember(this.#queue, token, ticket);
-    if (store.pttl(this.#queue) < lifeMs) store.expire(this.#queue, lifeMs);
+    const isLonger = store.pttl(this.#queue) < lifeMs;
+    if (isLonger) store.expire(this.#queue, lifeMs);
     if (this.turn() === undefined) this.setTurn('0||', lifeMs);
-    else if (store.pttl(this.#turn) < lifeMs) store.expire(this.#turn, lifeMs);
+    else if (isLonger) store.expire(this.#turn, lifeMs);
   }
 
-  #tellHead(self: string | undefined): void {
+  note(look: Look): void {
+    if (look.ttl === '0' || this.#direct === undefined) return;
+    const { terms } = this.#direct;
+    if (this.#store.fields(terms) === WRONG_TYPE) return;
+    const { least, life, runId, sent, token, ttl } = look;
+    this.#store.setFields(terms, {
+      [token]: [this.#store.micros(), sent, ttl, life, runId, least].join('|'),
+    });
+    this.#store.expire(terms, FRESH_MS);
+  }
+
+  tellHead(): void {
     const first = this.head();
-    if (first !== undefined) this.#alive('w', first, self);
+    if (first !== undefined)
+      this.#alive(({ name }) => ({ receivers: this.push(name, 'w') }), first, undefined);
   }
 
-  /**
-   * Pushes the text to the first waiter that it reaches. Waiters before that one are dropped; a client is sent the text
-   * once.
-   */
-  #alive(text: string, first: Member, self: string | undefined): Hearing {
-    const hearing = ({ name }: Member): number | undefined => {
-      const receivers = name !== self || text === 'w' ? this.push(name, text) : 0;
-      return name === self ? 1 : receivers;
-    };
-    let receivers = hearing(first);
-    if (receivers !== 0) return { member: first, isTold: receivers !== undefined, isMore: false };
+  #fresh(token: string): Fresh | undefined {
+    const fields = this.#direct && this.#store.fields(this.#direct.terms);
+    if (fields === undefined || fields === WRONG_TYPE) return undefined;
+    const form = /^(\d+)\|(\d+)\|(\d+)\|(\d+)\|(\w*)\|(\d+)$/;
+    const [, look, sent = '', ttl, life = '', run, least] = form.exec(fields.get(token) ?? '') ?? [];
+    const lookUs = Number(look ?? NaN);
+    const ageUs = this.#store.micros() - lookUs;
+    if (!(ageUs >= 0 && ageUs <= FRESH_MS * 1_000)) return undefined;
+    if (run !== '' && run !== this.#store.runId) return undefined;
+    const fence = this.counted(life, Math.max(Number(least), lookUs - AHEAD_US), false);
+    return fence === undefined ? undefined : { ttlMs: Number(ttl), sent, lookUs, fence };
+  }
+
+  #give({ name: token, score: ticket }: Member, self: string | undefined): Attempt {
+    if (token === self) return { receivers: 1 };
+    const serial = this.nextSerial();
+    const fresh = this.#fresh(token);
+    if (fresh === undefined) {
+      const receivers = this.push(token, `g ${serial}`);
+      if (receivers !== undefined && receivers > 0) {
+        this.#store.set(this.#lock, markedFor(token), RESERVE_MS);
+        this.turnTo(token, ticket, serial, 0);
+      }
+      return { receivers, serial };
+    }
+    const { fence, lookUs, sent, ttlMs } = fresh;
+    const endingMs = Math.floor(this.#store.micros() / 1_000) + ttlMs;
+    this.#store.set(this.#lock, markedFor(token), endingMs - this.#store.micros() / 1_000);
+    this.turnTo(token, ticket, serial, ttlMs);
+    const receivers = this.push(
+      token,
+      `v ${serial} ${sent} ${endingMs - Math.ceil(lookUs / 1_000)} ${fence}`,
+    );
+    if (receivers === undefined || receivers === 0) this.#store.delete(this.#lock);
+    return { receivers, serial };
+  }
+
+  /** Tries one waiter after another until one is reached. Waiters before it are dropped; a client is tried once. */
+  #alive(attempt: (one: Member) => Attempt, first: Member, self: string | undefined): Hearing {
+    let told = attempt(first);
+    if (told.receivers !== 0) return { ...told, member: first, isMore: false };
     const found = this.#waiting().slice(0, this.#spare.left + 1);
     const gone = new Set([publicPart(first.name)]);
     const dropped: string[] = [];
     for (const one of found) {
       const { name } = one;
-      if (name === self || !gone.has(publicPart(name))) receivers = hearing(one);
-      if (receivers !== 0 || dropped.length === this.#spare.left) break;
+      if (name === self || !gone.has(publicPart(name))) told = attempt(one);
+      if (told.receivers !== 0 || dropped.length === this.#spare.left) break;
       gone.add(publicPart(name));
       dropped.push(name);
     }
-    for (const name of dropped) this.#store.removeMember(this.#queue, name);
+    for (const name of dropped) {
+      this.remove(name);
+      if (this.#direct !== undefined) this.#store.setFields(this.#direct.terms, { [name]: undefined });
+    }
     this.#spare.left -= dropped.length;
     const next = found[dropped.length];
-    if (receivers !== 0) return { member: next, isTold: receivers !== undefined, isMore: false };
-    return { member: undefined, isTold: true, isMore: next !== undefined };
+    if (told.receivers !== 0) return { ...told, member: next, isMore: false };
+    return { receivers: 0, member: undefined, isMore: next !== undefined };
   }
 
   #waiting(): readonly Member[] {
@@ -186,81 +292,96 @@ function attempt(step: () => void): boolean {
   }
 }
 
-/** One resource with its queue and its turn. */
-export type Waited = readonly [lock: string, queue: string, turn: string];
-
-/** Deletes the token's vote with the turn beside it. @returns whether anybody waits */
-export function deleteVote(store: Store, [lock, , turn]: Waited, token: string): boolean {
-  if (store.get(lock) !== token) return isThere(store, turn);
+/** Deletes the token's vote with the turn beside it. */
+export function deleteVote(
+  store: Store,
+  [lock, , turn]: Waited,
+  token: string,
+): { readonly isAwaited: boolean; readonly isGone: boolean } {
+  if (!isOf(token, store.get(lock))) return { isAwaited: isThere(store, turn), isGone: false };
   store.delete(lock);
-  return store.delete(turn);
+  return { isAwaited: store.delete(turn), isGone: true };
+}
+
+/** A resource that a token leaves. */
+export interface Left {
+  readonly waited: Waited;
+  /** Undefined: the lock is handed over by reservation. */
+  readonly direct: Direct | undefined;
+  /** The token's vote was deleted, so it has no place. */
+  readonly isGone: boolean;
 }
 
 /** @returns whether more waiters have to be dropped before the lock can be handed over */
-export function leave(store: Store, waited: Waited, token: string, spare: Spare): boolean {
-  const line = new Line(store, waited, spare);
+export function leave(store: Store, { direct, isGone, waited }: Left, token: string, spare: Spare): boolean {
+  const line = new Line(store, waited, direct, spare);
   let isMore = false;
-  if (!attempt(() => (isMore = line.leave(token)))) attempt(() => line.setTurn('0||', RESERVE_MS));
+  if (!attempt(() => (isMore = line.leave(token, isGone)))) attempt(() => line.setTurn('0||', 0));
   return isMore;
 }
 
-export function queue(
-  store: Store,
-  waited: Waited,
-  { token, ticket, lifeMs }: Waiter,
-  spare: Spare,
-): unknown {
+export function queue(store: Store, waited: Waited, look: Look, direct: Direct, spare: Spare): unknown {
+  const { least, life, lifeMs, ticket, token, ttl } = look;
   const [lock, own, turnKey] = waited;
   const owner = store.get(lock);
-  if (owner === WRONG_TYPE || store.get(turnKey) === WRONG_TYPE || store.members(own) === WRONG_TYPE)
-    return [2, 0, 0];
-  const line = new Line(store, waited, spare);
+  const text = store.get(turnKey);
+  if (owner === WRONG_TYPE || text === WRONG_TYPE || store.members(own) === WRONG_TYPE) return [2, 0, 0];
+  const line = new Line(store, waited, direct, spare);
   const us = store.micros();
   const turn = line.turn();
-  if (owner !== undefined && owner !== token && owner !== reservedFor(token)) {
+  if (owner === token) return [1, turn?.serial ?? us, us];
+  if (owner !== undefined && owner !== markedFor(token)) {
     const ms = store.pttl(lock);
     if (!isOurs(owner)) return [4, ms, us];
     line.join(token, ticket, lifeMs);
-    const isNamed = turn !== undefined && owner === reservedFor(turn.token);
+    line.note(look);
+    const isNamed = turn !== undefined && owner === markedFor(turn.token);
     if (isNamed && isBefore(ticket, token, { name: turn.token, score: turn.ticket })) {
       line.push(turn.token, `i ${turn.serial}`);
     }
     return [0, ms, us, line.rank(token)];
   }
-  if (owner !== undefined) {
-    if (owner !== token) store.expire(lock, RESERVE_MS);
-    const serial = turn?.token === token ? turn.serial : line.nextSerial();
-    line.turnTo(token, ticket, serial, lifeMs);
-    store.removeMember(own, token);
-    return [1, serial, us];
-  }
-  const first = line.head();
-  if (first !== undefined && first.name !== token && !isBefore(ticket, token, first)) {
+  const first = text === undefined ? undefined : line.head();
+  if (owner === undefined && first !== undefined && first.name !== token && !isBefore(ticket, token, first)) {
     line.join(token, ticket, lifeMs);
+    line.note(look);
     const winner = line.handOver(token);
     if (winner === 'more') return [0, 0, us, 0];
-    if (winner?.token === token) return [1, winner.serial, us];
-    if (winner !== undefined) return [0, store.pttl(lock), us, line.rank(token)];
+    if (winner !== undefined && winner.token !== token) return [0, store.pttl(lock), us, line.rank(token)];
   }
-  const serial = line.nextSerial();
-  line.give(token, ticket, serial, lifeMs, token);
-  return [1, serial, us];
+  const serial = owner !== undefined && turn?.token === token ? turn.serial : line.nextSerial();
+  const fence = ttl === '0' ? undefined : line.counted(life, least, true);
+  if (fence !== undefined) store.set(lock, markedFor(token), Number(ttl));
+  else if (owner === undefined) store.set(lock, markedFor(token), RESERVE_MS);
+  else if (store.pttl(lock) < RESERVE_MS) store.expire(lock, RESERVE_MS);
+  line.turnTo(token, ticket, serial, fence === undefined ? 0 : Number(ttl));
+  if (first !== undefined) {
+    line.remove(token);
+    if (owner === undefined) line.tellHead();
+  }
+  return fence === undefined ? [1, serial, us] : [6, serial, us, fence, Number(look.sent)];
 }
 
-/** Yields, and queues again. @param serial  of the reservation that is given back */
+/** A waiter that gives back a vote. */
+export interface Yielding extends Waiter {
+  /** Of the hand-over that is given back. */
+  readonly serial: number;
+}
+
+/** Yields, and queues again. */
 export function yieldVote(
   store: Store,
   waited: Waited,
-  { token, ticket, lifeMs }: Waiter,
-  serial: number,
+  { lifeMs, serial, ticket, token }: Yielding,
+  direct: Direct,
   spare: Spare,
 ): number {
   const [lock, own, turnKey] = waited;
   if (store.get(turnKey) === WRONG_TYPE || store.members(own) === WRONG_TYPE) return 0;
-  const line = new Line(store, waited, spare);
+  const line = new Line(store, waited, direct, spare);
   const turn = line.turn();
   if (turn?.token !== token || turn.serial !== serial) return 0;
-  if (store.get(lock) !== reservedFor(token)) return 0;
+  if (store.get(lock) !== markedFor(token)) return 0;
   store.delete(lock);
   if (lifeMs > 0) line.join(token, ticket, lifeMs);
   line.handOver();

@@ -31,7 +31,16 @@ import { entriesOf, isBatch } from './entries.js';
 import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { SHARED_TWINS } from './shared-twins.js';
-import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
+import {
+  deleteVote,
+  type Direct,
+  isOf,
+  leave,
+  markedFor,
+  queue,
+  type Waited,
+  yieldVote,
+} from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 
@@ -115,6 +124,7 @@ export function tokenPut(entry: Command): number | undefined {
 function inShort(script: Script, reply: unknown): unknown {
   if (!Array.isArray(reply)) return reply;
   const [code, amount, more, slot, ...slots] = reply as readonly number[];
+  if (script === QUEUE) return reply;
   if (script === UNDO || script === LEAVE) return amount === -2 && more === 0 ? code : reply;
   if (slot !== undefined) return slots.length === 0 ? slot + 1 : reply;
   return code === 1 && more === 0 ? amount || 1 : reply;
@@ -168,7 +178,7 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
     Number(guard),
   );
   if (refusal !== undefined) return refusal;
-  const own = [token, reservedFor(token)];
+  const own = [token, markedFor(token)];
   for (const [i, key] of locks.entries()) {
     const owner = store.get(key);
     if (owner === WRONG_TYPE) return [2, 0, 0];
@@ -216,15 +226,28 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
   for (const key of locks) {
     const owner = store.get(key);
     if (owner === WRONG_TYPE) return [2, 0, 0];
-    if (owner !== token) return [0, store.pttl(key), 0];
+    if (!isOf(token ?? '', owner)) return [0, store.pttl(key), 0];
   }
-  return countAccepted(store, counters, { fence: Number(fence), least, lifeMs: Number(life) });
+  const reply = countAccepted(store, counters, { fence: Number(fence), least, lifeMs: Number(life) });
+  if (reply[0] === 1) for (const key of locks) store.set(key, token ?? '', 'keep');
+  return reply;
 }
 
-/** The resources of a release or an undo, each with its queue and its turn. */
-function given(keys: readonly string[]): readonly Waited[] {
-  const n = keys.length / 3;
-  return keys.slice(0, n).map((lock, i) => [lock, keys[n + i] ?? '', keys[2 * n + i] ?? '']);
+/** One resource of a release or an undo. */
+interface Given {
+  readonly waited: Waited;
+  readonly direct: Direct | undefined;
+}
+
+/** The resources of a release or an undo; a caller that gives a proposal names terms and counters, too. */
+function given(keys: readonly string[], proposal: string | undefined): readonly Given[] {
+  const n = keys.length / (proposal === undefined ? 3 : 5);
+  const at = (part: number, i: number): string => keys[part * n + i] ?? '';
+  return keys.slice(0, n).map((lock, i) => ({
+    waited: [lock, at(1, i), at(2, i)],
+    direct:
+      proposal === undefined ? undefined : { terms: at(3, i), counter: at(4, i), proposal: Number(proposal) },
+  }));
 }
 
 /**
@@ -233,21 +256,26 @@ function given(keys: readonly string[]): readonly Waited[] {
  */
 function withdraw(
   store: Store,
-  resources: readonly Waited[],
+  resources: readonly Given[],
   token: string,
   spare: Spare,
 ): { readonly deleted: number; readonly isMore: boolean } {
-  const own = resources.filter(([lock]) => store.get(lock) === token);
-  const awaited = resources.filter((resource) => deleteVote(store, resource, token));
+  const all = resources.map((resource) => ({ ...resource, ...deleteVote(store, resource.waited, token) }));
+  const awaited = all.filter(({ isAwaited }) => isAwaited);
   const isMore = awaited.map((resource) => leave(store, resource, token, spare)).includes(true);
-  return { deleted: own.length, isMore };
+  return { deleted: all.filter(({ isGone }) => isGone).length, isMore };
 }
 
-function undo(store: Store, keys: readonly string[], [token = '']: readonly string[], spare: Spare): Reply {
-  const all = given(keys);
-  const locks = all.map(([lock]) => lock);
+function undo(
+  store: Store,
+  keys: readonly string[],
+  [token = '', proposal]: readonly string[],
+  spare: Spare,
+): Reply {
+  const all = given(keys, proposal);
+  const locks = all.map(({ waited: [lock] }) => lock);
   const isWrongType = locks.some((key) => store.get(key) === WRONG_TYPE);
-  const own = [undefined, token, reservedFor(token)];
+  const own = [undefined, token, markedFor(token)];
   const others = locks.filter((key) => !own.includes(textAt(store, key)));
   const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
   const { deleted, isMore } = withdraw(store, all, token, spare);
@@ -257,28 +285,32 @@ function undo(store: Store, keys: readonly string[], [token = '']: readonly stri
 function release(
   store: Store,
   keys: readonly string[],
-  [token = '']: readonly string[],
+  [token = '', proposal]: readonly string[],
   spare: Spare,
 ): number {
-  const { deleted, isMore } = withdraw(store, given(keys), token, spare);
+  const { deleted, isMore } = withdraw(store, given(keys, proposal), token, spare);
   return isMore ? -1 - deleted : deleted;
 }
 
 function wait(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): unknown {
-  const [lock = '', own = '', turn = '', marker = ''] = keys;
-  const [token = '', ticket, lifeMs, guard] = args;
+  const [lock = '', own = '', turn = '', terms = '', counter = '', marker = ''] = keys;
+  const [token = '', place = '', ttl = '', life = '', proposal, guard] = args;
   if (keys.length === 0) return [0, 0, 0, 0];
   const word = Number(guard) >= 0 ? guarded(store, marker, Number(guard)) : 0;
   if (typeof word !== 'number') return word;
-  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
-  return queue(store, [lock, own, turn], wish, spare);
+  const [ticket, lifeMs, sent = ''] = place.split('|');
+  const runId = Number(guard) > 0 ? store.runId : '';
+  const waiter = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
+  const direct = { terms, counter, proposal: Number(proposal) };
+  return queue(store, [lock, own, turn], { ...waiter, sent, ttl, life, runId, least: word }, direct, spare);
 }
 
 function giveUp(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
-  const [lock = '', own = '', turn = ''] = keys;
-  const [token = '', serial, ticket, lifeMs] = args;
-  const wish = { token, ticket: Number(ticket), lifeMs: Number(lifeMs) };
-  return yieldVote(store, [lock, own, turn], wish, Number(serial), spare);
+  const [lock = '', own = '', turn = '', terms = '', counter = ''] = keys;
+  const [token = '', place = '', proposal] = args;
+  const [serial, ticket, lifeMs] = place.split('|').map(Number);
+  const yielding = { token, serial: serial ?? 0, ticket: ticket ?? 0, lifeMs: lifeMs ?? 0 };
+  return yieldVote(store, [lock, own, turn], yielding, { terms, counter, proposal: Number(proposal) }, spare);
 }
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
@@ -288,8 +320,7 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
   for (const key of locks) {
     const owner = store.get(key);
     if (owner === WRONG_TYPE) return [2, 0, 0];
-    const isReserved = owner === reservedFor(token) && mayCreate !== '0';
-    if (owner !== undefined && owner !== token && !isReserved) return [0, store.pttl(key), 0];
+    if (owner !== undefined && !isOf(token, owner)) return [0, store.pttl(key), 0];
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
   }
   for (const key of locks) {

@@ -35,7 +35,7 @@ export const KINDS: Readonly<Record<Operation, Kind>> = {
   many: 'batch',
   subscribe: 'subscribe',
   queue: 'queue',
-  reserved: 'reserved',
+  reserved: 'given',
   turn: 'claim',
   yield: 'yield',
   'hand-over': 'release',

@@ -15,9 +15,8 @@ import {
   scriptedClaim,
   undo,
 } from '../../../lib/protocol/request.js';
-import { queueing } from '../../../lib/protocol/queue-request.js';
 import { counterKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
 import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import type { Scope } from '../../../lib/protocol/scope.js';
 import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
@@ -25,6 +24,7 @@ import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { Draw } from '../../support/draw.js';
 import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { reserving } from '../../support/looks.js';
 
 const SEEDS = 40;
 const BATCHES = 12;
@@ -96,7 +96,7 @@ describe('batch: on a real server', () => {
   /** In both databases: some wait, and what is reserved for a second does not run out while the spec runs. */
   const prepare = async (draw: Draw): Promise<void> => {
     const waiters = Array.from({ length: draw.below(4) }, () =>
-      queueing(plainScope(draw.pick(LOCKS)), draw.pick(OURS), 1 + draw.below(3), 50_000_000),
+      reserving(plainScope(draw.pick(LOCKS)), draw.pick(OURS), 1 + draw.below(3), 50_000_000),
     );
     for (const database of [0, 1]) {
       await server.redis.select(database);

@@ -4,7 +4,8 @@
  */
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
 import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
 import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';

@@ -5,7 +5,7 @@
  * compared by their millions of ms, since the server's count down.
  */
 import { expect } from 'chai';
-import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
 import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';

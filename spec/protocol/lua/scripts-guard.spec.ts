@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/mutex.js';
+import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
 import { integers } from '../../../lib/protocol/replies.js';
 import { ACCEPT, BOOTSTRAP, CLAIM, EXTEND, type Script, VOUCH } from '../../../lib/protocol/lua/scripts.js';
 import { atInstant, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';

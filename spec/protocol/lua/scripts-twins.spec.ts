@@ -8,7 +8,7 @@
  */
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
-import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
-import { COUNTER_LIFE_MS, HOLDS, LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
 import {
   ACCEPT,
   CLAIM,

@@ -1,7 +1,8 @@
 /** The scripts of read-write locks and semaphores on a real server: each reply, what is stored, and who is told. */
 import { expect } from 'chai';
 import { counterKey, gateKey, pushChannel, queueKey } from '../../../lib/protocol/keys.js';
-import { COUNTER_LIFE_MS, HOLDS } from '../../../lib/protocol/lua/mutex.js';
+import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
+import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
 import { WATCH_MS } from '../../../lib/protocol/lua/shared.js';
 import { MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
 import {

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
-import { LAST_FENCE } from '../../../lib/protocol/lua/mutex.js';
+import { LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import {
   LEAVE,
   RW_ACCEPT,
