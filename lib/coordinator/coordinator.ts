@@ -28,6 +28,9 @@ import { type Adopted, adopt } from './adoption.js';
 import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
+/** A push about a vote of a lease that was given to another process may come this much later, in ms. */
+const LATE_PUSH_MS = 2_000;
+
 export interface CoordinatorOptions {
   readonly transports: readonly Transport[];
   readonly clock: Clock;
@@ -117,12 +120,12 @@ export class Coordinator {
       enough: this.quorum,
       isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
+      onDone: () => this.#forget(grant), // until then, a master that is slow may tell of its vote
     });
     return new Promise((resolve) => {
       const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
-        this.#forget(grant);
         resolve();
         withdrawal.end(); // if still unsent to a silent master, it becomes a repair
       });
@@ -166,7 +169,7 @@ export class Coordinator {
   handOver(grant: Grant): void {
     grant.setAside();
     grant.handOver();
-    this.#forget(grant);
+    if (grant.origin !== 'asked') this.#environment.timers.background(LATE_PUSH_MS, () => this.#forget(grant));
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */

@@ -16,6 +16,8 @@ export interface WithdrawalOptions {
   readonly isUrgent?: boolean;
   /** Called for each master that did not confirm, also long after it has settled. */
   readonly onFailed: (node: Node) => void;
+  /** Called when each master has answered or failed. */
+  readonly onDone?: () => void;
 }
 
 /** Once sent, it is never given up; only its caller stops waiting. */
@@ -110,7 +112,8 @@ export class Withdrawal implements Sink {
 
   #advance(node: Node, confirmations: 0 | 1): void {
     this.#answered++;
-    const { counts, enough = Infinity } = this.#options;
+    const { counts, enough = Infinity, onDone } = this.#options;
+    if (this.#answered === this.#targets.length) onDone?.();
     if (counts?.(node) === false) return;
     this.#pending--;
     this.#confirmed += confirmations;

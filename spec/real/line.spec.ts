@@ -67,7 +67,7 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it('a contended grant costs three calls a master, whether 4 wait or 16', async () => {
+    it('a contended grant costs two calls a master, whether 4 wait or 16', async () => {
       for (const waiters of [4, 16]) {
         const locks = await Promise.all(Array.from({ length: waiters }, () => environment.lock()));
         const takeTurns = (turns: number): Promise<unknown> =>
@@ -80,7 +80,7 @@ for (const nodes of [1, 3, 5]) {
         const before = await environment.calls();
         await takeTurns(GRANTS / waiters);
         // the odd one more: a vote that is yielded, a token that is put to the masters
-        expect(((await environment.calls()) - before) / GRANTS).to.be.at.most(3 * nodes + 1);
+        expect(((await environment.calls()) - before) / GRANTS).to.be.at.most(2 * nodes + 1);
       }
     });
 

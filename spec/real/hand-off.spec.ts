@@ -1,0 +1,206 @@
+/** Direct hand-off on real masters: a release gives the lock to the first waiter, and the waiter sends nothing more. */
+import { expect } from 'chai';
+import { queueKey } from '../../lib/protocol/keys.js';
+import type { Lease } from '../../lib/lease/public.js';
+import type { RedlockOptions } from '../../lib/input/options.js';
+import type { Redlock } from '../../lib/redlock.js';
+import { RESERVED_MARK } from '../../lib/runtime/random.js';
+import { commitOf, EarlierTree } from '../../scripts/earlier.js';
+import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
+import { rejection } from '../support/rejection.js';
+import { RealBench } from './support/real-bench.js';
+
+const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
+const QUEUE = queueKey('r');
+/** The last commit whose clients are handed reservations only. */
+const BEFORE = '8d2a512';
+const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
+
+interface Held {
+  readonly lock: Redlock;
+  readonly lease: Lease;
+}
+
+class Ground extends RealBench {
+  async inLine(count: number): Promise<void> {
+    for (const hand of this.hands) await eventually(async () => (await hand.zcard(QUEUE)) === count);
+  }
+
+  values(): Promise<(string | null)[]> {
+    return Promise.all(this.hands.map((hand) => hand.get('r')));
+  }
+
+  /** It has waited for the holder. */
+  async next(holder: Lease, options: RedlockOptions = {}): Promise<Held> {
+    const lock = await this.lock(options);
+    const wait = lock.acquire('r', WAIT);
+    await this.inLine(1);
+    await holder.release();
+    return { lock, lease: await wait };
+  }
+
+  /** One that was handed the lock directly, by one that had waited itself. */
+  async handed(options: RedlockOptions = {}): Promise<Held> {
+    const first = await (await this.lock()).acquire('r', WAIT);
+    const { lease } = await this.next(first);
+    return this.next(lease, options);
+  }
+}
+
+for (const nodes of [1, 3, 5]) {
+  describe(`direct hand-off on real masters: N=${nodes}`, () => {
+    let environment: Ground;
+    beforeEach(async () => {
+      environment = new Ground();
+      await environment.open(nodes, { persist: true });
+    });
+    afterEach(() => environment.close());
+
+    for (const kind of CLIENT_KINDS) {
+      it(`${kind.name}: the votes are the waiter's for its ttl, with the mark until it extends; its fence is above the holder's`, async () => {
+        const { lease } = await environment.handed();
+        const waiter = await environment.lock({}, kind);
+        const wait = waiter.acquire('r', { ...WAIT, ttlMs: 30_000 });
+        await environment.inLine(1);
+        const before = await environment.calls();
+        await lease.release();
+        const next = await wait;
+        expect(next.fence).to.be.above(lease.fence ?? 0);
+        expect(next.remainingMs()).to.be.within(20_000, 30_000);
+        await eventually(async () => (await environment.calls()) === before + nodes); // the release, and nothing else
+        expect(await environment.values()).to.deep.equal(
+          environment.hands.map(() => next.token + RESERVED_MARK),
+        );
+        for (const hand of environment.hands) expect(await hand.pttl('r')).to.be.within(20_000, 30_000);
+        await next.extend();
+        await eventually(async () => (await environment.values()).every((value) => value === next.token));
+        await next.release();
+        await environment.nothingLeft();
+      });
+    }
+
+    it('without fencing, and where a lock is free: one round trip, and no claim', async () => {
+      const { lease, lock } = await environment.handed({ fencing: false });
+      const wait = lock.acquire('r', WAIT);
+      await environment.inLine(1);
+      await lease.release();
+      const second = await wait;
+      expect(second.fence).to.equal(undefined);
+      await second.release();
+      await (await lock.acquire('r', WAIT)).release();
+      await environment.nothingLeft();
+    });
+
+    it("handOff 'reserve': the release reserves, and the waiter claims: three calls a master, and no mark", async () => {
+      const { lease } = await environment.handed();
+      const waiter = await environment.lock({ handOff: 'reserve' });
+      const wait = waiter.acquire('r', WAIT);
+      await environment.inLine(1);
+      const before = await environment.calls();
+      await lease.release();
+      const next = await wait;
+      await eventually(async () => (await environment.calls()) >= before + 2 * nodes);
+      await eventually(async () => (await environment.values()).every((value) => value === next.token));
+      await next.release();
+      await environment.nothingLeft();
+    });
+
+    it('half of ten waiters close or abort while it is handed over again and again: nobody leaves a ttl behind', async () => {
+      const { lease } = await environment.handed();
+      const aborts: AbortController[] = [];
+      const locks = await Promise.all(Array.from({ length: 10 }, () => environment.lock()));
+      let served = 0;
+      const waits = locks.map(async (lock, i) => {
+        const abort = new AbortController();
+        aborts.push(abort);
+        const got = await lock.acquire('r', { ...WAIT, signal: abort.signal }).catch(() => undefined);
+        if (got === undefined) return;
+        served++;
+        if (i % 2 === 0) await new Promise((resolve) => setImmediate(resolve));
+        await got.release();
+      });
+      await environment.inLine(10);
+      const leaving = locks.map((lock, i) => {
+        if (i % 4 === 1) return lock.close({ releaseHeld: true });
+        if (i % 4 === 3) aborts[i]?.abort();
+        return undefined;
+      });
+      await lease.release();
+      await Promise.all([...waits, ...leaving]); // a ttl is a minute, and so is the wait: a spec does not last so long
+      expect(served).to.be.at.least(5);
+      const next = await (await environment.lock()).acquire('r', WAIT);
+      await next.release();
+      await environment.nothingLeft();
+    });
+
+    it('a handle of a lease that was handed over says so until it was extended, and can be adopted either way', async () => {
+      for (const isExtended of [false, true]) {
+        const { lease } = await environment.handed();
+        if (isExtended) await lease.extend();
+        const handle = lease.handle();
+        expect(handle.version).to.equal(isExtended ? 1 : 2);
+        const adopted = await (await environment.lock()).adopt(handle);
+        await eventually(async () => (await environment.values()).every((value) => value === lease.token));
+        expect(adopted.handle().version).to.equal(1);
+        await (await (await environment.lock()).adopt({ ...handle })).release();
+        await environment.nothingLeft();
+      }
+    });
+  });
+}
+
+describe('direct hand-off in a mixed fleet: N=3, beside the version before', () => {
+  let environment: Ground;
+  let tree: EarlierTree;
+  let Earlier: typeof Redlock;
+  before(async () => {
+    tree = new EarlierTree(commitOf(BEFORE));
+    ({ Redlock: Earlier } = (await import(`${tree.path}/lib/index.ts`)) as { Redlock: typeof Redlock }); // its own build
+  });
+  after(() => tree[Symbol.dispose]());
+  const earlier: Redlock[] = [];
+  beforeEach(async () => {
+    environment = new Ground();
+    await environment.open(3, { persist: true });
+  });
+  afterEach(async () => {
+    await Promise.all(earlier.splice(0).map((lock) => lock.close({ releaseHeld: true })));
+    await environment.close();
+  });
+
+  function old(): Redlock {
+    const lock = new Earlier(environment.masters.list.map(({ port }) => IOREDIS_6.open(port, {})));
+    earlier.push(lock);
+    return lock;
+  }
+
+  it('both versions wait in one line: fences rise, nobody meets another, everybody is served', async () => {
+    const locks = await Promise.all([1, 2, 3, 4].map((i) => (i % 2 === 0 ? environment.lock() : old())));
+    let last = 0;
+    let inside = 0;
+    await Promise.all(
+      locks.map(async (lock) => {
+        for (let turn = 0; turn < 12; turn++) {
+          const lease = await lock.acquire('r', WAIT);
+          expect(++inside).to.equal(1);
+          expect(lease.fence).to.be.above(last);
+          last = lease.fence ?? 0;
+          if (turn % 3 === 0) await lease.extend();
+          inside--;
+          await lease.release();
+        }
+      }),
+    );
+    await environment.nothingLeft();
+  });
+
+  it('the version before refuses a handle that it could not adopt, and adopts it once it was extended', async () => {
+    const { lease } = await environment.handed();
+    const handle = lease.handle();
+    const error = await rejection(old().adopt(handle as never)); // version 2 is none of its own
+    expect(error).to.include({ code: 'INVALID_ARGUMENT' });
+    const back = await (await environment.lock()).adopt(handle);
+    await (await old().adopt(back.handle() as never)).release();
+    await environment.nothingLeft();
+  });
+});
