@@ -142,7 +142,8 @@ const OF_ARGUMENTS: Places = {
  * The same at the very beginning of the script of a single claim, if no guard forbids it: a script's functions are
  * created each time it runs, and cost more than all of this.
  */
-export const CLAIMING_AT_ONCE = `if not ARGV[6] then
+export const CLAIMING_AT_ONCE = `local wasTried = false
+if not ARGV[6] then
   local n, guard = #KEYS, tonumber(ARGV[5])
   local isFree = guard < 0
   if guard == 0 then
@@ -150,6 +151,7 @@ export const CLAIMING_AT_ONCE = `if not ARGV[6] then
     n = n - 1
   end
   if isFree and n == (ARGV[3] == '0' and 1 or 2) then
+  wasTried = true
   ${shortWay(OF_ARGUMENTS, READING_CLOCK)}  end
 end
 `;
@@ -173,8 +175,8 @@ const OF_ENTRY: Places = {
  */
 export const CLAIMING = `local function claimOne(k, token, ttl, life, proposal)
   ${shortWay(OF_ENTRY, 'local now = readClock()', 'least')}end
-local function claim(first, n, token, ttl, life, proposal, isInLine)
-  if n == 1 and not isInLine then
+local function claim(first, n, token, ttl, life, proposal, isInLine, wasTried)
+  if n == 1 and not isInLine and not wasTried then
     local fence = claimOne(first, token, ttl, life, proposal)
     if type(fence) == 'table' then return fence[1], fence[2], fence[3] end
     if fence then return 1, fence, 0 end

@@ -55,7 +55,7 @@ export const CLAIM: Script = {
   name: 'claim',
   source: `${CLAIMING_AT_ONCE}${GUARD}${COUNTER}${CLAIMING}${REPLY}local guard, life = tonumber(ARGV[5]), ARGV[3]
 ${MARKER}n = n / ((ARGV[6] and 3 or 1) + (life ~= '0' and 1 or 0))
-return reply(claim(1, n, ARGV[1], ARGV[2], life, ARGV[4], ARGV[6]))`,
+return reply(claim(1, n, ARGV[1], ARGV[2], life, ARGV[4], ARGV[6], wasTried))`,
 };
 
 /**
