@@ -178,16 +178,22 @@ export class Acquisition implements LateVotes {
 
   /** The grant, if a quorum handed over votes that are valid still. */
   #win(line: Line): Grant | undefined {
-    const { clock, driftFactor, nodes } = this.#environment;
+    const { clock, nodes } = this.#environment;
     const { won } = line;
     const nowMs = clock.now();
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
     const grant = new Grant(this.#terms.scope, won.token, won.fence, nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
-    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
+    this.#keep(grant, nowMs);
     line.granted(grant);
     return grant;
+  }
+
+  /** Notes how long a master may keep what it sent. */
+  #keep(grant: Grant, nowMs: number): void {
+    const { driftFactor } = this.#environment;
+    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
   }
 
   /** Asks all masters at once. */
@@ -253,7 +259,7 @@ export class Acquisition implements LateVotes {
     const grant = new Grant(withSlots(scope, round.slots), token, round.fence, sentTo);
     alignRest(nodes, round, scope);
     grant.prolong(untilMs);
-    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
+    this.#keep(grant, nowMs);
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
     if (this.#line?.isSpread === true) grant.cameFrom('queue');

@@ -152,7 +152,7 @@ export const DEFAULTS = Object.freeze({
   /** Of `fair`. */
   fair: true,
   /** Of `handOff`. */
-  handOff: 'direct' as HandOff,
+  handOff: 'direct',
   /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
   /** Of `retry.minDelayMs`. */

@@ -9,8 +9,8 @@ import type { Scope } from '../protocol/scope.js';
 import type { Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
-import type { DirectVote } from './queue-place.js';
-import type { QueueEnvironment, QueueWaitEnd } from './queue-wait.js';
+import type { DirectVote } from './direct-vote.js';
+import type { QueueEnvironment, QueueWaitEnd } from './queue-wait-terms.js';
 
 /** What both ways of waiting need of an instance. */
 export interface LineEnvironment extends QueueEnvironment {

@@ -1,18 +1,11 @@
 /** One waiter's place in the queue of one master. */
+import type { DirectVote } from './direct-vote.js';
 import type { Sink } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** The serial for "no vote". */
 export const NOBODY = 0;
-
-/** A vote that answers a look. */
-export interface DirectVote {
-  /** By the local clock, in ms. */
-  readonly validUntilMs: number;
-  /** 0 without fencing. */
-  readonly fence: number;
-}
 
 export class QueuePlace {
   /** `open`: not asked yet, or not answered. `failed`: it takes no part for now. */

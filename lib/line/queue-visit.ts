@@ -15,13 +15,8 @@ import { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
 import type { LineTerms, Won } from './line.js';
-import {
-  type OnLatePlace,
-  QueueWait,
-  type QueueWaitEnd,
-  type QueueEnvironment,
-  type QueueWaitTerms,
-} from './queue-wait.js';
+import { QueueWait } from './queue-wait.js';
+import type { OnLatePlace, QueueWaitEnd, QueueEnvironment, QueueWaitTerms } from './queue-wait-terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What is waited for, under which token and ticket, and for how long. */

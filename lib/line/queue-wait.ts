@@ -16,66 +16,25 @@
  * waiter *yields* the vote, and is queued again. Tickets are in the masters' time, not in that of clients, so that no
  * client always comes first.
  */
-import type { Clock, Timer, Timers } from '../runtime/clock.js';
+import type { Timer } from '../runtime/clock.js';
 import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
-import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
-import { type DirectVote, QueuePlace, pollMs } from './queue-place.js';
-import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
+import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
+import { QueuePlace, pollMs } from './queue-place.js';
+import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
+import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
-import type { Random } from '../runtime/random.js';
 import { type ClaimedByLook, readQueueReply } from '../protocol/replies.js';
 import { queueing, yielding } from '../protocol/queue-request.js';
-import type { Scope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
-import { validUntilMs } from '../protocol/validity.js';
-import type { Recipient, Subscriptions } from './subscriptions.js';
-
-/**
- * `granted`: it has the lock (`vote` says for how long) · `reserved`: a quorum of masters has handed its votes over, and a
- * claim has to follow · `foreign-client`: the client that holds the lock does not hand over · `hopeless`: too few masters
- * take part · `ended`: by the caller.
- */
-export type QueueWaitEnd = 'granted' | 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
-
-export interface QueueEnvironment {
-  readonly nodes: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly clocks: MasterClocks;
-  readonly subscriptions: Subscriptions;
-  readonly driftFactor: number;
-}
-
-export interface QueueWaitTerms extends NodeTimeoutTerms {
-  /** Of one key. */
-  readonly scope: Scope;
-  readonly token: string;
-  /** The ttl of votes that are handed over directly, in ms; 0: they are only reserved. */
-  readonly directTtlMs: number;
-  /** In µs of the masters' time; lower ones are served first. Drawn once the masters' clocks are known. */
-  readonly ticket: () => number;
-  /** The wait ends at this instant. */
-  readonly untilMs: number;
-  /**
-   * If undefined, the wait is over as soon as a quorum of masters has handed its votes over. Otherwise these votes are kept
-   * until `end`, and this is called when a master says that a refused claim could succeed now.
-   */
-  readonly onFree: ((node: Node) => void) | undefined;
-}
-
-/** Called when a late answer may have left a place or a vote on a master. */
-export type OnLatePlace = (node: Node) => void;
+import type { Recipient } from './subscriptions.js';
 
 /** A master without a clear answer is asked again after this time. */
 const FAILED_POLL_MS = 1_000;
 /** A master is asked 1 to this many ms after the instant at which its vote should be free. */
 export const SOON_MS = 5;
-/** A direct vote with less than this part of its ttl left is claimed. */
-const LEAST_LEFT = 1 / 2;
 /** Who looked longer ago than this looks again when it becomes the first: a fresh look is handed the vote directly. */
 const STALE_MS = FRESH_MS / 2;
 /** A place lives no longer than this without being renewed. */
@@ -310,18 +269,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#yieldIfInquired(node);
   }
 
-  /**
-   * What a vote that answers a look is worth (protocol C3). Counting from its arrival, too, bounds the harm of a master's
-   * clock that steps in between.
-   */
-  #voteOf({ fence, sentMs, spanMs }: ClaimedByLook): DirectVote {
+  #voteOf(claimed: ClaimedByLook): DirectVote {
     const { clock, driftFactor } = this.#environment;
-    const { directTtlMs: ttlMs } = this.#terms;
-    const untilMs = Math.min(
-      validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),
-      validUntilMs(clock.earliest(), ttlMs, driftFactor),
-    );
-    return { validUntilMs: untilMs, fence };
+    return directVote(claimed, clock.earliest(), { ttlMs: this.#terms.directTtlMs, driftFactor });
   }
 
   /** A push names the key as the master sees it; one acquisition waits for several resources under one token. */
@@ -405,17 +355,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** A quorum of votes is its own: from here on, nothing is yielded. They are the lease, unless they have to be claimed. */
   #win(): void {
-    const nowMs = this.#environment.clock.now();
-    const { directTtlMs, scope } = this.#terms;
-    const direct = this.#places.filter((place) => place.state === 'mine' && place.validUntilMs > nowMs);
-    const counts = (one: QueuePlace): boolean =>
-      direct.filter(({ fence }) => fence === one.fence).length >= this.#quorum;
-    const agreed = scope.isFenced ? direct.find(counts) : direct[0];
-    const ends = direct.map((place) => place.validUntilMs).sort((a, b) => b - a);
-    const untilMs = ends[this.#quorum - 1] ?? -Infinity;
-    const isLease = agreed !== undefined && untilMs - nowMs >= directTtlMs * LEAST_LEFT;
-    if (isLease) this.vote = { validUntilMs: untilMs, fence: scope.isFenced ? agreed.fence : 0 };
-    this.end(isLease ? 'granted' : 'reserved');
+    const { directTtlMs: ttlMs, scope } = this.#terms;
+    const votes = this.#places.filter(({ state }) => state === 'mine');
+    const terms = { quorum: this.#quorum, isFenced: scope.isFenced, ttlMs };
+    this.vote = leaseOf(votes, this.#environment.clock.now(), terms);
+    this.end(this.vote === undefined ? 'reserved' : 'granted');
   }
 
   #arm(): void {

@@ -8,7 +8,7 @@ import type { Round } from '../quorum/round.js';
 import type { Kind } from '../protocol/scope.js';
 import type { Withdrawn } from '../node/node.js';
 import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
-import type { QueueWaitEnd } from './queue-wait.js';
+import type { QueueWaitEnd } from './queue-wait-terms.js';
 import { Turnstile } from './turnstile.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 

@@ -149,13 +149,15 @@ describe('queue wait: direct hand-off', () => {
   it('without a quorum it yields a direct vote to an earlier ticket, and never counts it again', async () => {
     const { ends, masters, time } = await waiting(3);
     const [m1, m2] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    await time.advance(10); // serials are later than what it was refused at
     await handOver(m1);
     await time.advance(10);
     await queueAs(m1, THIRD, 5);
     await settle();
     const [, yielded = ''] = /^(\d+)\|/.exec(argsOf(m1, 'yield')[0]?.[0] ?? '') ?? [];
     expect([m1.value('r'), kindsOf(m1)]).to.deep.equal([`${THIRD}+`, ['queue', 'yield']]);
-    m1.line.tell(`v ${yielded} ${Math.floor(time.now())} ${TTL_MS} 0 ${MINE} r`);
+    for (const serial of [Number(yielded), Number(yielded) - 1])
+      m1.line.tell(`v ${serial} ${Math.floor(time.now())} ${TTL_MS} 0 ${MINE} r`);
     await handOver(m2);
     expect(ends).to.deep.equal([]);
   });

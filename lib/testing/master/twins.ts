@@ -31,18 +31,11 @@ import { entriesOf, isBatch } from './entries.js';
 import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { SHARED_TWINS } from './shared-twins.js';
-import {
-  deleteVote,
-  type Direct,
-  isOf,
-  leave,
-  markedFor,
-  queue,
-  type Waited,
-  yieldVote,
-} from './queue-twins.js';
+import { isOf, markedFor } from './queue-line.js';
+import { queue, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
+import { longest, release, textAt, undo } from './withdrawal-twins.js';
 
 /** The scripts that a server knows by digest; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
@@ -233,65 +226,6 @@ function accept(store: Store, keys: readonly string[], args: readonly string[]):
   return reply;
 }
 
-/** One resource of a release or an undo. */
-interface Given {
-  readonly waited: Waited;
-  readonly direct: Direct | undefined;
-}
-
-/** The resources of a release or an undo; a caller that gives a proposal names terms and counters, too. */
-function given(keys: readonly string[], proposal: string | undefined): readonly Given[] {
-  const n = keys.length / (proposal === undefined ? 3 : 5);
-  const at = (part: number, i: number): string => keys[part * n + i] ?? '';
-  return keys.slice(0, n).map((lock, i) => ({
-    waited: [lock, at(1, i), at(2, i)],
-    direct:
-      proposal === undefined ? undefined : { terms: at(3, i), counter: at(4, i), proposal: Number(proposal) },
-  }));
-}
-
-/**
- * Votes first, then queues.
- * @returns how many votes there were, and whether more waiters are gone than may be dropped
- */
-function withdraw(
-  store: Store,
-  resources: readonly Given[],
-  token: string,
-  spare: Spare,
-): { readonly deleted: number; readonly isMore: boolean } {
-  const all = resources.map((resource) => ({ ...resource, ...deleteVote(store, resource.waited, token) }));
-  const awaited = all.filter(({ isAwaited }) => isAwaited);
-  const isMore = awaited.map((resource) => leave(store, resource, token, spare)).includes(true);
-  return { deleted: all.filter(({ isGone }) => isGone).length, isMore };
-}
-
-function undo(
-  store: Store,
-  keys: readonly string[],
-  [token = '', proposal]: readonly string[],
-  spare: Spare,
-): Reply {
-  const all = given(keys, proposal);
-  const locks = all.map(({ waited: [lock] }) => lock);
-  const isWrongType = locks.some((key) => store.get(key) === WRONG_TYPE);
-  const own = [undefined, token, markedFor(token)];
-  const others = locks.filter((key) => !own.includes(textAt(store, key)));
-  const left = others.length === 0 ? -2 : longest(others.map((key) => store.pttl(key)));
-  const { deleted, isMore } = withdraw(store, all, token, spare);
-  return [deleted, left, (isWrongType ? 1 : 0) + (isMore ? 2 : 0)];
-}
-
-function release(
-  store: Store,
-  keys: readonly string[],
-  [token = '', proposal]: readonly string[],
-  spare: Spare,
-): number {
-  const { deleted, isMore } = withdraw(store, given(keys, proposal), token, spare);
-  return isMore ? -1 - deleted : deleted;
-}
-
 function wait(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): unknown {
   const [lock = '', own = '', turn = '', terms = '', counter = '', marker = ''] = keys;
   const [token = '', place = '', ttl = '', life = '', proposal, guard] = args;
@@ -366,14 +300,4 @@ function inspect(store: Store, [key = '', line = '']: readonly string[]): unknow
   return owner === WRONG_TYPE
     ? [2, store.pttl(key), '', ...waiting]
     : [1, store.pttl(key), owner, ...waiting];
-}
-
-/** The value of a key, if it is a string. */
-function textAt(store: Store, key: string): string | undefined {
-  const content = store.get(key);
-  return content === WRONG_TYPE ? undefined : content;
-}
-
-function longest(ttls: readonly number[]): number {
-  return ttls.includes(-1) ? -1 : Math.max(...ttls);
 }

@@ -14,8 +14,8 @@ export const GATE_AND_DOOR = [
   {
     name: 'turnstile: all have the same ticket',
     file: 'lib/line/turnstile.ts',
-    find: '        token: watcher,\n        ticket,',
-    replace: '        token: watcher,\n        ticket: () => 1,',
+    find: '        directTtlMs: 0,\n        ticket,',
+    replace: '        directTtlMs: 0,\n        ticket: () => 1,',
     specs: GATE,
   },
   {

@@ -4,6 +4,7 @@
  */
 import { GATE_AND_DOOR } from './gate-and-door.js';
 import { FENCES } from './fences.js';
+import { DIRECT } from './direct.js';
 import { PACE } from './pace.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
@@ -19,6 +20,7 @@ const IN_LINE = ['spec/coordinator/acquisition-line.spec.ts'];
 export const MUTANTS: readonly Mutant[] = [
   ...FENCES,
   ...GATE_AND_DOOR,
+  ...DIRECT,
   ...PACE,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
@@ -58,7 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'mutex line: what is left of a wait is undone for a ttl only',
     file: 'lib/line/mutex-line.ts',
-    find: 'Math.max(ttlMs, LONGEST_LIFE_MS)',
+    find: 'LONGEST_LIFE_MS + ttlMs',
     replace: 'ttlMs',
     specs: IN_LINE,
   },

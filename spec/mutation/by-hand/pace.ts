@@ -56,7 +56,7 @@ export const PACE: readonly Mutant[] = [
   {
     name: 'pace: a release waits though somebody waits for it',
     file: 'lib/coordinator/coordinator.ts',
-    find: 'isUrgent: grant.keys.some((key) => this.#environment.contention.isRecent(key)),',
+    find: 'isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),',
     replace: '',
     specs: SPECS,
   },
