@@ -32,7 +32,7 @@ import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 import { alignRest } from '../quorum/permit-agreement.js';
-import { LONGEST_LIFE_MS } from '../line/queue-wait.js';
+import { LONGEST_LIFE_MS } from '../line/queue-place.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';

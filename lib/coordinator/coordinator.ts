@@ -169,7 +169,8 @@ export class Coordinator {
   handOver(grant: Grant): void {
     grant.setAside();
     grant.handOver();
-    if (grant.origin !== 'asked') this.#environment.timers.background(LATE_PUSH_MS, () => this.#forget(grant));
+    if (grant.origin !== 'asked')
+      this.#environment.timers.background(LATE_PUSH_MS, () => this.#forget(grant));
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */

@@ -7,7 +7,7 @@ import { claimInLine, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
 import type { Departure, Line, LineEnvironment, LineTerms, Won } from './line.js';
 import { QueueVisit } from './queue-visit.js';
-import { LONGEST_LIFE_MS } from './queue-wait.js';
+import { LONGEST_LIFE_MS } from './queue-place.js';
 import type { QueueWaitEnd } from './queue-wait-terms.js';
 
 export class MutexLine implements Line {

@@ -111,3 +111,13 @@ export const FOREIGN_CLIENT_POLL_MS = 250;
 export function pollMs(rank: number, isForeignClient: boolean): number {
   return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
 }
+
+/** A place lives no longer than this without being renewed. */
+export const LONGEST_LIFE_MS = 60_000;
+/** A place outlives the wait by this margin, so that it does not expire before its owner has left. */
+export const LIFE_MARGIN_MS = 1_000;
+
+/** How long a place is kept, in whole ms. @param leftMs  of the wait */
+export function placeLifeMs(leftMs: number): number {
+  return Math.ceil(Math.min(Math.max(leftMs, 0) + LIFE_MARGIN_MS, LONGEST_LIFE_MS));
+}

@@ -21,7 +21,7 @@ import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
-import { QueuePlace, pollMs } from './queue-place.js';
+import { LIFE_MARGIN_MS, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
 import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
@@ -37,10 +37,6 @@ const FAILED_POLL_MS = 1_000;
 export const SOON_MS = 5;
 /** Who looked longer ago than this looks again when it becomes the first: a fresh look is handed the vote directly. */
 const STALE_MS = FRESH_MS / 2;
-/** A place lives no longer than this without being renewed. */
-export const LONGEST_LIFE_MS = 60_000;
-/** A place outlives the wait by this margin, so that it does not expire before its owner has left. */
-const LIFE_MARGIN_MS = 1_000;
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #environment: QueueEnvironment;
@@ -241,8 +237,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   #lifeMs(nowMs: number): number {
-    const leftMs = Math.max(this.#terms.untilMs - nowMs, 0) + LIFE_MARGIN_MS;
-    return Math.ceil(Math.min(leftMs, LONGEST_LIFE_MS));
+    return placeLifeMs(this.#terms.untilMs - nowMs);
   }
 
   /**

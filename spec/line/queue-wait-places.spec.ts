@@ -1,7 +1,7 @@
 /** The places of a stay: masters that fall silent, lines that close, answers that come late, and when it looks again. */
 import { expect } from 'chai';
 import { queueKey } from '../../lib/protocol/keys.js';
-import { LONGEST_LIFE_MS } from '../../lib/line/queue-wait.js';
+import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
 import { holdReplies, kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
