@@ -159,7 +159,7 @@ class Line {
       if (member !== undefined && member.name === self) return { token: member.name };
       if (member !== undefined && receivers !== undefined) {
         this.remove(member.name);
-        this.tellHead();
+        this.tellHead(self);
         return { token: member.name };
       }
       if (member !== undefined || isMore) {
@@ -188,7 +188,7 @@ class Line {
     const isLonger = store.pttl(this.#queue) < lifeMs;
     if (isLonger) store.expire(this.#queue, lifeMs);
     if (this.turn() === undefined) this.setTurn('0||', lifeMs);
-    else if (isLonger) store.expire(this.#turn, lifeMs);
+    else if (isLonger && store.pttl(this.#turn) < lifeMs) store.expire(this.#turn, lifeMs);
   }
 
   note(look: Look): void {
@@ -202,10 +202,14 @@ class Line {
     this.#store.expire(terms, FRESH_MS);
   }
 
-  tellHead(): void {
+  /** @param self  counts as reached */
+  tellHead(self?: string): void {
+    const tell = ({ name }: Member): Attempt => {
+      const receivers = this.push(name, 'w');
+      return { receivers: name === self ? 1 : receivers };
+    };
     const first = this.head();
-    if (first !== undefined)
-      this.#alive(({ name }) => ({ receivers: this.push(name, 'w') }), first, undefined);
+    if (first !== undefined) this.#alive(tell, first, self);
   }
 
   #fresh(token: string): Fresh | undefined {
@@ -351,10 +355,10 @@ export function queue(store: Store, waited: Waited, look: Look, direct: Direct, 
   }
   const serial = owner !== undefined && turn?.token === token ? turn.serial : line.nextSerial();
   const fence = ttl === '0' ? undefined : line.counted(life, least, true);
-  if (fence !== undefined) store.set(lock, markedFor(token), Number(ttl));
-  else if (owner === undefined) store.set(lock, markedFor(token), RESERVE_MS);
-  else if (store.pttl(lock) < RESERVE_MS) store.expire(lock, RESERVE_MS);
-  line.turnTo(token, ticket, serial, fence === undefined ? 0 : Number(ttl));
+  const leftMs = fence !== undefined ? Number(ttl) : owner === undefined ? RESERVE_MS : store.pttl(lock);
+  if (fence !== undefined || owner === undefined) store.set(lock, markedFor(token), leftMs);
+  else if (leftMs < RESERVE_MS) store.expire(lock, RESERVE_MS);
+  line.turnTo(token, ticket, serial, leftMs);
   if (first !== undefined) {
     line.remove(token);
     if (owner === undefined) line.tellHead();
