@@ -367,7 +367,7 @@ describe('scripts: the twins do the same as the server', () => {
       case 14:
       case 15: {
         if (fake.fields(terms) === WRONG_TYPE) return;
-        const waiters = fake.members(draw.pick(QUEUES));
+        const waiters = fake.members(QUEUES[TERMS.indexOf(terms)] ?? '');
         const [first] = waiters === WRONG_TYPE ? [] : waiters;
         const token = draw.pick([first?.name ?? draw.pick(OURS), draw.pick(OURS)]);
         const left = drawTerms(draw, nowUs);
@@ -482,21 +482,23 @@ function contentOf(text: unknown, members: unknown, fields: unknown): Content {
 
 function show({ content, ms }: Entry = { content: undefined, ms: -2 }): string {
   if (content === WRONG_TYPE) return `(data) ${millions(ms)}`;
-  const shown = content instanceof Map ? [...content].toSorted() : content;
+  const shown = content instanceof Map ? [...content].toSorted(([a], [b]) => (a < b ? -1 : 1)) : content;
   return `${shown === undefined ? 'none' : JSON.stringify(shown)} ${millions(ms)}`;
 }
 
 function fakeState(fake: FakeMaster, key: string): string {
-  const [text, members] = [fake.get(key), fake.members(key)];
-  const others: Content = members === WRONG_TYPE ? fake.fields(key) : members;
-  const content: Content = text === WRONG_TYPE ? others : text;
-  return show({ content, ms: fake.pttl(key) });
+  const ms = fake.pttl(key);
+  const text = fake.get(key);
+  if (text !== WRONG_TYPE) return show({ content: text, ms });
+  const members = fake.members(key);
+  return show({ content: members === WRONG_TYPE ? fake.fields(key) : members, ms });
 }
 
 /** What a look has left, at any of the bounds, or what cannot be read. */
 function drawTerms(draw: Draw, nowUs: number): string {
+  const freshUs = FRESH_MS * 1_000;
   const look =
-    nowUs - draw.pick([0, 1, 10_000, BACK_US, FRESH_MS * 1_000 - 50_000, FRESH_MS * 1_000 + 1, -1e6]);
+    nowUs - draw.pick([0, 1, 10_000, BACK_US, freshUs - 50_000, freshUs + 1, freshUs + 1, -1, -1e6]);
   const [ttl, life] = [draw.pick(TTLS), draw.pick([0, ...COUNTER_TTLS])];
   const run = draw.pick(['', '', 'other']);
   const least = draw.pick([0, 0, nowUs - 5_000, nowUs + 1e6]);
