@@ -135,7 +135,15 @@ describe('scripts: the twins do the same as the server', () => {
     return [real, twin];
   }
 
-  type Step = 'drop the lock' | 'line up the dead' | readonly [script: Script, ...args: (string | number)[]];
+  /** What the look of that token has left: so many µs ago, and the end of a quarantine. */
+  interface Left {
+    readonly token: string;
+    readonly agoUs: number;
+    readonly leastAgoUs: number;
+    readonly counterMs: number;
+  }
+  type Step =
+    'drop the lock' | 'line up the dead' | Left | readonly [script: Script, ...args: (string | number)[]];
 
   /** More than one call may drop, of several clients, before the tickets of this spec and behind all but the last. */
   async function lineUpDead(fake: FakeMaster): Promise<void> {
@@ -159,6 +167,7 @@ describe('scripts: the twins do the same as the server', () => {
     fake.mayPublish = right === '+publish';
     await listener.heard();
     await server.redis.call('ACL', 'SETUSER', 'default', right);
+    const us = await server.micros();
     for (const step of steps) {
       if (step === 'drop the lock') {
         await server.redis.del('a');
@@ -169,10 +178,16 @@ describe('scripts: the twins do the same as the server', () => {
         await lineUpDead(fake);
         continue;
       }
+      if ('token' in step) {
+        const { agoUs, counterMs, leastAgoUs, token } = step;
+        const left = [us - agoUs, 7, TTLS[0], counterMs, '', us - leastAgoUs].join('|');
+        await server.redis.hset('sa', token, left);
+        fake.setFields('sa', { [token]: left });
+        continue;
+      }
       const [script, ...args] = step;
       const isPlain = args.length === 1; // a release or an undo without terms and counter
       const keys = ['a', 'qa', 'ta', ...(isPlain ? [] : ['sa', 'fa'])];
-      const us = await server.micros();
       const filled = args.map((arg) => (arg === NOW ? String(us) : String(arg)));
       const [real, twin] = await both(fake, us, script, keys, filled);
       expect(coarse(script, twin)).to.deep.equal(coarse(script, real));
@@ -233,6 +248,19 @@ describe('scripts: the twins do the same as the server', () => {
         ...([[script, ben ?? '', NOW], look(ann, 0), [script, ann ?? '', NOW]] as const),
       ]);
     });
+  }
+
+  const freshUs = FRESH_MS * 1_000;
+  for (const [agoUs, leastAgoUs, counterMs] of [
+    ...[freshUs, freshUs + 1, 0, -1].map((ago) => [ago, 1e6, 0] as const),
+    ...[freshUs, freshUs + 1, 0, -1, -AHEAD_US].map((ago) => [ago, 1e6, 7_250_000] as const),
+    ...[0, -1].map((least) => [BACK_US, least, 7_250_000] as const),
+  ]) {
+    it(`a look of ${agoUs} µs before, a quarantine that ended ${leastAgoUs} µs before, counters of ${counterMs} ms`, () =>
+      expectAlike('+publish', [
+        ...([queue(dead, 1), queue(ann, 0), { token: ann ?? '', agoUs, leastAgoUs, counterMs }] as const),
+        ...([[RELEASE, dead ?? '', NOW]] as const),
+      ]));
   }
 
   it('a user that may not publish: waiters stay, and a request to queue gets the vote', () => {
