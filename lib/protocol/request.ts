@@ -182,6 +182,7 @@ export class Request implements Asked {
       this.mayCreate === other.mayCreate &&
       this.watch?.rank === other.watch?.rank &&
       isAlike(this.scope.kind, other.scope.kind) &&
+      (this.operation.proposes !== true || this.scope.isFenced === other.scope.isFenced) &&
       (this.amount === other.amount || !(this.operation.isClaim || this.operation.proposes === true))
     );
   }

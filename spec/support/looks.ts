@@ -7,3 +7,35 @@ import type { Scope } from '../../lib/protocol/scope.js';
 export function reserving(scope: Scope, token: string, ticket: number, lifeMs: number): Request {
   return queueing(scope, token, { ticket, lifeMs, sentAtMs: 0, ttlMs: 0, proposal: 0 });
 }
+
+/** What a look asks for, as its script is given it; without a ttl, a reservation. */
+export interface LookArgs {
+  readonly ticket: number;
+  readonly lifeMs: number;
+  readonly sentAtMs?: number;
+  readonly ttlMs?: number;
+  /** Of the counter; 0 is no fencing. */
+  readonly counterMs?: number;
+  readonly proposal?: number;
+  readonly guardMs?: number;
+}
+
+/** The arguments of QUEUE. */
+export function lookArgs(token: string, look: LookArgs): readonly (string | number)[] {
+  const { counterMs = 0, guardMs = -1, lifeMs, proposal = 0, sentAtMs = 0, ticket, ttlMs = 0 } = look;
+  return [token, [ticket, lifeMs, sentAtMs].join('|'), ttlMs, counterMs, proposal, guardMs];
+}
+
+/** A yield's terms, as its script is given them. */
+export interface YieldArgs {
+  readonly serial: number | string;
+  readonly ticket: number;
+  readonly lifeMs: number;
+  readonly proposal?: number;
+}
+
+/** The arguments of YIELD. */
+export function yieldArgs(token: string, yielded: YieldArgs): readonly (string | number)[] {
+  const { lifeMs, proposal = 0, serial, ticket } = yielded;
+  return [token, [serial, ticket, lifeMs].join('|'), proposal];
+}

@@ -198,10 +198,13 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
     if receivers ~= 0 then return token, receivers, serial end
     return nil, nil, nil, #found > 2 * n
   end
-  local function tellFirst(token) return push(token, 'w') end
-  local function tellHead()
-    local first = head()
-    if first then alive(tellFirst, first) end
+  local function tellFirst(token, ticket, self)
+    local receivers = push(token, 'w')
+    return token == self and 1 or receivers
+  end
+  local function tellHead(self)
+    local first, ticket = head()
+    if first then alive(tellFirst, first, ticket, self) end
   end
   local function handOver(self)
     local token, ticket = head()
@@ -210,7 +213,7 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
       if winner and winner == self then return winner end
       if receivers then
         remove(winner)
-        tellHead()
+        tellHead(self)
         return winner, serial
       end
       if winner or isMore then
@@ -236,7 +239,7 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
     if isLonger then redis.call('PEXPIRE', KEYS[q], int(life)) end
     if not turn() then
       setTurn('0||', life)
-    elseif isLonger then
+    elseif isLonger and redis.call('PTTL', KEYS[t]) < life then
       redis.call('PEXPIRE', KEYS[t], int(life))
     end
   end
@@ -327,15 +330,17 @@ export const QUEUEING = `local function queue(k, token, place, ttl, life, propos
     if not winner and isMore then return {0, 0, us, 0} end
   end
   local serial = owner and named == token and tonumber(last) or own.nextSerial()
-  local fence = ttl ~= '0' and own.counted(life, least, true)
+  local fence, left = ttl ~= '0' and own.counted(life, least, true), ${RESERVE_MS}
   if fence then
+    left = tonumber(ttl)
     redis.call('SET', KEYS[k], marked, 'PX', ttl)
   elseif not owner then
-    redis.call('SET', KEYS[k], marked, 'PX', ${RESERVE_MS})
-  elseif redis.call('PTTL', KEYS[k]) < ${RESERVE_MS} then
-    redis.call('PEXPIRE', KEYS[k], ${RESERVE_MS})
+    redis.call('SET', KEYS[k], marked, 'PX', left)
+  else
+    left = redis.call('PTTL', KEYS[k])
+    if left < ${RESERVE_MS} then redis.call('PEXPIRE', KEYS[k], ${RESERVE_MS}) end
   end
-  own.turnTo(token, ticket, serial, fence and tonumber(ttl) or 0)
+  own.turnTo(token, ticket, serial, left)
   if first then
     own.remove(token)
     if not owner then own.tellHead() end

@@ -159,7 +159,7 @@ export class QueueLine {
       if (member !== undefined && member.name === self) return { token: member.name };
       if (member !== undefined && receivers !== undefined) {
         this.remove(member.name);
-        this.tellHead();
+        this.tellHead(self);
         return { token: member.name };
       }
       if (member !== undefined || isMore) {
@@ -188,7 +188,7 @@ export class QueueLine {
     const isLonger = store.pttl(this.#queue) < lifeMs;
     if (isLonger) store.expire(this.#queue, lifeMs);
     if (this.turn() === undefined) this.setTurn('0||', lifeMs);
-    else if (isLonger) store.expire(this.#turn, lifeMs);
+    else if (isLonger && store.pttl(this.#turn) < lifeMs) store.expire(this.#turn, lifeMs);
   }
 
   note(look: Look): void {
@@ -202,10 +202,14 @@ export class QueueLine {
     this.#store.expire(terms, FRESH_MS);
   }
 
-  tellHead(): void {
+  /** @param self  counts as reached */
+  tellHead(self?: string): void {
+    const tell = ({ name }: Member): Attempt => {
+      const receivers = this.push(name, 'w');
+      return { receivers: name === self ? 1 : receivers };
+    };
     const first = this.head();
-    if (first !== undefined)
-      this.#alive(({ name }) => ({ receivers: this.push(name, 'w') }), first, undefined);
+    if (first !== undefined) this.#alive(tell, first, self);
   }
 
   #fresh(token: string): Fresh | undefined {

@@ -89,10 +89,10 @@ export function queue(store: Store, waited: Waited, look: Look, direct: Direct, 
   }
   const serial = owner !== undefined && turn?.token === token ? turn.serial : line.nextSerial();
   const fence = ttl === '0' ? undefined : line.counted(life, least, true);
-  if (fence !== undefined) store.set(lock, markedFor(token), Number(ttl));
-  else if (owner === undefined) store.set(lock, markedFor(token), RESERVE_MS);
-  else if (store.pttl(lock) < RESERVE_MS) store.expire(lock, RESERVE_MS);
-  line.turnTo(token, ticket, serial, fence === undefined ? 0 : Number(ttl));
+  const leftMs = fence !== undefined ? Number(ttl) : owner === undefined ? RESERVE_MS : store.pttl(lock);
+  if (fence !== undefined || owner === undefined) store.set(lock, markedFor(token), leftMs);
+  else if (leftMs < RESERVE_MS) store.expire(lock, RESERVE_MS);
+  line.turnTo(token, ticket, serial, leftMs);
   if (first !== undefined) {
     line.remove(token);
     if (owner === undefined) line.tellHead();

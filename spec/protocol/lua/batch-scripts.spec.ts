@@ -1,7 +1,7 @@
 /**
  * The batch script on a real server: the same replies, and the same keys afterwards, as when each entry comes alone. Both
- * run on the same server, in one database each; the clock differs a little between them, so counters and times left are
- * compared as far as the clock does not matter. What is pushed is compared as well.
+ * run on the same server, in one database each, and at the same instant by its clock; times left are compared by their
+ * millions of ms. What is pushed is compared as well.
  */
 import { expect } from 'chai';
 import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
@@ -11,13 +11,16 @@ import {
   extension,
   plainClaim,
   release,
+  releaseInLine,
   type Request,
   scriptedClaim,
   undo,
+  undoInLine,
 } from '../../../lib/protocol/request.js';
-import { counterKey, pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
+import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
-import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
+import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import type { Scope } from '../../../lib/protocol/scope.js';
 import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
@@ -32,7 +35,7 @@ const LOCKS = ['a', 'b', 'c', 'd'];
 const MARKER = 'm';
 const ALL = [
   ...[...LOCKS, ...LOCKS.map(counterKey)],
-  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), MARKER],
+  ...[...LOCKS.map(queueKey), ...LOCKS.map(turnKey), ...LOCKS.map(termsKey), MARKER],
 ];
 /** A turn that is data counts as none where many are released at once, and is not deleted. */
 const MAY_BE_DATA = ALL.filter((key) => key !== MARKER && !key.includes('turn'));
@@ -42,34 +45,38 @@ const TOKENS = [...OURS, 'foreign-client'];
 /** Far enough apart to be told by their millions. */
 const TTLS = [10_000_000, 20_000_000, 30_000_000];
 const GUARD_MS = 50_000_000;
-/** Counters that are born of the clock are all like this one. */
+/** Times left are below this, clocks above. */
 const CLOCKLIKE = 1e15;
 
 describe('batch: on a real server', () => {
   const server = oneServer();
   const listener = oneListener(server);
   before(() => listener.listenTo(...OURS.slice(0, -1).map(pushChannel)));
+  const seen = new Set<string>();
 
-  const replyTo = async (requests: readonly Request[]): Promise<unknown> => {
+  /** @param us  where the clock stands still; undefined: it goes on */
+  const replyTo = async (requests: readonly Request[], us?: number): Promise<unknown> => {
     const batch = new Batch();
     for (const request of requests) expect(batch.add(request)).to.equal(true);
     const { args } = batch.command(true);
     await server.redis.select(1);
-    return server.redis.call('EVAL', [...args]);
+    return server.redis.call('EVAL', us === undefined ? [...args] : stoppedAt(us, args));
   };
 
-  const asOne = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
-    const reply = await replyTo(requests);
+  const asOne = async (requests: readonly Request[], us?: number): Promise<readonly unknown[]> => {
+    const reply = await replyTo(requests, us);
     return isAllYes(reply, requests.length) ? requests.map(() => 1) : (reply as unknown[]);
   };
 
-  const alone = async (requests: readonly Request[]): Promise<readonly unknown[]> => {
+  const alone = async (requests: readonly Request[], us: number): Promise<readonly unknown[]> => {
     await server.redis.select(0);
     const replies: unknown[] = [];
     for (const request of requests) {
-      const { args } = request.command.name === 'set' ? request.command : request.whole();
-      const name = request.command.name === 'set' ? 'SET' : 'EVAL';
-      replies.push(await server.redis.call(name, [...args]).catch((error: Error) => error.message));
+      const isPlain = request.command.name === 'set';
+      const [name, args] = isPlain
+        ? ['SET', [...request.command.args]]
+        : ['EVAL', stoppedAt(us, request.whole().args)];
+      replies.push(await server.redis.call(name, args).catch((error: Error) => error.message));
     }
     return replies;
   };
@@ -82,31 +89,35 @@ describe('batch: on a real server', () => {
         const value = type === 'string' ? await server.redis.get(key) : type;
         const members = type === 'zset' ? await server.redis.zrange(key, '0', '-1', 'WITHSCORES') : [];
         const ms = await server.redis.pttl(key);
-        return [key, roughly(value), ...members, ms < 0 ? ms : Math.round(ms / 1_000_000)];
+        const fields = type === 'hash' ? await server.redis.hgetall(key) : {};
+        return [key, value, ...members, fields, ms < 0 ? ms : Math.round(ms / 1_000_000)];
       }),
     );
   };
 
-  /** What was pushed meanwhile, without the serials. */
-  const pushes = async (): Promise<readonly string[]> => {
-    const heard = await listener.heard();
-    return heard.map((text) => text.replace(/ \d{16} /, ' serial '));
-  };
-
-  /** In both databases: some wait, and what is reserved for a second does not run out while the spec runs. */
-  const prepare = async (draw: Draw): Promise<void> => {
-    const waiters = Array.from({ length: draw.below(4) }, () =>
-      reserving(plainScope(draw.pick(LOCKS)), draw.pick(OURS), 1 + draw.below(3), 50_000_000),
-    );
+  /** In both databases: some wait, and what lives for seconds only does not run out while the spec runs. */
+  const prepare = async (draw: Draw, us: number): Promise<void> => {
+    const waiters = Array.from({ length: draw.below(5) }, () => {
+      const scope = { ...plainScope(draw.pick(LOCKS)), isFenced: draw.below(2) === 0 };
+      return drawLook(draw, scope, us);
+    });
+    const lookedUs = us - draw.pick([0, 1_000, 1_000, FRESH_MS * 1_000 + 1]);
     for (const database of [0, 1]) {
       await server.redis.select(database);
-      for (const key of LOCKS) {
+      for (const key of [...LOCKS, ...LOCKS.map(termsKey)]) {
         const ms = await server.redis.pttl(key);
-        if (ms >= 0 && ms <= RESERVE_MS) await server.redis.pexpire(key, 10_000_000);
+        if (ms >= 0 && ms <= FRESH_MS) await server.redis.pexpire(key, 10_000_000);
       }
-      for (const waiter of waiters) await server.redis.call('EVAL', [...waiter.whole().args]);
+      for (const waiter of waiters) await server.redis.call('EVAL', stoppedAt(lookedUs, waiter.whole().args));
     }
     await listener.heard();
+  };
+
+  /** The turns, as serial, token and ticket. */
+  const turns = async (): Promise<ReadonlyMap<string, readonly string[]>> => {
+    await server.redis.select(0);
+    const texts = await Promise.all(LOCKS.map((key) => server.redis.get(turnKey(key))));
+    return new Map(LOCKS.map((key, i) => [key, (texts[i] ?? '').split('|')]));
   };
 
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -123,11 +134,17 @@ describe('batch: on a real server', () => {
             await putData(server.redis, foreign, 'list');
           }
         }
-        await prepare(draw);
         const nowUs = await server.micros();
-        const requests = Array.from({ length: 1 + draw.below(9) }, () => drawRequest(draw, guardMs, nowUs));
+        await prepare(draw, nowUs);
+        const handed = await turns();
+        const requests = Array.from({ length: 1 + draw.below(9) }, () =>
+          draw.below(2) === 0 ? drawInLine(draw, guardMs, nowUs, handed) : drawRequest(draw, guardMs, nowUs),
+        );
         for (let releases = draw.below(7); releases > 0; releases--)
           requests.push(release(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS)));
+        const proposal = drawProposal(draw, nowUs);
+        for (let releases = draw.below(7); releases > 0; releases--)
+          requests.push(releaseInLine(plainScope(draw.pick(LOCKS)), draw.pick(TOKENS), proposal));
         const terms = {
           ttlMs: draw.pick([20_000_000, 40_000_000]),
           mayCreate: draw.below(2) === 0,
@@ -138,16 +155,27 @@ describe('batch: on a real server', () => {
           const request = requests[j];
           return coarse(request === undefined ? reply : inShort(request, reply));
         };
-        const replies = (await alone(requests)).map(plainly);
-        const heard = await pushes();
-        const replied = await asOne(requests);
+        const replies = (await alone(requests, nowUs)).map(plainly);
+        const heard = await listener.heard();
+        const replied = await asOne(requests, nowUs);
         const together = requests.map((request, j) => entryReply(request, replied[j]));
         expect(together.map(plainly), `batch ${i}`).to.deep.equal(replies);
-        expect(await pushes(), `batch ${i}`).to.deep.equal(heard);
+        expect(await listener.heard(), `batch ${i}`).to.deep.equal(heard);
         expect(await contents(1), `batch ${i}`).to.deep.equal(await contents(0));
+        for (const [j, { operation }] of requests.entries())
+          seen.add(`${operation.letter} ${codeOf(replies[j])}`);
+        for (const push of heard) seen.add(`push ${push.split(' ')[1]}`);
       }
     });
   }
+
+  it('that met every reply to those in line, and every push', () => {
+    const wanted = [
+      ...['q 6', 'q 1', 'q 0', 'q 4', 'q 2', 'q -1', 'y 0', 'y 1', 'v 0', 'v 1', 'h 0', 'h 1'],
+      ...['push v', 'push g', 'push w', 'push i'],
+    ];
+    expect(wanted.filter((one) => !seen.has(one))).to.deep.equal([]);
+  });
 
   const declare = async (runId: string, databases: readonly number[]): Promise<void> => {
     for (const database of databases) {
@@ -180,6 +208,16 @@ describe('batch: on a real server', () => {
       expect(await server.redis.type('b')).to.equal(type);
     });
   }
+
+  it('looks with fencing and without, alike in all else: each is counted, or not, as it asked for', async () => {
+    const terms = { ticket: 1, lifeMs: 50_000, sentAtMs: 7, ttlMs: 60_000, proposal: 0 };
+    const looks = [true, false, true].map((isFenced, i) =>
+      queueing({ ...plainScope(`r${i}`), isFenced }, `t${i}`, terms),
+    );
+    const us = await server.micros();
+    expect(await asOne(looks, us)).to.deep.equal([us, 0, us].map((fence) => [6, us, us, fence, 7]));
+    expect(await server.redis.exists(counterKey('r1'))).to.equal(0);
+  });
 
   it('at maxmemory: claims fail one by one, with the error of each; releases and undos in the same call are done', async () => {
     const { redis } = server;
@@ -435,13 +473,59 @@ function drawRequest(draw: Draw, guardMs: number, nowUs: number): Request {
   }
 }
 
-/** What comes from the clock is alike on both sides, and not the same. */
-function roughly(value: unknown): unknown {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof value === 'string' && value.startsWith('1|')) return value.replace(/\|\d+\|/, '|since|');
-  if (typeof value === 'string' && /^\d{16}\|/.test(value)) return value.replace(/^\d+/, 'serial');
-  if (typeof number !== 'number' || number < CLOCKLIKE || number > 3 * CLOCKLIKE) return value;
-  return 'a count from the clock';
+/** What a waiter or the holder of what was handed over asks for. */
+function drawInLine(
+  draw: Draw,
+  guardMs: number,
+  nowUs: number,
+  handed: ReadonlyMap<string, readonly string[]>,
+): Request {
+  const key = draw.pick(LOCKS);
+  const scope: Scope = { ...under(guardMs, key), isFenced: draw.below(3) > 0 };
+  const many = draw.below(3) === 0 ? { ...scope, keys: [...new Set([key, draw.pick(LOCKS)])] } : scope;
+  const [last = '', named = ''] = handed.get(key) ?? [];
+  const token = draw.pick([...TOKENS, named || draw.pick(OURS)]);
+  const proposal = drawProposal(draw, nowUs);
+  switch (draw.below(6)) {
+    case 0:
+    case 1:
+      return drawLook(draw, scope, nowUs);
+    case 2:
+      return undoInLine(many, token, proposal);
+    case 3:
+      return releaseInLine(many, token, proposal);
+    default: {
+      const serial = draw.pick([Number(last) || 0, Number(last) || 0, nowUs, nowUs + 1]);
+      const lifeMs = draw.pick([0, 50_000_000]);
+      const owner = draw.pick([token, named || token]);
+      return yielding(scope, owner, { serial, ticket: 1 + draw.below(3), lifeMs, proposal });
+    }
+  }
+}
+
+/** Asks for the vote, or for a reservation. */
+function drawLook(draw: Draw, scope: Scope, nowUs: number): Request {
+  const token = draw.pick(OURS);
+  const ticket = 1 + draw.below(3);
+  if (draw.below(4) === 0) return reserving(scope, token, ticket, 50_000_000);
+  const proposal = drawProposal(draw, nowUs);
+  return queueing(scope, token, {
+    ...{ ticket, lifeMs: 50_000_000, sentAtMs: draw.below(200), ttlMs: draw.pick(TTLS), proposal },
+  });
+}
+
+/** Few values, so that some share a group. */
+function drawProposal(draw: Draw, nowUs: number): number {
+  return draw.pick([0, nowUs, nowUs, nowUs, nowUs + AHEAD_US + 1, nowUs - BACK_US / 2]);
+}
+
+function codeOf(reply: unknown): string {
+  return String(Array.isArray(reply) ? reply[0] : reply);
+}
+
+/** The arguments of EVAL, for a server whose clock stands still. */
+function stoppedAt(us: number, [source = '', ...args]: readonly string[]): string[] {
+  return [atInstant({ name: 'stopped', source }, us).source, ...args];
 }
 
 /** A claim alone tells a plain yes in short where it could take its short way only; a batch always does. */
@@ -453,11 +537,10 @@ function inShort({ operation }: Request, reply: unknown): unknown {
 
 /** Times left count down between the two; a vote that is reserved has less left than any other. */
 function coarse(reply: unknown): unknown {
-  if (!Array.isArray(reply)) return roughly(reply);
+  if (!Array.isArray(reply)) return reply;
   return reply.map((part: unknown) => {
-    const rough = roughly(part);
-    if (typeof rough !== 'number' || rough >= CLOCKLIKE) return rough;
-    if (rough > RESERVE_MS / 4 && rough <= RESERVE_MS) return 'reserved';
-    return rough > 1_000_000 ? Math.round(rough / 1_000_000) : rough;
+    if (typeof part !== 'number' || part >= CLOCKLIKE) return part;
+    if (part > RESERVE_MS / 4 && part <= RESERVE_MS) return 'reserved';
+    return part > 1_000_000 ? Math.round(part / 1_000_000) : part;
   });
 }

@@ -1,9 +1,10 @@
 /**
- * Fair waiting on a real server: each reply of `queue` and `yield`, and what releases and undos do for those who wait.
+ * Fair waiting on a real server, by reservation: replies of `queue` and `yield`, and what releases and undos do for those
+ * who wait. Looks ask for reservations here; `direct-scripts.spec.ts` has those that claim.
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { pushChannel, queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS } from '../../../lib/protocol/lua/queue.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import {
@@ -19,11 +20,18 @@ import {
 } from '../../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { rightsOf } from '../../support/documented-rights.js';
+import { lookArgs, yieldArgs } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
 const [, LINE, TURN] = WAITED;
+/** What looks and yields are about. */
+const lookedAt = (key: string): readonly string[] => [
+  ...[key, queueKey(key), turnKey(key), termsKey(key), counterKey(key)],
+];
+const LOOKED = lookedAt(KEY);
+const TERMS = termsKey(KEY);
 const LIFE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** The fencing token that is proposed, and the server's clock. */
@@ -31,6 +39,7 @@ const FENCE = 1_790_000_000_000_001;
 /** Tickets are µs since 1970, of today and of the last day that a number can hold exactly. */
 const TICKET = 1_790_000_000_000_001;
 const LAST_TICKET = Number.MAX_SAFE_INTEGER;
+const PLACE = { ticket: TICKET, lifeMs: LIFE_MS };
 
 const reserved = (token: string): string => token + RESERVED_MARK;
 
@@ -51,13 +60,13 @@ describe('fair waiting: scripts on a real server', () => {
   const { run } = server;
 
   const queue = (token: string, ticket = TICKET, lifeMs = LIFE_MS): Promise<unknown> =>
-    run(QUEUE, WAITED, token, ticket, lifeMs, -1);
+    run(QUEUE, LOOKED, ...lookArgs(token, { ticket, lifeMs }));
   const yieldIt = (
     token: string,
     serial: number | string,
     ticket = TICKET,
     lifeMs = LIFE_MS,
-  ): Promise<unknown> => run(YIELD, WAITED, token, serial, ticket, lifeMs);
+  ): Promise<unknown> => run(YIELD, LOOKED, ...yieldArgs(token, { serial, ticket, lifeMs }));
   const release = (token: string): Promise<unknown> => run(RELEASE, WAITED, token);
   /** A vote that was claimed, as by any other client of this library. */
   const hold = (token: string, ttlMs = 30_000): Promise<unknown> => server.redis.set(KEY, token, 'PX', ttlMs);
@@ -91,7 +100,7 @@ describe('fair waiting: scripts on a real server', () => {
   const lineUpDead = async (count: number, clients: number, key = KEY): Promise<void> => {
     const line = queueKey(key);
     for (let i = 0; i < count; i += 1_000) {
-      const some = Array.from({ length: Math.min(1_000, count - i) }, (_, j) => i + j);
+      const some = Array.from({ length: Math.min(1_000, count - i) }, (_, j) => i + j + 1);
       await server.redis.zadd(line, ...some.flatMap((n) => [n, tokenFrom(`d${n % clients}`, String(n))]));
     }
     await server.redis.pexpire(line, LIFE_MS);
@@ -108,7 +117,7 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await holder()).to.equal(reserved(ANN));
       await expectMs(KEY, RESERVE_MS);
       expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET)]);
-      await expectMs(TURN, LIFE_MS);
+      await expectMs(TURN, RESERVE_MS);
       expect(await server.redis.exists(LINE)).to.equal(0);
       expect(await pushes()).to.deep.equal([]);
     });
@@ -205,7 +214,7 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.pexpire(KEY, left);
       expect(numbers(await queue(ANN)).slice(0, 2)).to.deep.equal([1, serial]);
       expect(await server.redis.pttl(KEY)).to.be.above(left);
-      await expectMs(TURN, LIFE_MS);
+      await expectMs(TURN, RESERVE_MS);
       await hold(ANN, HOUR_MS);
       await queue(ANN, TICKET, 10);
       expect(await holder()).to.equal(ANN);
@@ -215,16 +224,27 @@ describe('fair waiting: scripts on a real server', () => {
       expect(await server.redis.pttl(KEY)).to.equal(-1);
     });
 
-    it('{1, serial, us}: by a claim that came late; it waits no more, and the turn names it', async () => {
+    it('{1, serial, us}: by a claim that came late; nothing is changed', async () => {
       await hold(BEN);
       await queue(ANN);
+      await queue(CAT);
       await hold(ANN);
-      const before = await server.micros();
-      const [code, serial = 0] = numbers(await queue(ANN));
-      expect(code).to.equal(1);
-      expect(serial).to.be.at.least(before);
-      expect(await turn()).to.deep.equal([String(serial), ANN, String(TICKET)]);
-      expect(await waiting()).to.deep.equal([]);
+      const [code, serial, us] = numbers(await queue(ANN, TICKET - 1, HOUR_MS));
+      expect([code, serial]).to.deep.equal([1, 0]);
+      expect(us).to.be.above(TICKET / 2);
+      expect([await holder(), await turn(), await waiting()]).to.deep.equal([ANN, ['0', '', ''], [ANN, CAT]]);
+      await expectLife(LIFE_MS);
+      await server.redis.del(TURN, LINE);
+      const [, clock, now] = numbers(await queue(ANN));
+      expect(clock).to.equal(now);
+      expect(await server.redis.keys('*')).to.deep.equal([KEY]);
+    });
+
+    it('{1, serial, us}: it asks for a reservation of what it holds for longer; neither vote nor turn is shortened', async () => {
+      const [, serial] = numbers(await run(QUEUE, LOOKED, ...lookArgs(ANN, { ...PLACE, ttlMs: HOUR_MS })));
+      expect(numbers(await queue(ANN)).slice(0, 2)).to.deep.equal([1, serial]);
+      await expectMs(KEY, HOUR_MS);
+      await expectMs(TURN, HOUR_MS);
     });
   });
 
@@ -275,6 +295,14 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.del(TURN);
       await queue(CAT, TICKET + 2, LIFE_MS);
       await expectLife(2 * HOUR_MS);
+    });
+
+    it('a place that is kept for less than the vote lives leaves the turn that names the vote as it is', async () => {
+      await server.redis.del(KEY);
+      const [, serial] = numbers(await run(QUEUE, LOOKED, ...lookArgs(DAN, { ...PLACE, ttlMs: HOUR_MS })));
+      await queue(BEN, TICKET + 1, 1_000);
+      await expectMs(TURN, HOUR_MS);
+      expect(await turn()).to.deep.equal([String(serial), DAN, String(TICKET)]);
     });
 
     it('a queue that has run out is gone, and so is the turn: nobody is handed anything', async () => {
@@ -341,7 +369,7 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(ANN, 1);
         expect(await pushes()).to.deep.equal([]);
         expect(await turn()).to.deep.equal(['0', '', '']);
-        await expectMs(TURN, HOUR_MS);
+        await expectLife(LIFE_MS);
       });
     }
   });
@@ -385,7 +413,12 @@ describe('fair waiting: scripts on a real server', () => {
 
   describe('queue under a guard', () => {
     const MARKER = 'marker';
-    const guarded = (): Promise<unknown> => run(QUEUE, [...WAITED, MARKER], ANN, TICKET, LIFE_MS, HOUR_MS);
+    const guarded = (): Promise<unknown> =>
+      run(
+        QUEUE,
+        [...LOOKED, MARKER],
+        ...lookArgs(ANN, { ticket: TICKET, lifeMs: LIFE_MS, guardMs: HOUR_MS }),
+      );
     const mark = (since: number, period = HOUR_MS): Promise<unknown> =>
       server.redis.set(MARKER, `1|${server.runId}|${since}|${period}`);
 
@@ -415,21 +448,28 @@ describe('fair waiting: scripts on a real server', () => {
       await expectMs(KEY, HOUR_MS);
     });
 
-    it('accepts no fence: it is no vote', async () => {
-      expect(numbers(await run(ACCEPT, [KEY, 'f'], ANN, '7', HOUR_MS, -1))[0]).to.equal(0);
-      expect(await server.redis.exists('f')).to.equal(0);
+    it('becomes a vote by an acceptance, and lives as long; not by one that is refused', async () => {
+      const accept = (token: string, fence: number): Promise<unknown> =>
+        run(atInstant(ACCEPT, FENCE), [KEY, 'f'], token, fence, HOUR_MS, -1);
+      expect(numbers(await accept(BEN, FENCE))[0]).to.equal(0);
+      expect(numbers(await accept(ANN, 7))[0]).to.equal(3);
+      expect([await holder(), await server.redis.exists('f')]).to.deep.equal([reserved(ANN), 0]);
+      expect(await accept(ANN, FENCE)).to.deep.equal([1, FENCE, 0]);
+      expect([await holder(), await server.redis.get('f')]).to.deep.equal([ANN, String(FENCE)]);
+      await expectMs(KEY, RESERVE_MS);
     });
 
-    it('becomes a vote by an extension, and lives no shorter; not where that may create none', async () => {
-      expect(numbers(await extend(ANN, '0'))[0]).to.equal(0);
-      expect(numbers(await extend(BEN, '1'))[0]).to.equal(0);
-      expect(await holder()).to.equal(reserved(ANN));
-      expect(await extend(ANN, '1', 1)).to.deep.equal([1, 0, 0]);
-      expect(await holder()).to.equal(ANN);
-      expect(await server.redis.pttl(KEY)).to.be.above(1);
-      expect(await extend(ANN, '0')).to.deep.equal([1, 0, 0]);
-      await expectMs(KEY, HOUR_MS);
-    });
+    for (const mayCreate of ['0', '1'] as const) {
+      it(`becomes a vote by an extension that may create ${mayCreate === '0' ? 'none' : 'one'}, and lives no shorter`, async () => {
+        expect(numbers(await extend(BEN, mayCreate))[0]).to.equal(0);
+        expect(await holder()).to.equal(reserved(ANN));
+        expect(await extend(ANN, mayCreate, 1)).to.deep.equal([1, 0, 0]);
+        expect(await holder()).to.equal(ANN);
+        expect(await server.redis.pttl(KEY)).to.be.above(1);
+        expect(await extend(ANN, '0')).to.deep.equal([1, 0, 0]);
+        await expectMs(KEY, HOUR_MS);
+      });
+    }
 
     it('no inquiry is made about what was claimed', async () => {
       await queue(BEN, TICKET - 1);
@@ -522,7 +562,7 @@ describe('fair waiting: scripts on a real server', () => {
         await leave(DAN);
         expect(await server.redis.exists(LINE)).to.equal(0);
         await expectMs(TURN, LIFE_MS);
-        expect(await leave(ANN)).to.deep.equal(script === UNDO ? [0, -2, 0] : 0); // a reservation is no vote
+        expect(await leave(ANN)).to.deep.equal(DONE); // with the mark, too
         expect(await server.redis.dbsize()).to.equal(0);
       });
 
@@ -571,7 +611,7 @@ describe('fair waiting: scripts on a real server', () => {
       it('the dead behind the one that is handed the lock: a bounded number is dropped, and the others later', async () => {
         await hold(DAN);
         await lineUpDead(MAX_DROPPED + 10, 2);
-        await queue(ANN, -1);
+        await queue(ANN, 0);
         await queue(BEN, TICKET);
         expect(await leave(DAN)).to.deep.equal(DONE);
         expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([reserved(ANN), 11]);
@@ -664,9 +704,9 @@ describe('fair waiting: scripts on a real server', () => {
         const all = [...keys, ...keys.map(queueKey), ...keys.map(turnKey)];
         const three = (token: string): Promise<unknown> => run(script, all, token);
         for (const key of keys) await server.redis.set(key, DAN);
-        await run(QUEUE, ['x', queueKey('x'), turnKey('x')], ANN, 1, LIFE_MS, -1);
-        await run(QUEUE, ['z', queueKey('z'), turnKey('z')], BEN, 1, LIFE_MS, -1);
-        await run(QUEUE, ['z', queueKey('z'), turnKey('z')], ANN, 2, LIFE_MS, -1);
+        await run(QUEUE, lookedAt('x'), ...lookArgs(ANN, { ticket: 1, lifeMs: LIFE_MS }));
+        await run(QUEUE, lookedAt('z'), ...lookArgs(BEN, { ticket: 1, lifeMs: LIFE_MS }));
+        await run(QUEUE, lookedAt('z'), ...lookArgs(ANN, { ticket: 2, lifeMs: LIFE_MS }));
         expect(await three(DAN)).to.deep.equal(script === UNDO ? [3, -2, 0] : 3);
         expect(await server.redis.mget(keys)).to.deep.equal([reserved(ANN), null, reserved(BEN)]);
         const heard = (await listener.heard()).map((text) => text.replace(/ \d+ /, ' '));
@@ -676,7 +716,7 @@ describe('fair waiting: scripts on a real server', () => {
           `${pushChannel(ANN)} w ${ANN} z`,
         ]);
         const reply = await three(ANN);
-        expect(Array.isArray(reply) ? reply[0] : reply).to.equal(0); // reservations are no votes
+        expect(Array.isArray(reply) ? reply[0] : reply).to.equal(1); // of x; it only waits for z
         expect(await server.redis.mget(keys)).to.deep.equal([null, null, reserved(BEN)]);
         expect(await server.redis.exists(queueKey('x'), turnKey('x'), queueKey('z'))).to.equal(0);
       });
@@ -884,23 +924,26 @@ describe('fair waiting: scripts on a real server', () => {
     it('those that docs/OPERATION.md names are enough for all of it', async () => {
       await server.redis.call('ACL', 'SETUSER', 'other', ...rightsOf('exclusive'), '>x', '~invoice*');
       const withRights = (script: Script, ...args: readonly (string | number)[]): Promise<unknown> =>
-        other.eval(script.source, WAITED.length, ...WAITED, ...args);
+        other.eval(script.source, LOOKED.length, ...LOOKED, ...args);
+      const proposal = await server.micros();
+      const terms = { lifeMs: LIFE_MS, ttlMs: HOUR_MS, counterMs: HOUR_MS, proposal };
       const ask = (token: string, ticket: number): Promise<unknown> =>
-        withRights(QUEUE, token, ticket, LIFE_MS, -1);
-      const [, serial = 0] = numbers(await ask(BEN, TICKET));
+        withRights(QUEUE, ...lookArgs(token, { ...terms, ticket }));
+      const [code, serial = 0] = numbers(await ask(BEN, TICKET));
+      expect(code).to.equal(6);
       await ask(ANN, TICKET - 1);
       await ask(CAT, TICKET + 1);
-      expect(await withRights(YIELD, BEN, serial, TICKET, LIFE_MS)).to.equal(1);
+      expect(await withRights(YIELD, ...yieldArgs(BEN, { ...PLACE, serial, proposal }))).to.equal(1);
       expect(await other.eval(INSPECT.source, 2, KEY, LINE)).to.deep.include.members([
         reserved(ANN),
         2,
         [BEN, CAT],
       ]);
-      expect(await withRights(RELEASE, ANN)).to.equal(0);
-      expect(await withRights(UNDO, BEN)).to.deep.equal([0, -2, 0]);
-      expect(await holder()).to.equal(reserved(CAT));
+      expect(await withRights(RELEASE, ANN, proposal)).to.equal(1);
+      expect(await withRights(UNDO, BEN, proposal)).to.deep.equal([1, -2, 0]);
+      expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([reserved(CAT), [CAT]]);
       const kinds = (await pushes()).map((text) => text.split(' ').slice(0, 2).join(' '));
-      expect(kinds).to.deep.equal(['i ben', 'g ann', 'w ben', 'g ben', 'w cat', 'g cat']);
+      expect(kinds).to.deep.equal(['i ben', 'v ann', 'w ben', 'g ben', 'w cat', 'v cat']); // ben left no terms
     });
 
     for (const right of ['-publish', 'resetchannels']) {
@@ -920,7 +963,12 @@ describe('fair waiting: scripts on a real server', () => {
         await hold(DAN);
         await queue(ANN);
         await server.redis.del(KEY);
-        const reply = await runWithout(right, QUEUE, WAITED, BEN, TICKET + 1, LIFE_MS, -1);
+        const reply = await runWithout(
+          right,
+          QUEUE,
+          LOOKED,
+          ...lookArgs(BEN, { ticket: TICKET + 1, lifeMs: LIFE_MS }),
+        );
         expect(numbers(reply)[0]).to.equal(1);
         expect([await holder(), await waiting(), (await turn())[1]]).to.deep.equal([
           reserved(BEN),
@@ -931,33 +979,54 @@ describe('fair waiting: scripts on a real server', () => {
 
       it(`queue, ${right}: the owner cannot be asked; it queues all the same`, async () => {
         await queue(BEN);
-        const reply = await runWithout(right, QUEUE, WAITED, ANN, TICKET - 1, LIFE_MS, -1);
+        const reply = await runWithout(
+          right,
+          QUEUE,
+          LOOKED,
+          ...lookArgs(ANN, { ticket: TICKET - 1, lifeMs: LIFE_MS }),
+        );
         expect(numbers(reply).slice(-1)).to.deep.equal([0]);
       });
 
       it(`yield, ${right}: the vote goes, and it waits again`, async () => {
         const [, serial = 0] = numbers(await queue(BEN));
         await queue(ANN, TICKET - 1);
-        expect(await runWithout(right, YIELD, WAITED, BEN, serial, TICKET, LIFE_MS)).to.equal(1);
+        expect(
+          await runWithout(
+            right,
+            YIELD,
+            LOOKED,
+            ...yieldArgs(BEN, { serial, ticket: TICKET, lifeMs: LIFE_MS }),
+          ),
+        ).to.equal(1);
         expect([await holder(), await waiting()]).to.deep.equal([null, [ANN, BEN]]);
         expect(await turn()).to.deep.equal(['0', '', '']);
       });
     }
 
     it('queue, -zcard: it fails with the error of the server, with nothing done', async () => {
-      const failure = await runWithout('-zcard', QUEUE, WAITED, ANN, TICKET, LIFE_MS, -1).catch(
-        (error: Error) => error.message,
-      );
+      const failure = await runWithout(
+        '-zcard',
+        QUEUE,
+        LOOKED,
+        ...lookArgs(ANN, { ticket: TICKET, lifeMs: LIFE_MS }),
+      ).catch((error: Error) => error.message);
       expect(failure).to.be.a('string').that.matches(NO_RIGHT);
       expect(await server.redis.dbsize()).to.equal(0);
     });
 
-    for (const right of ['-zrange', '-zrem', '-time', '-exists', '-mget']) {
-      it(`release, ${right}: the vote goes, and the turn says that somebody waits`, async () => {
+    for (const [right, owner] of [
+      ['-zrange', null],
+      ['-time', null],
+      ['-zrem', reserved(ANN)],
+      ['-exists', reserved(ANN)],
+      ['-mget', reserved(ANN)],
+    ] as const) {
+      it(`release, ${right}: the vote goes${owner === null ? '' : ', and is handed over'}; the turn says that somebody waits`, async () => {
         await hold(DAN);
         await queue(ANN);
         expect(await runWithout(right, RELEASE, WAITED, DAN)).to.equal(1);
-        expect(await holder()).to.equal(right === '-mget' ? reserved(ANN) : null);
+        expect(await holder()).to.equal(owner);
         expect(await server.redis.exists(TURN)).to.equal(1);
       });
     }

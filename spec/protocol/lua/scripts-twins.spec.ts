@@ -1,15 +1,15 @@
 /**
  * The same random commands on a real server and on the twins; replies, keys and pushes compared after each.
  *
- * The twin's clock is the server's: after the server has run a command, what it read from its clock is taken from what it
- * wrote or answered, and given to the twin as its next readings. Where a reading leaves no trace, it made no difference, and
- * the twin gets the time of just before. For claims and acceptances, the server's clock stands still. Times left are compared by their millions of ms, since the server's count down; a
- * vote that is reserved is kept for longer after it was compared, since the twin's time stands still.
+ * Both clocks stand still at the same instant while a command runs, so that looks, serials and fencing tokens are the same,
+ * and can be at their very bounds. Times left are compared by their millions of ms, since the server's count down; what
+ * lives for a few seconds only, as a reservation and the terms of looks, is kept for longer after it was compared, since the
+ * twin's time stands still.
  */
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
+import { FRESH_MS, MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
   BOOTSTRAP,
@@ -23,13 +23,17 @@ import {
   VOUCH,
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
-import { WRONG_TYPE, type Member } from '../../../lib/testing/master/keyspace.js';
+import { WRONG_TYPE, type Fields, type Member } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { Draw } from '../../support/draw.js';
 import { FakeMaster } from '../../support/fake-master.js';
 import { FakeTime } from '../../support/fake-time.js';
+import { lookArgs, yieldArgs } from '../../support/looks.js';
 import { atInstant, oneListener, oneServer, putData } from '../../support/server.js';
+
+/** Stands for the instant of the command, as a proposal. */
+const NOW = 'now';
 
 const SEEDS = 80;
 const STEPS = 80;
@@ -37,8 +41,9 @@ const LOCKS = ['a', 'b', 'c'];
 const COUNTERS = ['fa', 'fb', 'fc'];
 const QUEUES = ['qa', 'qb', 'qc'];
 const TURNS = ['ta', 'tb', 'tc'];
+const TERMS = ['sa', 'sb', 'sc'];
 const MARKER = 'm';
-const KEYS = [...LOCKS, ...COUNTERS, ...QUEUES, ...TURNS, MARKER];
+const KEYS = [...LOCKS, ...COUNTERS, ...QUEUES, ...TURNS, ...TERMS, MARKER];
 /** Three clients of ours with two tokens each, of which one is dead; and a foreign client. */
 const OURS = ['ann', 'ben', 'cat'].flatMap((name) => [tokenFrom(name, '1'), tokenFrom(name, '2')]);
 const ALIVE = OURS.slice(0, 4).map(pushChannel);
@@ -61,14 +66,9 @@ interface Call {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** Which of the keys are what. */
-  readonly marker: string | undefined;
-  readonly period: number;
-  /** The server's clock stands still, so that fencing tokens can be at its very bounds. */
-  readonly isStopped: boolean;
 }
 
-type Content = string | typeof WRONG_TYPE | readonly Member[] | undefined;
+type Content = string | typeof WRONG_TYPE | readonly Member[] | Fields | undefined;
 
 interface Entry {
   readonly content: Content;
@@ -100,16 +100,9 @@ describe('scripts: the twins do the same as the server', () => {
         }
         const before = await snapshot();
         const call = drawCall(draw, nowUs, before);
-        const script = call.isStopped ? atInstant(call.script, nowUs) : call.script;
-        const real = await server.run(script, call.keys, ...call.args);
+        const { args, keys, script } = call;
+        const [real, twin] = await both(fake, nowUs, script, keys, args);
         const after = await snapshot();
-        fake.readings.push(...readings(call, real, before, after, nowUs));
-        const { keys, args } = call;
-        const twin = await fake.call({
-          name: 'eval',
-          args: [call.script.source, String(keys.length), ...keys, ...args],
-        });
-        fake.readings.length = 0;
         const title = `step ${step}: ${script.name} ${keys.join()} ${args.join()}`;
         expect(coarse(script, twin), title).to.deep.equal(coarse(script, real));
         expect(
@@ -120,12 +113,37 @@ describe('scripts: the twins do the same as the server', () => {
         expect(heard.splice(0), title).to.deep.equal(pushes);
         for (const push of pushes) seen.add(`push ${push.split(' ')[1]}`);
         note(script, real);
-        await keepReserved(fake, after);
+        await keep(fake, after);
       }
     });
   }
 
-  type Step = 'drop the lock' | 'line up the dead' | readonly [script: Script, ...args: (string | number)[]];
+  /** What the server and the twin answer, while the clocks of both stand still at that instant. */
+  async function both(
+    fake: FakeMaster,
+    us: number,
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<readonly [real: unknown, twin: unknown]> {
+    const real = await server.run(atInstant(script, us), keys, ...args);
+    fake.clockAheadUs += us - fake.micros();
+    const twin = await fake.call({
+      name: 'eval',
+      args: [script.source, String(keys.length), ...keys, ...args],
+    });
+    return [real, twin];
+  }
+
+  /** What the look of that token has left: so many µs ago, and the end of a quarantine. */
+  interface Left {
+    readonly token: string;
+    readonly agoUs: number;
+    readonly leastAgoUs: number;
+    readonly counterMs: number;
+  }
+  type Step =
+    'drop the lock' | 'line up the dead' | Left | readonly [script: Script, ...args: (string | number)[]];
 
   /** More than one call may drop, of several clients, before the tickets of this spec and behind all but the last. */
   async function lineUpDead(fake: FakeMaster): Promise<void> {
@@ -140,13 +158,16 @@ describe('scripts: the twins do the same as the server', () => {
     await server.redis.pexpire('qa', TTLS[0] ?? 0);
   }
 
-  /** The same steps on both, by users with that right: replies and keys, without times and serials. */
+  /** The same steps on both, by users with that right: replies, keys and pushes. */
   async function expectAlike(right: '+publish' | '-publish', steps: readonly Step[]): Promise<void> {
-    const keys = ['a', 'qa', 'ta'];
     const fake = new FakeMaster('fake', new FakeTime());
-    for (const channel of new Set(ALIVE)) fake.channels.subscribe(channel, () => undefined);
+    const heard: string[] = [];
+    for (const channel of new Set(ALIVE))
+      fake.channels.subscribe(channel, (text) => heard.push(`${channel} ${text}`));
     fake.mayPublish = right === '+publish';
+    await listener.heard();
     await server.redis.call('ACL', 'SETUSER', 'default', right);
+    const us = await server.micros();
     for (const step of steps) {
       if (step === 'drop the lock') {
         await server.redis.del('a');
@@ -157,38 +178,58 @@ describe('scripts: the twins do the same as the server', () => {
         await lineUpDead(fake);
         continue;
       }
+      if ('token' in step) {
+        const { agoUs, counterMs, leastAgoUs, token } = step;
+        const left = [us - agoUs, 7, TTLS[0], counterMs, '', us - leastAgoUs].join('|');
+        await server.redis.hset('sa', token, left);
+        fake.setFields('sa', { [token]: left });
+        continue;
+      }
       const [script, ...args] = step;
-      const real = await server.run(script, keys, ...args);
-      const { source } = script;
-      const twin = await fake.call({ name: 'eval', args: [source, '3', ...keys, ...args.map(String)] });
-      const codeAndRank = (reply: unknown): unknown => (Array.isArray(reply) ? [reply[0], reply[3]] : reply);
-      expect(codeAndRank(twin)).to.deep.equal(codeAndRank(real));
+      const isPlain = args.length === 1; // a release or an undo without terms and counter
+      const keys = ['a', 'qa', 'ta', ...(isPlain ? [] : ['sa', 'fa'])];
+      const filled = args.map((arg) => (arg === NOW ? String(us) : String(arg)));
+      const [real, twin] = await both(fake, us, script, keys, filled);
+      expect(coarse(script, twin)).to.deep.equal(coarse(script, real));
       const after = await snapshot();
-      const withoutSerial = (text: string): string => text.replace(/^"[1-9]\d*\|/, '"serial|');
-      expect(keys.map((key) => withoutSerial(fakeState(fake, key)))).to.deep.equal(
-        keys.map((key) => withoutSerial(show(after.get(key)))),
-      );
+      expect(KEYS.map((key) => fakeState(fake, key))).to.deep.equal(KEYS.map((key) => show(after.get(key))));
+      expect(heard.splice(0)).to.deep.equal(await listener.heard());
+      await keep(fake, after);
     }
   }
 
   afterEach(() => server.redis.call('ACL', 'SETUSER', 'default', '+publish'));
 
+  /** Asks for a reservation. */
   const queue = (token: string | undefined, i: number): Step => [
     QUEUE,
-    token ?? '',
-    TICKETS[i] ?? 0,
-    TTLS[0] ?? 0,
-    -1,
+    ...lookArgs(token ?? '', { ticket: TICKETS[i] ?? 0, lifeMs: TTLS[0] ?? 0 }),
   ];
+  /** Asks for the vote. */
+  const look = (token: string | undefined, ticket: number): Step => {
+    const [ttlMs = 0, lifeMs = 0] = TTLS;
+    const [who = '', place = '', ttl = ''] = lookArgs(token ?? '', { ticket, lifeMs, ttlMs, sentAtMs: 7 });
+    return [QUEUE, who, place, ttl, COUNTER_TTLS[0] ?? 0, NOW, -1];
+  };
   const [ann, , ben, , dead] = OURS;
 
   it('one that asks keeps its place though no push reaches it, also as the next', () =>
-    expectAlike('+publish', [queue(ben, 2), queue(ann, 0), 'drop the lock', queue(dead, 1), queue(dead, 1)]));
+    expectAlike('+publish', [
+      ...([queue(ben, 2), queue(ann, 0), 'drop the lock', queue(dead, 1), queue(dead, 1)] as const),
+      ...([
+        'drop the lock',
+        look(ben, 3),
+        look(ann, 1),
+        'drop the lock',
+        look(dead, 2),
+        look(dead, 2),
+      ] as const),
+    ]));
 
   for (const script of [RELEASE, UNDO]) {
     it(`${script.name}: more of the dead than one call may drop go in several, before and behind one that lives`, () => {
       const leave: Step = [script, dead ?? ''];
-      const lastToCome: Step = [QUEUE, ben ?? '', 2 ** 53 - 1, TTLS[0] ?? 0, -1];
+      const lastToCome: Step = [QUEUE, ...lookArgs(ben ?? '', { ticket: 2 ** 53 - 1, lifeMs: TTLS[0] ?? 0 })];
       return expectAlike('+publish', [
         ...([queue(dead, 2), queue(ann, 0), 'line up the dead', lastToCome] as const),
         ...([leave, leave, leave, leave] as const),
@@ -196,19 +237,41 @@ describe('scripts: the twins do the same as the server', () => {
         ...(['line up the dead', [script, ben ?? ''], queue(ann, 0), [script, ann ?? '']] as const),
       ]);
     });
+
+    it(`${script.name}: likewise where they are handed the lock directly; those that are gone lose their terms`, () => {
+      const leave: Step = [script, dead ?? '', NOW];
+      const others = [dead, tokenFrom('d1', '0'), tokenFrom('d2', '0')].map((token, i) => look(token, i + 1));
+      return expectAlike('+publish', [
+        ...([look(dead, 2), look(ann, 0), ...others, 'line up the dead', look(ben, 2 ** 53 - 1)] as const),
+        ...([leave, leave, leave, leave] as const),
+        ...(['line up the dead', 'drop the lock', look(ben, 2 ** 53 - 1), look(ben, 2 ** 53 - 1)] as const),
+        ...([[script, ben ?? '', NOW], look(ann, 0), [script, ann ?? '', NOW]] as const),
+      ]);
+    });
   }
 
-  it('a user that may not publish: waiters stay, and a request to queue gets the vote', () =>
-    expectAlike('-publish', [
-      queue(ben, 1),
-      queue(ann, 0),
-      queue(dead, 2),
-      [RELEASE, ben ?? ''],
-      queue(ben, 1),
-      [YIELD, ben ?? '', 1, TICKETS[1] ?? 0, 1e6],
-      [UNDO, ben ?? ''],
-      queue(dead, 2),
-    ]));
+  const freshUs = FRESH_MS * 1_000;
+  for (const [agoUs, leastAgoUs, counterMs] of [
+    ...[freshUs, freshUs + 1, 0, -1].map((ago) => [ago, 1e6, 0] as const),
+    ...[freshUs, freshUs + 1, 0, -1, -AHEAD_US].map((ago) => [ago, 1e6, 7_250_000] as const),
+    ...[0, -1].map((least) => [BACK_US, least, 7_250_000] as const),
+  ]) {
+    it(`a look of ${agoUs} µs before, a quarantine that ended ${leastAgoUs} µs before, counters of ${counterMs} ms`, () =>
+      expectAlike('+publish', [
+        ...([queue(dead, 1), queue(ann, 0), { token: ann ?? '', agoUs, leastAgoUs, counterMs }] as const),
+        ...([[RELEASE, dead ?? '', NOW]] as const),
+      ]));
+  }
+
+  it('a user that may not publish: waiters stay, and a request to queue gets the vote', () => {
+    const yielded = { serial: 1, ticket: TICKETS[1] ?? 0, lifeMs: 1e6 };
+    return expectAlike('-publish', [
+      ...([queue(ben, 1), queue(ann, 0), queue(dead, 2), [RELEASE, ben ?? ''], queue(ben, 1)] as const),
+      ...([[YIELD, ...yieldArgs(ben ?? '', yielded)], [UNDO, ben ?? ''], queue(dead, 2)] as const),
+      ...([[UNDO, dead ?? '', NOW], look(ben, 1), look(ann, 0), [RELEASE, ben ?? '', NOW]] as const),
+      ...([look(dead, 2), look(ben, 3), [UNDO, dead ?? '', NOW]] as const),
+    ]);
+  });
 
   it('that met every code of every script', () => {
     const wanted = [
@@ -217,8 +280,8 @@ describe('scripts: the twins do the same as the server', () => {
       ...['extend 1', 'extend 0', 'extend 2', 'extend -1', 'extend -2'],
       ...['vouch 1', 'vouch -1', 'vouch -2', 'bootstrap 1', 'bootstrap 0', 'bootstrap -1', 'bootstrap -2'],
       ...['inspect 0', 'inspect 1', 'inspect 2', 'undo 0', 'undo 1', 'undo 2', 'release 0', 'release 1'],
-      ...['queue 1', 'queue 0', 'queue 2', 'queue 4', 'queue -1', 'queue -2', 'yield 0', 'yield 1'],
-      ...['push g', 'push w', 'push i'],
+      ...['queue 6', 'queue 1', 'queue 0', 'queue 2', 'queue 4', 'queue -1', 'queue -2'],
+      ...['yield 0', 'yield 1', 'push v', 'push g', 'push w', 'push i'],
     ];
     expect(wanted.filter((one) => !seen.has(one))).to.deep.equal([]);
   });
@@ -227,10 +290,10 @@ describe('scripts: the twins do the same as the server', () => {
     seen.add(`${name} ${String(Array.isArray(reply) ? reply[0] : reply)}`);
   }
 
-  /** What is reserved for a second does not run out while the spec runs. */
-  async function keepReserved(fake: FakeMaster, after: Snapshot): Promise<void> {
+  /** What lives for seconds only does not run out while the spec runs. */
+  async function keep(fake: FakeMaster, after: Snapshot): Promise<void> {
     for (const [key, { ms }] of after) {
-      if (ms < 0 || ms > RESERVE_MS) continue;
+      if (ms < 0 || ms > FRESH_MS) continue;
       await server.redis.pexpire(key, TTLS[0] ?? 0);
       fake.expire(key, TTLS[0] ?? 0);
     }
@@ -239,12 +302,13 @@ describe('scripts: the twins do the same as the server', () => {
   /** Everything that is on the server, in one round trip. */
   async function snapshot(): Promise<Snapshot> {
     const pipeline = server.redis.pipeline();
-    for (const key of KEYS) pipeline.get(key).zrange(key, '0', '-1', 'WITHSCORES').pttl(key);
+    for (const key of KEYS) pipeline.get(key).zrange(key, '0', '-1', 'WITHSCORES').hgetall(key).pttl(key);
     const replies = (await pipeline.exec()) ?? [];
     return new Map(
       KEYS.map((key, i): [string, Entry] => {
-        const [text, members, ms] = replies.slice(3 * i, 3 * i + 3).map(([, reply]) => reply);
-        return [key, { content: contentOf(text, members), ms: Number(ms) }];
+        const [text, members, fields, ms] = replies.slice(4 * i, 4 * i + 4).map(([, reply]) => reply);
+        const isOfTerms = TERMS.includes(key);
+        return [key, { content: contentOf(text, members, isOfTerms ? fields : undefined), ms: Number(ms) }];
       }),
     );
   }
@@ -262,10 +326,10 @@ describe('scripts: the twins do the same as the server', () => {
     };
     const nowMs = Math.floor(nowUs / 1_000);
     const lock = draw.pick(LOCKS);
-    const [queue, turn] = [draw.pick(QUEUES), draw.pick(TURNS)];
+    const [queue, turn, terms] = [draw.pick(QUEUES), draw.pick(TURNS), draw.pick(TERMS)];
     const counter = draw.pick(COUNTERS);
     const period = draw.pick(PERIODS);
-    switch (draw.below(15)) {
+    switch (draw.below(17)) {
       case 0: {
         const args = [lock, draw.pick(TOKENS), 'PX', String(draw.pick(TTLS)), 'NX'];
         const real: unknown = await redis.call('SET', ...args);
@@ -292,10 +356,10 @@ describe('scripts: the twins do the same as the server', () => {
         );
       case 5:
       case 6: {
-        const key = draw.pick([lock, counter, counter, queue, turn, MARKER]);
+        const key = draw.pick([lock, counter, counter, queue, turn, terms, MARKER]);
         await drop(key);
         if (draw.below(2) > 0) return;
-        await putData(redis, key, draw.pick(['list', 'hash'] as const));
+        await putData(redis, key, key === terms ? 'list' : draw.pick(['list', 'hash'] as const));
         fake.setForeign(key);
         return;
       }
@@ -328,6 +392,18 @@ describe('scripts: the twins do the same as the server', () => {
         ]);
         return put(turn, text, draw.pick(TTLS));
       }
+      case 14:
+      case 15: {
+        if (fake.fields(terms) === WRONG_TYPE) return;
+        const waiters = fake.members(QUEUES[TERMS.indexOf(terms)] ?? '');
+        const [first] = waiters === WRONG_TYPE ? [] : waiters;
+        const token = draw.pick([first?.name ?? draw.pick(OURS), draw.pick(OURS)]);
+        const left = drawTerms(draw, nowUs);
+        await redis.hset(terms, token, left);
+        await redis.pexpire(terms, TTLS[0] ?? 0);
+        fake.setFields(terms, { [token]: left });
+        return fake.expire(terms, TTLS[0] ?? 0);
+      }
       default:
         for (const key of draw.below(4) === 0 ? KEYS : COUNTERS) await drop(key);
     }
@@ -336,6 +412,7 @@ describe('scripts: the twins do the same as the server', () => {
 
 function drawCall(draw: Draw, nowUs: number, before: Snapshot): Call {
   const script = draw.pick(CASES);
+  const call = (keys: readonly string[], ...args: readonly string[]): Call => ({ script, keys, args });
   const chosen = LOCKS.map((_, i) => i).filter(() => draw.below(2) === 0);
   const places = chosen.length === 0 ? [draw.below(LOCKS.length)] : chosen;
   if (draw.below(2) === 0) places.reverse();
@@ -351,122 +428,60 @@ function drawCall(draw: Draw, nowUs: number, before: Snapshot): Call {
   const counts = COUNTERS.map((key) => Math.floor(Number(textOf(before, key)) || 0));
   const highest = Math.max(0, ...counts);
   const off = draw.pick([-1, 0, 0, 1]);
-  const near = nowUs + draw.pick([-BACK_US, -BACK_US, -BACK_US / 2, 0, AHEAD_US]) + off;
+  const near = nowUs + draw.pick([-BACK_US, -BACK_US, -BACK_US / 2, 0, 0, -AHEAD_US / 2, AHEAD_US]) + off;
   const far = nowUs + Number(counterTtl) * 1_000 + off;
   const drawn = draw.pick([highest + off, highest + off, near, near, far, 8, nowUs + 9e6, nowUs - 9e6]);
   const fence = String(Math.min(Math.max(1, drawn), LAST_FENCE));
   const proposal = String(draw.pick([0, near, near, near, highest + off, nowUs + 9e6, nowUs - 9e6]));
   const all = [...locks, ...counters, ...(marker === undefined ? [] : [marker])];
-  const waited = [...locks, ...places.map((i) => QUEUES[i] ?? ''), ...places.map((i) => TURNS[i] ?? '')];
-  const isStopped = script === CLAIM || script === ACCEPT;
+  const waited = [...locks, ...[QUEUES, TURNS].flatMap((list) => places.map((i) => list[i] ?? ''))];
   const guard = String(period);
   switch (script) {
     case CLAIM: {
       const args = [token, ttl, counterTtl, proposal, guard];
-      if (draw.below(2) === 0) return { script, keys: all, args, marker, period, isStopped };
-      const keys = [...waited, ...all.slice(locks.length)];
-      return { script, keys, args: [...args, '1'], marker, period, isStopped };
+      if (draw.below(2) === 0) return call(all, ...args);
+      return call([...waited, ...all.slice(locks.length)], ...args, '1');
     }
     case ACCEPT:
-      return { script, keys: all, args: [token, fence, counterTtl, guard], marker, period, isStopped };
-    case EXTEND: {
-      const args = [token, ttl, String(draw.below(2)), guard];
-      const keys = marker === undefined ? locks : [...locks, marker];
-      return { script, keys, args, isStopped, marker, period };
-    }
+      return call(all, token, fence, counterTtl, guard);
+    case EXTEND:
+      return call(
+        marker === undefined ? locks : [...locks, marker],
+        ...[token, ttl, String(draw.below(2)), guard],
+      );
     case UNDO:
     case RELEASE:
-      return { script, keys: waited, args: [token], isStopped, marker: undefined, period: -1 };
+      if (draw.below(3) === 0) return call(waited, token);
+      return call([...waited, ...places.map((i) => TERMS[i] ?? ''), ...own], token, proposal);
     case INSPECT:
-      return {
-        script,
-        keys: [locks[0] ?? '', QUEUES[places[0] ?? 0] ?? ''],
-        args: [],
-        isStopped,
-        marker: undefined,
-        period: -1,
-      };
+      return call([locks[0] ?? '', QUEUES[places[0] ?? 0] ?? '']);
     case QUEUE:
     case YIELD: {
-      const [lock = '', queue = '', turn = ''] = [LOCKS, QUEUES, TURNS].map((list) => list[places[0] ?? 0]);
-      const [serial = '', named = ''] = (textOf(before, turn) ?? '').split('|');
+      const keys = [LOCKS, QUEUES, TURNS, TERMS, COUNTERS].map((list) => list[places[0] ?? 0] ?? '');
+      const [serial = '', named = ''] = (textOf(before, keys[2] ?? '') ?? '').split('|');
       const ticket = String(draw.pick(TICKETS));
-      const life = String(draw.pick(TTLS));
       if (script === YIELD) {
-        const args = [
-          draw.pick([named, named, token]),
-          draw.pick([serial, serial, serial, '7']),
-          ticket,
-          life,
-        ];
-        return { script, keys: [lock, queue, turn], args, isStopped, marker: undefined, period: -1 };
+        const life = String(draw.pick([0, ...TTLS]));
+        const place = [draw.pick([serial, serial, serial, '7']), ticket, life].join('|');
+        return call(keys, draw.pick([named, named, token]), place, proposal);
       }
-      const keys = [lock, queue, turn, ...(marker === undefined ? [] : [marker])];
-      return { script, keys, args: [draw.pick(OURS), ticket, life, guard], isStopped, marker, period };
+      const place = [ticket, draw.pick(TTLS), draw.below(1_000)].join('|');
+      const args = [draw.pick(OURS), place, draw.pick(['0', ttl, ttl]), counterTtl, proposal, guard];
+      return call(marker === undefined ? keys : [...keys, marker], ...args);
     }
-    case VOUCH: {
-      const of = draw.pick(PERIODS);
-      return { script, keys: [MARKER], args: [String(of)], isStopped, marker: MARKER, period: of };
-    }
+    case VOUCH:
+      return call([MARKER], String(draw.pick(PERIODS)));
     default: {
       const [of, force] = [draw.pick([0, ...PERIODS]), draw.below(2)];
-      const args = [String(force === 0 && of === 0 ? PERIODS[0] : of), String(force)];
-      return { script, keys: [MARKER], args, isStopped, marker: MARKER, period: Number(args[0]) };
+      return call([MARKER], String(force === 0 && of === 0 ? PERIODS[0] : of), String(force));
     }
   }
-}
-
-/** What the server read from its clock, in order. */
-function readings(call: Call, reply: unknown, before: Snapshot, after: Snapshot, nowUs: number): number[] {
-  const { script, isStopped, marker, period } = call;
-  if (isStopped) return [nowUs, nowUs];
-  const [code = 0, amount = 0, us = 0] = Array.isArray(reply) ? reply.map(Number) : [];
-  const found: number[] = [];
-  if (marker !== undefined && period > 0 && code !== -2) {
-    const old = textOf(before, marker);
-    const now = textOf(after, marker);
-    const since = Number(now?.split('|')[2]);
-    const isDeclared = script === BOOTSTRAP && code === 1;
-    if (isDeclared) found.push((since + period) * 1_000);
-    else if (code === -1) found.push((old === now ? since + period - amount : since) * 1_000);
-    else found.push(nowUs);
-  }
-  if (script === QUEUE) found.push(us, code === 1 ? amount : serialAfter(call, 0, after, nowUs));
-  if (script === YIELD) found.push(serialAfter(call, 0, after, nowUs));
-  if (script === RELEASE || script === UNDO) found.push(...handedOver(call, before, after, nowUs));
-  return found;
-}
-
-/** The serial of the grant that was made at that resource; any time where there was none. */
-function serialAfter({ script, keys }: Call, i: number, after: Snapshot, nowUs: number): number {
-  const n = script === QUEUE || script === YIELD ? 1 : numberOf(keys);
-  return Number(/^(\d+)\|./.exec(textOf(after, keys[i + 2 * n] ?? '') ?? '')?.[1] ?? nowUs);
-}
-
-/** How many resources the keys of a release are about. */
-function numberOf(keys: readonly string[]): number {
-  return keys.filter((key) => LOCKS.includes(key)).length;
-}
-
-/** One reading for each resource that a release leaves free while somebody waits for it. */
-function handedOver(call: Call, before: Snapshot, after: Snapshot, nowUs: number): number[] {
-  const { args, keys } = call;
-  const n = numberOf(keys);
-  const [token = ''] = args;
-  return Array.from({ length: n }, (_, i) => i)
-    .filter((i) => {
-      const [lock, queue, turn] = [0, 1, 2].map((part) => before.get(keys[i + part * n] ?? '')?.content);
-      const others = Array.isArray(queue) ? queue.filter((one: Member) => one.name !== token) : [];
-      const isLeftFree = lock === undefined || lock === token || lock === token + RESERVED_MARK;
-      return turn !== undefined && isLeftFree && others.length > 0;
-    })
-    .map((i) => serialAfter(call, i, after, nowUs));
 }
 
 /** The reply, with times left by their millions. */
 function coarse({ name }: Script, reply: unknown): unknown {
   if (!Array.isArray(reply)) return reply;
-  const [code, amount, ...rest] = reply as unknown[];
+  const [code, amount, ...rest] = reply as readonly unknown[];
   const isTimeLeft = name === 'undo' || name === 'inspect' || code === 0 || code === 4;
   return [code, isTimeLeft ? millions(Number(amount)) : amount, ...rest];
 }
@@ -481,21 +496,40 @@ function textOf(of: Snapshot, key: string): string | undefined {
   return typeof content === 'string' ? content : undefined;
 }
 
-/** @param text  of GET, @param members of ZRANGE; undefined where the key is of another type */
-function contentOf(text: unknown, members: unknown): Content {
+/** @param text  of GET, @param members of ZRANGE, @param fields of HGETALL; undefined where the key is of another type */
+function contentOf(text: unknown, members: unknown, fields: unknown): Content {
   if (typeof text === 'string') return text;
   if (text === null) return undefined;
+  if (typeof fields === 'object' && fields !== null && !(fields instanceof Error)) {
+    return new Map(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+  }
   if (!Array.isArray(members)) return WRONG_TYPE;
   const parts = members.map(String);
   return parts.flatMap((name, i) => (i % 2 === 0 ? [{ name, score: Number(parts[i + 1]) }] : []));
 }
 
 function show({ content, ms }: Entry = { content: undefined, ms: -2 }): string {
-  const text = content === WRONG_TYPE ? '(data)' : content === undefined ? 'none' : JSON.stringify(content);
-  return `${text} ${millions(ms)}`;
+  if (content === WRONG_TYPE) return `(data) ${millions(ms)}`;
+  const shown = content instanceof Map ? [...content].toSorted(([a], [b]) => (a < b ? -1 : 1)) : content;
+  return `${shown === undefined ? 'none' : JSON.stringify(shown)} ${millions(ms)}`;
 }
 
 function fakeState(fake: FakeMaster, key: string): string {
+  const ms = fake.pttl(key);
   const text = fake.get(key);
-  return show({ content: text === WRONG_TYPE ? fake.members(key) : text, ms: fake.pttl(key) });
+  if (text !== WRONG_TYPE) return show({ content: text, ms });
+  const members = fake.members(key);
+  return show({ content: members === WRONG_TYPE ? fake.fields(key) : members, ms });
+}
+
+/** What a look has left, at any of the bounds, or what cannot be read. */
+function drawTerms(draw: Draw, nowUs: number): string {
+  const freshUs = FRESH_MS * 1_000;
+  const look =
+    nowUs - draw.pick([0, 1, 10_000, BACK_US, freshUs - 50_000, freshUs + 1, freshUs + 1, -1, -1e6]);
+  const [ttl, life] = [draw.pick(TTLS), draw.pick([0, ...COUNTER_TTLS])];
+  const run = draw.pick(['', '', 'other']);
+  const least = draw.pick([0, 0, nowUs - 5_000, nowUs + 1e6]);
+  const terms = [look, draw.below(1_000), ttl, life, run, least].join('|');
+  return draw.pick([terms, terms, terms, terms, 'text', `${terms}|7`]);
 }

@@ -265,22 +265,31 @@ describe('scripts on a real server', () => {
       expect(await server.redis.exists('a')).to.equal(0);
     });
 
-    it('{1, 0, 0}: what is reserved for the token becomes its vote, where a free key would; others stay as they are', async () => {
-      await server.redis.set('a', `mine${RESERVED_MARK}`, 'PX', 10_000);
-      await server.redis.set('b', 'mine');
-      await server.redis.set('c', 'mine', 'PX', 90_000);
-      const refused = await extend(['a', 'b', 'c'], 60_000, 0);
-      expect(about(refused, 10_000)).to.equal(true);
-      expect(ends(refused)).to.deep.equal([0, 0]);
-      expect(await server.redis.get('a')).to.equal(`mine${RESERVED_MARK}`);
-      expect(await extend(['b', 'a', 'c'])).to.deep.equal([1, 0, 0]);
-      expect(await server.redis.mget('a', 'b', 'c')).to.deep.equal(['mine', 'mine', 'mine']);
-      await expectMs('a', 60_000);
-      expect(await server.redis.pttl('b')).to.equal(-1);
-      await expectMs('c', 90_000);
-      await server.redis.set('a', `other${RESERVED_MARK}`, 'PX', 10_000);
-      expect(ends(await extend(['a']))).to.deep.equal([0, 0]);
-    });
+    for (const create of [0, 1]) {
+      it(`{1, 0, 0}: what was handed over to the token loses its mark, create ${create}; others stay as they are`, async () => {
+        await server.redis.set('a', `mine${RESERVED_MARK}`, 'PX', 10_000);
+        await server.redis.set('b', 'mine');
+        await server.redis.set('c', 'mine', 'PX', 90_000);
+        await server.redis.set('d', `mine${RESERVED_MARK}`, 'PX', 90_000);
+        expect(await extend(['b', 'a', 'c', 'd'], 60_000, create)).to.deep.equal([1, 0, 0]);
+        expect(await server.redis.mget('a', 'b', 'c', 'd')).to.deep.equal(['mine', 'mine', 'mine', 'mine']);
+        await expectMs('a', 60_000);
+        expect(await server.redis.pttl('b')).to.equal(-1);
+        await expectMs('c', 90_000);
+        await expectMs('d', 90_000);
+      });
+
+      it(`{0, ms, 0}: what was handed over to another is left as it is, create ${create}`, async () => {
+        await server.redis.set('a', `mine${RESERVED_MARK}`, 'PX', 10_000);
+        await server.redis.set('b', `other${RESERVED_MARK}`, 'PX', 10_000);
+        const refused = await extend(['a', 'b'], 60_000, create);
+        expect(about(refused, 10_000)).to.equal(true);
+        expect(ends(refused)).to.deep.equal([0, 0]);
+        expect(await server.redis.mget('a', 'b')).to.deep.equal([
+          ...[`mine${RESERVED_MARK}`, `other${RESERVED_MARK}`],
+        ]);
+      });
+    }
   });
 
   it('hello: {receivers, us}: how many listen to the channel, and the clock of the server', async () => {

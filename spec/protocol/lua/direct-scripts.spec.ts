@@ -1,0 +1,994 @@
+/**
+ * Direct hand-off on a real server (protocol C3): looks that claim, the terms that they leave, and the votes that a release,
+ * an undo, a yield or another look hands over by them. `queue-scripts.spec.ts` has what is reserved.
+ */
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Batch } from '../../../lib/node/batch.js';
+import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
+import {
+  ACCEPT,
+  CLAIM,
+  EXTEND,
+  QUEUE,
+  RELEASE,
+  type Script,
+  UNDO,
+  YIELD,
+} from '../../../lib/protocol/lua/scripts.js';
+import { release, releaseInLine, type Request, undo, undoInLine } from '../../../lib/protocol/request.js';
+import { RESERVED_MARK } from '../../../lib/runtime/random.js';
+import { tokenFrom } from '../../simulation/world/seeded.js';
+import { plainScope } from '../../support/commands.js';
+import { type LookArgs, lookArgs, yieldArgs } from '../../support/looks.js';
+import { atInstant, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+
+const KEY = 'invoice 42';
+const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
+const [, LINE, TURN] = WAITED;
+const [TERMS, COUNTER] = [termsKey(KEY), counterKey(KEY)];
+const LOOKED = [...WAITED, TERMS, COUNTER];
+const MARKER = 'marker';
+const TICKET = 1_790_000_000_000_001;
+const LIFE_MS = 60_000;
+const TTL_MS = 30_000;
+const COUNTER_MS = 600_000;
+const HOUR_MS = 3_600_000;
+/** By the client's clock. */
+const SENT_MS = 7_654_321;
+const FRESH_US = FRESH_MS * 1_000;
+
+const marked = (token: string): string => token + RESERVED_MARK;
+
+const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1')) as [
+  string,
+  string,
+  string,
+  string,
+];
+
+function numbers(reply: unknown): readonly number[] {
+  return Array.isArray(reply) ? reply.map(Number) : [];
+}
+
+/** What the look of a waiter has left. */
+interface Terms {
+  /** µs before the hand-over. */
+  readonly agoUs: number;
+  readonly sentMs: number;
+  readonly ttlMs: number;
+  readonly counterMs: number;
+  readonly runId: string;
+  /** The end of the last quarantine, in µs before the hand-over; undefined if there was none. */
+  readonly leastAgoUs: number | undefined;
+}
+
+const USUAL_TERMS: Terms = {
+  agoUs: 10_000,
+  sentMs: SENT_MS,
+  ttlMs: TTL_MS,
+  counterMs: COUNTER_MS,
+  runId: '',
+  leastAgoUs: undefined,
+};
+
+describe('direct hand-off: scripts on a real server', () => {
+  const server = oneServer();
+  const listener = oneListener(server);
+  const { run } = server;
+
+  const asked = (look: Partial<LookArgs> = {}): LookArgs => ({
+    ...{ ticket: TICKET, lifeMs: LIFE_MS, sentAtMs: SENT_MS, ttlMs: TTL_MS, counterMs: COUNTER_MS },
+    ...look,
+  });
+  /** A look that asks for the vote, and proposes no fencing token unless it is given one. */
+  const look = (token: string, terms: Partial<LookArgs> = {}): Promise<unknown> =>
+    run(QUEUE, LOOKED, ...lookArgs(token, asked(terms)));
+  const lookAt = (us: number, token: string, terms: Partial<LookArgs> = {}): Promise<unknown> =>
+    run(atInstant(QUEUE, us), LOOKED, ...lookArgs(token, asked(terms)));
+  const hold = (token: string, ttlMs = HOUR_MS): Promise<unknown> =>
+    server.redis.set(KEY, token, 'PX', ttlMs);
+  /** It waits, and has left these terms. */
+  const waits = async (
+    token: string,
+    ticket: number,
+    us: number,
+    left: Partial<Terms> = {},
+  ): Promise<void> => {
+    const { agoUs, counterMs, leastAgoUs, runId, sentMs, ttlMs } = { ...USUAL_TERMS, ...left };
+    await run(QUEUE, LOOKED, ...lookArgs(token, { ticket, lifeMs: LIFE_MS }));
+    const least = leastAgoUs === undefined ? 0 : us - leastAgoUs;
+    const terms = [us - agoUs, sentMs, ttlMs, counterMs, runId, least].join('|');
+    await server.redis.hset(TERMS, token, terms);
+  };
+  /** What the holder's release or undo does at that instant. */
+  const leaveAt = (us: number, script: Script, token = DAN, proposal = us): Promise<unknown> =>
+    run(atInstant(script, us), LOOKED, token, proposal);
+  const waiting = (): Promise<string[]> => server.redis.zrange(LINE, '0', '-1');
+  const holder = (): Promise<string | null> => server.redis.get(KEY);
+  const turn = async (): Promise<readonly string[]> => ((await server.redis.get(TURN)) ?? 'none').split('|');
+  const serial = async (): Promise<number> => Number((await turn())[0]);
+  const count = async (): Promise<number | undefined> => {
+    const text = await server.redis.get(COUNTER);
+    return text === null ? undefined : Number(text);
+  };
+  const expectMs = async (key: string, ms: number): Promise<void> =>
+    void expect(await server.redis.pttl(key), key).to.be.within(ms - 5_000, ms);
+  /** When the key ends, in ms of the server's clock. */
+  const endOf = async (key: string): Promise<number> => {
+    for (;;) {
+      const before = Math.floor((await server.micros()) / 1_000);
+      const ms = await server.redis.pttl(key);
+      if (Math.floor((await server.micros()) / 1_000) === before) return before + ms;
+    }
+  };
+  /** What was published: kind and token, and the numbers between them. */
+  const pushes = async (): Promise<string[]> => {
+    const found = await listener.heard();
+    return found.map((text) => {
+      const [channel, kind = '', ...rest] = text.slice(0, -KEY.length - 1).split(' ');
+      const token = rest.pop() ?? '';
+      expect(channel).to.equal(pushChannel(token));
+      expect(text.endsWith(` ${KEY}`)).to.equal(true);
+      return [kind, token.split(':')[0]?.replaceAll('_', ''), ...rest].join(' ');
+    });
+  };
+  const kinds = async (): Promise<string[]> => (await pushes()).map((text) => text.split(' ', 2).join(' '));
+  const listenTo = (...tokens: readonly string[]): Promise<void> =>
+    listener.listenTo(...tokens.map(pushChannel));
+
+  beforeEach(() => listenTo(ANN, BEN, CAT, DAN));
+
+  describe('a look at a free lock', () => {
+    it('{6, serial, us, fence, sent}: the vote is its own, with the mark, for the whole ttl', async () => {
+      const us = await server.micros();
+      expect(numbers(await lookAt(us, ANN, { proposal: us + 7 }))).to.deep.equal([
+        6,
+        us,
+        us,
+        us + 7,
+        SENT_MS,
+      ]);
+      expect([await holder(), await turn()]).to.deep.equal([marked(ANN), [`${us}`, ANN, `${TICKET}`]]);
+      await expectMs(KEY, TTL_MS);
+      await expectMs(TURN, TTL_MS);
+      expect(await count()).to.equal(us + 7);
+      await expectMs(COUNTER, COUNTER_MS + 1);
+      expect(await server.redis.exists(LINE, TERMS)).to.equal(0);
+      expect(await pushes()).to.deep.equal([]);
+    });
+
+    it("the counter lives until its master's clock has passed it, and for its life then", async () => {
+      const us = await server.micros();
+      await server.redis.set(COUNTER, us + 2 * HOUR_MS * 1_000);
+      expect(numbers(await lookAt(us, ANN))[3]).to.equal(us + 2 * HOUR_MS * 1_000 + 1);
+      await expectMs(COUNTER, 2 * HOUR_MS + COUNTER_MS + 1);
+    });
+
+    for (const [title, awayUs, isTaken] of [
+      ['at the bound behind', -BACK_US, true],
+      ['beyond it', -BACK_US - 1, false],
+      ['at the bound ahead', AHEAD_US, true],
+      ['beyond it', AHEAD_US + 1, false],
+    ] as const) {
+      it(`a proposal ${awayUs} µs from the clock, ${title}: is ${isTaken ? 'taken' : 'replaced by the clock'}`, async () => {
+        const us = await server.micros();
+        const fence = isTaken ? us + awayUs : us;
+        expect(numbers(await lookAt(us, ANN, { proposal: us + awayUs }))[3]).to.equal(fence);
+        expect(await count()).to.equal(fence);
+      });
+    }
+
+    it('counts on from a counter that has reached the proposal, up to the last fencing token', async () => {
+      const us = await server.micros();
+      await server.redis.set(COUNTER, us);
+      expect(numbers(await lookAt(us, ANN, { proposal: us }))[3]).to.equal(us + 1);
+      await server.redis.del(KEY);
+      await server.redis.set(COUNTER, LAST_FENCE - 1);
+      expect(numbers(await lookAt(us, BEN, { proposal: us }))[3]).to.equal(LAST_FENCE);
+    });
+
+    it('{6, serial, us, 0, sent}: without fencing nothing is counted', async () => {
+      const [code, , , fence, sent] = numbers(await look(ANN, { counterMs: 0, sentAtMs: 0 }));
+      expect([code, fence, sent]).to.deep.equal([6, 0, 0]);
+      expect(await holder()).to.equal(marked(ANN));
+      expect(await server.redis.exists(COUNTER)).to.equal(0);
+    });
+
+    it('{6, …}: it is the first that waits; its place is gone, and the next is sent a push', async () => {
+      await hold(DAN);
+      for (const [i, token] of [ANN, BEN].entries()) await look(token, { ticket: TICKET + i });
+      await server.redis.del(KEY);
+      expect(numbers(await look(ANN))[0]).to.equal(6);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
+      expect(await pushes()).to.deep.equal(['w ben']);
+      await expectMs(TURN, LIFE_MS);
+    });
+
+    it('{6, …}: those before it are dead', async () => {
+      await hold(DAN);
+      for (let i = 0; i < 5; i++) await look(tokenFrom(`dead${i}`, '1'), { ticket: TICKET + i });
+      await server.redis.del(KEY);
+      expect(numbers(await look(ANN, { ticket: TICKET + 9 }))[0]).to.equal(6);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), []]);
+      expect(await server.redis.hkeys(TERMS)).to.deep.equal([ANN]);
+    });
+
+    it('{0, ms, us, rank}: one with an earlier ticket waits, and is handed it directly; the token queues', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(ANN, TICKET, us);
+      await server.redis.del(KEY);
+      const reply = await lookAt(us, BEN, { ticket: TICKET + 1, proposal: us });
+      const [code, ms = 0, , rank] = numbers(reply);
+      expect([code, rank]).to.deep.equal([0, 0]);
+      expect(ms).to.be.within(TTL_MS - 5_000, TTL_MS);
+      expect([await holder(), await waiting(), await count()]).to.deep.equal([marked(ANN), [BEN], us]);
+      expect(await kinds()).to.deep.equal(['v ann', 'w ben']);
+      expect(await server.redis.hkeys(TERMS)).to.have.members([ANN, BEN]);
+    });
+
+    it('{0, ms, us, rank}: likewise though nobody listens for it (yet): it keeps its place', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(ANN, TICKET, us);
+      await server.redis.del(KEY);
+      await listenTo(ANN);
+      expect(numbers(await lookAt(us, BEN, { ticket: TICKET + 1, proposal: us }))[3]).to.equal(0);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
+    });
+
+    it('{1, serial, us}: a ttl of 0 asks for a reservation; nothing is counted', async () => {
+      const us = await server.micros();
+      expect(numbers(await lookAt(us, ANN, { ttlMs: 0, proposal: us }))).to.deep.equal([1, us, us]);
+      expect(await holder()).to.equal(marked(ANN));
+      await expectMs(KEY, RESERVE_MS);
+      expect(await server.redis.exists(COUNTER, TERMS)).to.equal(0);
+    });
+
+    for (const text of ['text', '', '-5', '1.5', String(LAST_FENCE), String(2 ** 53)]) {
+      it(`{1, serial, us}: its counter is ${JSON.stringify(text)}: the vote is reserved, the counter stays`, async () => {
+        await server.redis.set(COUNTER, text);
+        expect(numbers(await look(ANN))[0]).to.equal(1);
+        expect([await holder(), await server.redis.get(COUNTER)]).to.deep.equal([marked(ANN), text]);
+        await expectMs(KEY, RESERVE_MS);
+        await expectMs(TURN, RESERVE_MS);
+        expect(await server.redis.pttl(COUNTER)).to.equal(-1);
+      });
+    }
+
+    for (const type of TYPES) {
+      it(`{1, serial, us}: its counter is a ${type}: likewise`, async () => {
+        await putData(server.redis, COUNTER, type);
+        expect(numbers(await look(ANN))[0]).to.equal(1);
+        expect([await holder(), await server.redis.type(COUNTER)]).to.deep.equal([marked(ANN), type]);
+        await expectMs(KEY, RESERVE_MS);
+      });
+    }
+  });
+
+  describe('a look at what is its own', () => {
+    it('{6, …}: with the mark: the full ttl again, the same serial; it is counted again', async () => {
+      const us = await server.micros();
+      await lookAt(us, ANN, { proposal: us });
+      await server.redis.pexpire(KEY, 1_000);
+      await server.redis.pexpire(TURN, 1_000);
+      const again = await lookAt(us + 1, ANN, { proposal: us, sentAtMs: SENT_MS + 5 });
+      expect(numbers(again)).to.deep.equal([6, us, us + 1, us + 1, SENT_MS + 5]);
+      expect([await holder(), await turn()]).to.deep.equal([marked(ANN), [`${us}`, ANN, `${TICKET}`]]);
+      await expectMs(KEY, TTL_MS);
+      await expectMs(TURN, TTL_MS);
+      expect(await count()).to.equal(us + 1);
+    });
+
+    it('{6, …}: likewise if it was handed over, directly or by reservation; its terms stay', async () => {
+      for (const hasTerms of [true, false]) {
+        await server.redis.flushall();
+        const us = await server.micros();
+        await hold(DAN);
+        await waits(ANN, TICKET, us);
+        if (!hasTerms) await server.redis.del(TERMS);
+        await leaveAt(us, RELEASE);
+        const before = await server.redis.hgetall(TERMS);
+        expect(Object.keys(before)).to.deep.equal(hasTerms ? [ANN] : []);
+        expect(numbers(await lookAt(us, ANN, { proposal: us })).slice(0, 2)).to.deep.equal([
+          6,
+          await serial(),
+        ]);
+        await expectMs(KEY, TTL_MS);
+        expect(await count()).to.equal(hasTerms ? us + 1 : us);
+        expect(await server.redis.hgetall(TERMS)).to.deep.equal(before);
+      }
+    });
+
+    it('{6, …}: the turn names another by now: another serial', async () => {
+      await look(ANN);
+      await server.redis.set(TURN, `7|${BEN}|1`, 'PX', 1_000);
+      const [code, found = 0, us] = numbers(await look(ANN));
+      expect([code, found]).to.deep.equal([6, us]);
+      expect(await turn()).to.deep.equal([`${us}`, ANN, `${TICKET}`]);
+    });
+
+    it('{1, serial, us}: it cannot be counted any more: it is shortened by nothing', async () => {
+      const [, first] = numbers(await look(ANN));
+      await server.redis.set(COUNTER, LAST_FENCE);
+      expect(numbers(await look(ANN)).slice(0, 2)).to.deep.equal([1, first]);
+      await expectMs(KEY, TTL_MS);
+      await expectMs(TURN, TTL_MS);
+    });
+
+    it('{1, serial, us}: without the mark, a late duplicate: nothing is changed', async () => {
+      const us = await server.micros();
+      await lookAt(us, ANN, { proposal: us });
+      await run(EXTEND, [KEY], ANN, HOUR_MS, '0', -1);
+      const keys = await server.redis.keys('*');
+      expect(numbers(await lookAt(us + 9, ANN, { proposal: us + 9 }))).to.deep.equal([1, us, us + 9]);
+      expect([await holder(), await count(), await serial()]).to.deep.equal([ANN, us, us]);
+      await expectMs(KEY, HOUR_MS);
+      expect(await server.redis.keys('*')).to.have.members(keys);
+    });
+  });
+
+  describe('the terms of a look', () => {
+    beforeEach(() => hold(DAN));
+
+    it("{0, ms, us, rank}: they are noted as they were asked for, with the master's clock", async () => {
+      const us = await server.micros();
+      await lookAt(us, ANN);
+      await lookAt(us + 1, BEN, { ttlMs: 1_234, counterMs: 0, sentAtMs: 0 });
+      expect(await server.redis.hgetall(TERMS)).to.deep.equal({
+        [ANN]: `${us}|${SENT_MS}|${TTL_MS}|${COUNTER_MS}||0`,
+        [BEN]: `${us + 1}|0|1234|0||0`,
+      });
+      await lookAt(us + 2, ANN, { sentAtMs: SENT_MS + 9 });
+      expect(await server.redis.hget(TERMS, ANN)).to.equal(
+        `${us + 2}|${SENT_MS + 9}|${TTL_MS}|${COUNTER_MS}||0`,
+      );
+    });
+
+    it(`they expire ${FRESH_MS} ms after the last look of any`, async () => {
+      await look(ANN);
+      expect(await server.redis.pttl(TERMS)).to.be.within(1, FRESH_MS);
+      await server.redis.pexpire(TERMS, 1);
+      await look(BEN);
+      expect(await server.redis.pttl(TERMS)).to.be.within(2, FRESH_MS);
+    });
+
+    it('a ttl of 0 leaves none', async () => {
+      expect(numbers(await look(ANN, { ttlMs: 0 }))[0]).to.equal(0);
+      expect(await server.redis.exists(TERMS)).to.equal(0);
+    });
+
+    it('{4, ms, us}: a foreign client holds it: none', async () => {
+      await hold('foreign');
+      expect(numbers(await look(ANN))[0]).to.equal(4);
+      expect(await server.redis.keys('*')).to.deep.equal([KEY]);
+    });
+
+    for (const [place, key] of [
+      ['lock', KEY],
+      ['queue', LINE],
+      ['turn', TURN],
+    ] as const) {
+      it(`{2, 0, 0}: data in place of the ${place}: none, and nothing is counted`, async () => {
+        if (place === 'lock') await server.redis.del(KEY);
+        await putData(server.redis, key, 'list');
+        const keys = await server.redis.keys('*');
+        expect(await look(ANN)).to.deep.equal([2, 0, 0]);
+        expect(await server.redis.keys('*')).to.have.members(keys);
+      });
+    }
+
+    for (const type of [...TYPES.filter((one) => one !== 'hash'), 'string'] as const) {
+      it(`a ${type} in their place: it queues all the same, and is handed a reservation; the ${type} stays`, async () => {
+        if (type === 'string') await server.redis.set(TERMS, 'text');
+        else await putData(server.redis, TERMS, type);
+        expect(numbers(await look(ANN))[3]).to.equal(0);
+        await leaveAt(await server.micros(), RELEASE);
+        expect([await holder(), await server.redis.type(TERMS)]).to.deep.equal([marked(ANN), type]);
+        expect(await kinds()).to.deep.equal(['g ann']);
+        expect(await server.redis.pttl(TERMS)).to.equal(-1);
+      });
+    }
+
+    for (const script of [RELEASE, UNDO]) {
+      it(`${script.name}: whoever leaves takes its own away, those of others stay`, async () => {
+        await look(ANN);
+        await look(BEN, { ticket: TICKET + 1 });
+        await leaveAt(await server.micros(), script, ANN);
+        expect(await server.redis.hkeys(TERMS)).to.deep.equal([BEN]);
+        await leaveAt(await server.micros(), script, DAN);
+        expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([marked(BEN), [BEN]]);
+        await look(CAT);
+        await leaveAt(await server.micros(), script, BEN);
+        expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([marked(CAT), [CAT]]);
+      });
+    }
+  });
+
+  describe('a look under a guard', () => {
+    const guarded = (token: string, us: number, proposal = us): Promise<unknown> =>
+      run(
+        atInstant(QUEUE, us),
+        [...LOOKED, MARKER],
+        ...lookArgs(token, asked({ guardMs: HOUR_MS, proposal })),
+      );
+    const mark = (sinceMs: number, period = HOUR_MS): Promise<unknown> =>
+      server.redis.set(MARKER, `1|${server.runId}|${sinceMs}|${period}`);
+
+    it('{-1, ms, 0} and {-2, ms, 0}: no vote, no place and no terms', async () => {
+      await hold(DAN);
+      const us = await server.micros();
+      expect(await guarded(ANN, us)).to.deep.equal([-1, HOUR_MS, 0]);
+      await mark(0, 5_000);
+      expect(await guarded(ANN, us)).to.deep.equal([-2, 5_000, 0]);
+      expect(await server.redis.keys('*')).to.have.members([KEY, MARKER]);
+    });
+
+    it('the terms name the process and the end of its last quarantine', async () => {
+      const us = await server.micros();
+      const sinceMs = Math.floor(us / 1_000) - HOUR_MS - 500;
+      await mark(sinceMs);
+      await hold(DAN);
+      await guarded(ANN, us);
+      expect(await server.redis.hget(TERMS, ANN)).to.equal(
+        [us, SENT_MS, TTL_MS, COUNTER_MS, server.runId, (sinceMs + HOUR_MS) * 1_000].join('|'),
+      );
+    });
+
+    for (const [below, isTaken] of [
+      [0, true],
+      [1, false],
+    ] as const) {
+      it(`a proposal ${below} µs below the end of the last quarantine: is ${isTaken ? 'taken' : 'replaced by the clock'}`, async () => {
+        const us = await server.micros();
+        const endMs = Math.floor(us / 1_000) - 500;
+        await mark(endMs - HOUR_MS);
+        const [code, , , fence] = numbers(await guarded(ANN, us, endMs * 1_000 - below));
+        expect([code, fence]).to.deep.equal([6, isTaken ? endMs * 1_000 : us]);
+      });
+    }
+  });
+
+  for (const script of [RELEASE, UNDO]) {
+    const DONE = script === UNDO ? [1, -2, 0] : 1;
+    describe(`${script.name}: to one that has left terms`, () => {
+      it('v serial sent span fence: the vote for its whole ttl, counted; the next is sent a push first', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        await waits(ANN, TICKET, us, { agoUs: 1_234_567 });
+        await waits(BEN, TICKET + 1, us);
+        expect(await leaveAt(us, script, DAN, us + 3)).to.deep.equal(DONE);
+        const endMs = Math.floor(us / 1_000) + TTL_MS;
+        const span = endMs - Math.ceil((us - 1_234_567) / 1_000);
+        expect(await pushes()).to.deep.equal([`v ann ${us} ${SENT_MS} ${span} ${us + 3}`, 'w ben']);
+        expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
+        expect(await turn()).to.deep.equal([`${us}`, ANN, `${TICKET}`]);
+        expect(await endOf(KEY)).to.equal(endMs);
+        expect(await count()).to.equal(us + 3);
+        await expectMs(COUNTER, COUNTER_MS + 1);
+        await expectMs(TURN, LIFE_MS);
+      });
+
+      it('it is the last that waits: the turn lives as long as its vote', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        await waits(ANN, TICKET, us, { ttlMs: HOUR_MS });
+        await leaveAt(us, script);
+        await expectMs(KEY, HOUR_MS);
+        await expectMs(TURN, HOUR_MS);
+        expect(await server.redis.exists(LINE)).to.equal(0);
+      });
+
+      for (const [title, usOfMs, agoUs, extraMs] of [
+        ['whole ms', 0, 2_000, 2],
+        ['a µs later', 1, 2_000, 1],
+        ['a µs earlier', 999, 2_000, 1],
+        ['looked at a whole ms, µs before', 1, 2_001, 2],
+      ] as const) {
+        it(`span is the end less the look, both rounded against it: ${title}`, async () => {
+          const us = Math.floor((await server.micros()) / 1_000) * 1_000 + usOfMs;
+          await hold(DAN);
+          await waits(ANN, TICKET, us, { agoUs });
+          await leaveAt(us, script);
+          const [push = ''] = await pushes();
+          expect(push.split(' ')[4]).to.equal(String(TTL_MS + extraMs));
+          expect(await endOf(KEY)).to.equal(Math.floor(us / 1_000) + TTL_MS);
+        });
+      }
+
+      it('serials rise from hand-over to hand-over, and so do fencing tokens', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        for (const [i, token] of [ANN, BEN, CAT].entries()) await waits(token, TICKET + i, us);
+        await leaveAt(us, script, DAN, us);
+        await leaveAt(us + 1, script, ANN, us);
+        await leaveAt(us + 2, script, BEN, us);
+        const told = (await pushes()).filter((text) => text.startsWith('v'));
+        expect(told.map((text) => text.split(' ').filter((_, i) => [1, 2, 5].includes(i)))).to.deep.equal([
+          ['ann', `${us}`, `${us}`],
+          ['ben', `${us + 1}`, `${us + 1}`],
+          ['cat', `${us + 2}`, `${us + 2}`],
+        ]);
+      });
+
+      it('of a vote that has expired: hands over all the same', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        await waits(ANN, TICKET, us);
+        await server.redis.del(KEY);
+        await leaveAt(us, script);
+        expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['v ann']]);
+      });
+
+      /** Terms, the proposal µs from the clock, and what is there before. */
+      type Case = readonly [
+        title: string,
+        left: Partial<Terms>,
+        awayUs?: number,
+        prepare?: (us: number) => Promise<unknown>,
+      ];
+      const put = (text: number | string) => (): Promise<unknown> => server.redis.set(COUNTER, text);
+      const DIRECT: readonly Case[] = [
+        ['a look at this instant', { agoUs: 0 }],
+        [`a look of ${FRESH_MS} ms before`, { agoUs: FRESH_US }],
+        ['the run id of this process', { runId: 'own' }],
+        ['a proposal at the bound behind', { agoUs: 2 * BACK_US }, -BACK_US],
+        ['a proposal at the bound ahead', {}, AHEAD_US],
+        ['a proposal at the bound below the look', { agoUs: 50_000 }, -50_000 - AHEAD_US],
+        ['a proposal at the end of the quarantine', { agoUs: BACK_US, leastAgoUs: 700 }, -700],
+        ['no fencing, and no proposal', { counterMs: 0 }, -Infinity],
+        ['no fencing, and no counter', { counterMs: 0 }, 0, () => putData(server.redis, COUNTER, 'list')],
+        ['a counter of 0', {}, 0, put('0')],
+        ['the last counter but one', {}, 0, put(LAST_FENCE - 1)],
+      ];
+      const RESERVED: readonly Case[] = [
+        ['no terms', {}, 0, () => server.redis.del(TERMS)],
+        ['terms that cannot be read', {}, 0, () => server.redis.hset(TERMS, ANN, 'text')],
+        ['terms of another version', {}, 0, () => server.redis.hset(TERMS, ANN, '1|2|3|4||0|7')],
+        [`a look of more than ${FRESH_MS} ms before`, { agoUs: FRESH_US + 1 }],
+        ['a look to come', { agoUs: -1 }],
+        ['the run id of another process', { runId: 'other' }],
+        ['a proposal beyond the bound behind', { agoUs: 2 * BACK_US }, -BACK_US - 1],
+        ['a proposal beyond the bound ahead', {}, AHEAD_US + 1],
+        ['a proposal beyond the bound below the look', { agoUs: 50_000 }, -50_000 - AHEAD_US - 1],
+        ['a proposal before the end of the quarantine', { agoUs: BACK_US, leastAgoUs: 700 }, -701],
+        ['no proposal', {}, -Infinity],
+        ['a counter that is a text', {}, 0, put('text')],
+        ['a spent counter', {}, 0, put(LAST_FENCE)],
+        ...TYPES.map((type): Case => [
+          `a ${type} for a counter`,
+          {},
+          0,
+          () => putData(server.redis, COUNTER, type),
+        ]),
+      ];
+      for (const [expected, cases] of [
+        ['v', DIRECT],
+        ['g', RESERVED],
+      ] as const) {
+        for (const [title, left, awayUs = 0, prepare] of cases) {
+          it(`${expected}: ${title}`, async () => {
+            const us = await server.micros();
+            await hold(DAN);
+            const runId = left.runId === 'own' ? server.runId : (left.runId ?? '');
+            await waits(ANN, TICKET, us, { ...left, runId });
+            await prepare?.(us);
+            const before = await server.redis.get(COUNTER).catch(() => 'data');
+            expect(await leaveAt(us, script, DAN, Math.max(0, us + awayUs))).to.deep.equal(DONE);
+            expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), []]);
+            const [push = ''] = await pushes();
+            expect(push.slice(0, 5)).to.equal(`${expected} ann`);
+            await expectMs(KEY, expected === 'v' ? TTL_MS : RESERVE_MS);
+            const isCounted = expected === 'v' && left.counterMs !== 0;
+            const after = await server.redis.get(COUNTER).catch(() => 'data');
+            const fence = before === null || before === '0' ? us + awayUs : Number(before) + 1;
+            expect(after).to.equal(isCounted ? String(fence) : before);
+            if (expected === 'v') expect(Number(push.split(' ')[5])).to.equal(isCounted ? fence : 0);
+          });
+        }
+      }
+
+      it('g: the caller names neither terms nor counter', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        await waits(ANN, TICKET, us);
+        expect(await run(script, WAITED, DAN)).to.deep.equal(DONE);
+        expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['g ann']]);
+        expect(await server.redis.exists(COUNTER)).to.equal(0);
+        await expectMs(KEY, RESERVE_MS);
+      });
+
+      it('g: its look asked for no vote', async () => {
+        await hold(DAN);
+        await look(ANN, { ttlMs: 0 });
+        await leaveAt(await server.micros(), script);
+        expect(await kinds()).to.deep.equal(['g ann']);
+      });
+
+      it('nobody hears of it: the lock is free again, and the next gets it; the terms of the dead are gone', async () => {
+        const us = await server.micros();
+        await listenTo(BEN, CAT);
+        await hold(DAN);
+        for (const [i, token] of [ANN, BEN, CAT].entries()) await waits(token, TICKET + i, us);
+        expect(await leaveAt(us, script)).to.deep.equal(DONE);
+        expect([await holder(), await waiting()]).to.deep.equal([marked(BEN), [CAT]]);
+        const [first = '', second] = await pushes();
+        const [kind, name, , , , fence] = first.split(' ');
+        expect([kind, name, second]).to.deep.equal(['v', 'ben', 'w cat']);
+        expect([await count(), Number(fence)]).to.deep.equal([us + 1, us + 1]); // the first was counted in vain
+        expect((await turn())[1]).to.equal(BEN);
+        expect(await server.redis.hkeys(TERMS)).to.have.members([BEN, CAT]);
+      });
+
+      it('the next has left no terms: it is reserved for it', async () => {
+        const us = await server.micros();
+        await listenTo(BEN);
+        await hold(DAN);
+        await waits(ANN, TICKET, us, { ttlMs: HOUR_MS });
+        await look(BEN, { ttlMs: 0, ticket: TICKET + 1 });
+        await leaveAt(us, script);
+        expect([await holder(), await kinds()]).to.deep.equal([marked(BEN), ['g ben']]);
+        await expectMs(KEY, RESERVE_MS);
+      });
+
+      it('nobody lives: the lock is free, and nothing is left but what was counted', async () => {
+        const us = await server.micros();
+        await listenTo();
+        await hold(DAN);
+        for (const [i, token] of [ANN, BEN].entries()) await waits(token, TICKET + i, us);
+        expect(await leaveAt(us, script)).to.deep.equal(DONE);
+        expect(await server.redis.keys('*')).to.deep.equal([COUNTER]);
+      });
+
+      it('more of the dead than one call may drop: the lock is free, and the next call goes on', async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        const dead = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => tokenFrom('dead', String(i)));
+        await server.redis.zadd(LINE, ...dead.flatMap((token, i) => [i + 1, token]));
+        await server.redis.pexpire(LINE, LIFE_MS);
+        await waits(BEN, TICKET, us);
+        const terms = await server.redis.hget(TERMS, BEN);
+        await server.redis.hset(TERMS, ...dead.flatMap((token) => [token, terms ?? '']));
+        expect(await leaveAt(us, script)).to.deep.equal(script === UNDO ? [1, -2, 2] : -2);
+        expect([await holder(), await turn(), await pushes()]).to.deep.equal([null, ['0', '', ''], []]);
+        expect(await server.redis.hlen(TERMS)).to.equal(2);
+        expect(await leaveAt(us, script)).to.deep.equal(script === UNDO ? [0, -2, 0] : 0);
+        expect([await holder(), await kinds()]).to.deep.equal([marked(BEN), ['v ben']]);
+      });
+
+      it('of several: each is handed over by its own terms and counter', async () => {
+        const us = await server.micros();
+        const names = ['x', 'y', 'z'];
+        const beside = [queueKey, turnKey, termsKey, counterKey];
+        const of = (name: string): readonly string[] => [name, ...beside.map((key) => key(name))];
+        for (const name of names) await server.redis.set(name, DAN);
+        await run(atInstant(QUEUE, us), of('x'), ...lookArgs(ANN, asked()));
+        await run(atInstant(QUEUE, us), of('y'), ...lookArgs(ANN, asked({ ttlMs: 0 })));
+        await run(atInstant(QUEUE, us), of('z'), ...lookArgs(BEN, asked({ counterMs: 0 })));
+        await server.redis.set(counterKey('x'), us + 5);
+        const keys = [...names, ...beside.flatMap((key) => names.map(key))];
+        const reply = await run(atInstant(script, us), keys, DAN, us);
+        expect(reply).to.deep.equal(script === UNDO ? [3, -2, 0] : 3);
+        expect(await server.redis.mget(names)).to.deep.equal([marked(ANN), marked(ANN), marked(BEN)]);
+        const span = Math.floor(us / 1_000) + TTL_MS - Math.ceil(us / 1_000);
+        expect(await listener.heard()).to.deep.equal([
+          `${pushChannel(ANN)} v ${us} ${SENT_MS} ${span} ${us + 6} ${ANN} x`,
+          `${pushChannel(ANN)} g ${us} ${ANN} y`,
+          `${pushChannel(BEN)} v ${us} ${SENT_MS} ${span} 0 ${BEN} z`,
+        ]);
+        expect(await server.redis.exists(counterKey('y'), counterKey('z'))).to.equal(0);
+      });
+    });
+  }
+
+  describe('the mark of a vote that was handed over directly', () => {
+    let us = 0;
+    beforeEach(async () => {
+      us = await server.micros();
+      await hold(DAN);
+      await waits(ANN, TICKET, us);
+      await leaveAt(us, RELEASE);
+      expect(await holder()).to.equal(marked(ANN));
+    });
+    const yielded = async (): Promise<unknown> =>
+      run(YIELD, LOOKED, ...yieldArgs(ANN, { serial: await serial(), ticket: TICKET, lifeMs: LIFE_MS }));
+
+    const touches: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['a claim', () => run(CLAIM, [KEY, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1)],
+      ['a claim from the queue', () => run(CLAIM, [...WAITED, COUNTER], ANN, HOUR_MS, COUNTER_MS, us, -1, 1)],
+      ['an acceptance', () => run(ACCEPT, [KEY, COUNTER], ANN, us + 1, COUNTER_MS, -1)],
+      ['an extension', () => run(EXTEND, [KEY], ANN, HOUR_MS, '0', -1)],
+      ['an extension that may create one', () => run(EXTEND, [KEY], ANN, HOUR_MS, '1', -1)],
+    ];
+    for (const [title, touch] of touches) {
+      it(`${title} by its owner takes it away: it is not yielded any more`, async () => {
+        const reply = await touch();
+        expect(Array.isArray(reply) ? reply[0] : reply).to.equal(1);
+        expect(await holder()).to.equal(ANN);
+        expect(await yielded()).to.equal(0);
+        expect(await holder()).to.equal(ANN);
+      });
+    }
+
+    it('an acceptance leaves the vote as long as it was; one that is refused leaves the mark', async () => {
+      const endMs = await endOf(KEY);
+      expect(numbers(await run(ACCEPT, [KEY, COUNTER], ANN, us, COUNTER_MS, -1))[0]).to.equal(3);
+      expect(await holder()).to.equal(marked(ANN));
+      await run(ACCEPT, [KEY, COUNTER], ANN, us + 1, COUNTER_MS, -1);
+      expect([await holder(), await endOf(KEY)]).to.deep.equal([ANN, endMs]);
+    });
+
+    it('others neither claim, accept nor extend it', async () => {
+      expect(numbers(await run(CLAIM, [KEY], BEN, HOUR_MS, 0, 0, -1)).slice(0, 1)).to.deep.equal([0]);
+      expect(numbers(await run(ACCEPT, [KEY, COUNTER], BEN, us + 1, COUNTER_MS, -1))[0]).to.equal(0);
+      expect(numbers(await run(EXTEND, [KEY], BEN, HOUR_MS, '1', -1))[0]).to.equal(0);
+      expect([await holder(), await count()]).to.deep.equal([marked(ANN), us]);
+      await expectMs(KEY, TTL_MS);
+    });
+  });
+
+  describe('who gives back a vote with the mark, or without', () => {
+    const ways: readonly (readonly [string, unknown, () => Promise<unknown>])[] = [
+      ['release, at once', 1, () => run(RELEASE, WAITED, ANN)],
+      ['release in line, at once', 1, () => run(RELEASE, LOOKED, ANN, 0)],
+      ['undo', [1, -2, 0], () => run(UNDO, WAITED, ANN)],
+      ['undo in line', [1, -2, 0], () => run(UNDO, LOOKED, ANN, 0)],
+    ];
+    for (const [title, done, way] of ways) {
+      for (const value of [ANN, marked(ANN)]) {
+        it(`${title}: ${value === ANN ? 'without' : 'with'} the mark, it is deleted, and the turn with it`, async () => {
+          await server.redis.set(KEY, value, 'PX', TTL_MS);
+          await server.redis.set(TURN, `7|${ANN}|1`, 'PX', TTL_MS);
+          expect(await way()).to.deep.equal(done);
+          expect(await server.redis.dbsize()).to.equal(0);
+        });
+      }
+    }
+
+    const names = ['x', 'y', 'z'];
+    for (const [title, ofOne] of [
+      ['releases', (name: string) => release(plainScope(name), ANN)],
+      ['releases in line', (name: string) => releaseInLine(plainScope(name), ANN, 0)],
+      ['undos', (name: string) => undo(plainScope(name), ANN)],
+      ['undos in line', (name: string) => undoInLine(plainScope(name), ANN, 0)],
+    ] as const) {
+      it(`${title} of one each in a batch: both are deleted, and nothing of others`, async () => {
+        const batch = new Batch();
+        const requests: readonly Request[] = names.map(ofOne);
+        for (const request of requests) batch.add(request);
+        const [x = '', y = '', z = ''] = names;
+        await server.redis.mset(x, ANN, y, marked(ANN), z, marked(BEN));
+        const reply = await server.redis.call('EVAL', [...batch.command(true).args]);
+        const isUndo = title.startsWith('undo');
+        expect(reply).to.deep.equal(isUndo ? [1, 1, [0, -1, 0]] : [1, 1, 0]);
+        expect(await server.redis.mget(names)).to.deep.equal([null, null, marked(BEN)]);
+      });
+    }
+
+    it('of several in one release, or one undo: likewise', async () => {
+      const [x = '', y = '', z = ''] = names;
+      for (const script of [RELEASE, UNDO]) {
+        await server.redis.mset(x, ANN, y, marked(ANN), z, marked(BEN));
+        const beside = [queueKey, turnKey, termsKey, counterKey];
+        const keys = [...names, ...beside.flatMap((key) => names.map(key))];
+        const reply = await run(script, keys, ANN, 0);
+        expect(reply).to.deep.equal(script === UNDO ? [2, -1, 0] : 2);
+        expect(await server.redis.mget(names)).to.deep.equal([null, null, marked(BEN)]);
+      }
+    });
+  });
+
+  describe('yield', () => {
+    const yieldAt = (
+      us: number,
+      token: string,
+      of: number,
+      lifeMs = LIFE_MS,
+      ticket = TICKET,
+    ): Promise<unknown> =>
+      run(atInstant(YIELD, us), LOOKED, ...yieldArgs(token, { serial: of, ticket, lifeMs, proposal: us }));
+
+    it('1: the earlier one is handed it directly; the token waits again, on the terms of its last look', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET + 1, us, { agoUs: 30_000, sentMs: 5 });
+      await leaveAt(us, RELEASE);
+      const [first = ''] = await pushes();
+      const own = await server.redis.hget(TERMS, BEN);
+      await lookAt(us, ANN, { sentAtMs: 6 });
+      expect(await kinds()).to.deep.equal(['i ben']);
+      expect(await yieldAt(us + 1, BEN, us, LIFE_MS, TICKET + 1)).to.equal(1);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), [BEN]]);
+      expect(await server.redis.hget(TERMS, BEN)).to.equal(own);
+      const [second = '', next] = await pushes();
+      expect(next).to.equal('w ben');
+      await leaveAt(us + 2, RELEASE, ANN, us);
+      const [third = ''] = await pushes();
+      const brief = [first, second, third].map((text) => text.split(' ').filter((_, i) => i !== 4));
+      expect(brief).to.deep.equal([
+        ['v', 'ben', `${us}`, '5', `${us}`],
+        ['v', 'ann', `${us + 1}`, '6', `${us + 1}`],
+        ['v', 'ben', `${us + 2}`, '5', `${us + 2}`],
+      ]);
+      const endMs = Math.floor((us + 2) / 1_000) + TTL_MS;
+      expect(Number(third.split(' ')[4])).to.equal(endMs - Math.ceil((us - 30_000) / 1_000));
+    });
+
+    it('1: nobody is before it: it is handed it again, under another serial and another fencing token', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET, us);
+      await leaveAt(us, RELEASE);
+      expect(await yieldAt(us, BEN, us)).to.equal(1);
+      expect([await holder(), (await turn())[0], await count()]).to.deep.equal([
+        ...[marked(BEN), String(us + 1), us + 1],
+      ]);
+      expect(await kinds()).to.deep.equal(['v ben', 'v ben']);
+    });
+
+    it('1: its look had claimed it, and left no terms: it is reserved for it', async () => {
+      const us = await server.micros();
+      await lookAt(us, BEN, { proposal: us });
+      expect(await yieldAt(us, BEN, us)).to.equal(1);
+      expect([await holder(), await count()]).to.deep.equal([marked(BEN), us]);
+      expect(await kinds()).to.deep.equal(['g ben']);
+    });
+
+    it('1: for good: the next is handed it directly', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET, us);
+      await waits(CAT, TICKET + 1, us);
+      await leaveAt(us, RELEASE);
+      expect(await yieldAt(us, BEN, us, 0)).to.equal(1);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(CAT), []]);
+      expect(await kinds()).to.deep.equal(['v ben', 'w cat', 'v cat']);
+    });
+
+    it('1: nobody lives: the lock is free', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET, us);
+      await leaveAt(us, RELEASE);
+      await listenTo();
+      expect(await yieldAt(us, BEN, us)).to.equal(1);
+      expect(await server.redis.keys('*')).to.deep.equal([COUNTER]);
+    });
+
+    it('0: sent twice, the second time it finds the next hand-over, and leaves it', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET, us);
+      await leaveAt(us, RELEASE);
+      expect(await yieldAt(us, BEN, us)).to.equal(1);
+      expect(await yieldAt(us, BEN, us)).to.equal(0);
+      expect([await holder(), await serial()]).to.deep.equal([marked(BEN), us + 1]);
+    });
+
+    it('0: the turn names another token, another serial, or nobody; or the vote has no mark', async () => {
+      const us = await server.micros();
+      await lookAt(us, BEN, { proposal: us });
+      expect(await yieldAt(us, BEN, us - 1)).to.equal(0);
+      expect(await yieldAt(us, BEN, us + 1)).to.equal(0);
+      expect(await yieldAt(us, ANN, us)).to.equal(0);
+      await server.redis.set(KEY, BEN, 'PX', TTL_MS);
+      expect(await yieldAt(us, BEN, us)).to.equal(0);
+      await server.redis.set(KEY, marked(BEN), 'PX', TTL_MS);
+      for (const text of [`${us}|${ANN}|1`, '0||', 'text']) {
+        await server.redis.set(TURN, text, 'PX', TTL_MS);
+        expect(await yieldAt(us, BEN, us)).to.equal(0);
+      }
+      await server.redis.del(TURN);
+      expect(await yieldAt(us, BEN, us)).to.equal(0);
+      expect([await holder(), await count(), await pushes()]).to.deep.equal([marked(BEN), us, []]);
+    });
+  });
+
+  it('at maxmemory: a release hands over directly, and a look fails with nothing done', async () => {
+    const us = await server.micros();
+    await hold(DAN);
+    await waits(ANN, TICKET, us);
+    await server.redis.config('SET', 'maxmemory', '1');
+    try {
+      expect(await leaveAt(us, RELEASE)).to.equal(1);
+      expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['v ann']]);
+      await leaveAt(us, UNDO, ANN);
+      const failure = await look(BEN).catch((error: Error) => error.message);
+      expect(failure).to.be.a('string').that.matches(/OOM/);
+      expect(await server.redis.keys('*')).to.deep.equal([COUNTER]);
+    } finally {
+      await server.redis.config('SET', 'maxmemory', '0');
+    }
+  });
+
+  describe('without rights', () => {
+    let other: Redis;
+    before(() => {
+      other = server.redis.duplicate({ username: 'other', password: 'x', lazyConnect: true });
+      other.on('error', () => undefined);
+    });
+    after(() => other.disconnect());
+
+    /** As a user that may do all but this. */
+    const runWithout = async (
+      rights: readonly string[],
+      script: Script,
+      ...args: readonly (string | number)[]
+    ): Promise<unknown> => {
+      await server.redis.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>x', '~*', '&*', '+@all', ...rights);
+      return other.eval(script.source, LOOKED.length, ...LOOKED, ...args);
+    };
+
+    for (const script of [RELEASE, UNDO]) {
+      const DONE = script === UNDO ? [1, -2, 0] : 1;
+
+      for (const right of ['-publish', 'resetchannels']) {
+        it(`${script.name}, ${right}: the vote goes, none is left behind, and all stay in the queue with their terms`, async () => {
+          const us = await server.micros();
+          await hold(DAN);
+          for (const [i, token] of [ANN, BEN].entries()) await waits(token, TICKET + i, us);
+          expect(await runWithout([right], atInstant(script, us), DAN, us)).to.deep.equal(DONE);
+          expect([await holder(), await waiting(), await turn()]).to.deep.equal([
+            null,
+            [ANN, BEN],
+            ['0', '', ''],
+          ]);
+          expect(await server.redis.hkeys(TERMS)).to.have.members([ANN, BEN]);
+        });
+      }
+
+      for (const counterMs of [0, COUNTER_MS]) {
+        it(`${script.name}, -set, counters live ${counterMs} ms: the vote goes, and nobody is told of one that is not there`, async () => {
+          const us = await server.micros();
+          await hold(DAN);
+          await waits(ANN, TICKET, us, { counterMs });
+          expect(await runWithout(['-set'], atInstant(script, us), DAN, us)).to.deep.equal(DONE);
+          expect([await holder(), await waiting(), await pushes()]).to.deep.equal([null, [ANN], []]);
+        });
+      }
+
+      for (const right of ['-hget', '-hset', '-info']) {
+        it(`${script.name}, ${right}: ${right === '-info' ? 'no word of the run id' : 'no terms'}: it is reserved`, async () => {
+          const us = await server.micros();
+          await hold(DAN);
+          if (right === '-hset') await runWithout([right], QUEUE, ...lookArgs(ANN, asked()));
+          else await waits(ANN, TICKET, us, { runId: right === '-info' ? server.runId : '' });
+          expect(await runWithout([right], atInstant(script, us), DAN, us)).to.deep.equal(DONE);
+          expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['g ann']]);
+        });
+      }
+
+      it(`${script.name}, -hdel: it is handed over directly, and the terms that are left expire`, async () => {
+        const us = await server.micros();
+        await hold(DAN);
+        await look(DAN);
+        await waits(ANN, TICKET, us);
+        expect(await runWithout(['-hdel'], atInstant(script, us), DAN, us)).to.deep.equal(DONE);
+        expect([await holder(), await kinds()]).to.deep.equal([marked(ANN), ['v ann']]);
+      });
+    }
+
+    it('yield, -set: the vote goes, and it waits again', async () => {
+      const us = await server.micros();
+      await hold(DAN);
+      await waits(BEN, TICKET, us);
+      await leaveAt(us, RELEASE);
+      await pushes();
+      const args = yieldArgs(BEN, { serial: us, ticket: TICKET, lifeMs: LIFE_MS, proposal: us });
+      expect(await runWithout(['-set'], atInstant(YIELD, us), ...args)).to.equal(1);
+      expect([await holder(), await waiting(), await pushes()]).to.deep.equal([null, [BEN], []]);
+    });
+
+    it('queue, -publish: it gets a free lock though others wait, since no push can reach them', async () => {
+      await hold(DAN);
+      await look(ANN);
+      await server.redis.del(KEY);
+      const reply = await runWithout(['-publish'], QUEUE, ...lookArgs(BEN, asked({ ticket: TICKET + 1 })));
+      expect(numbers(reply)[0]).to.equal(6);
+      expect([await holder(), await waiting()]).to.deep.equal([marked(BEN), [ANN]]);
+    });
+  });
+});
