@@ -4,6 +4,7 @@
  */
 import { GATE_AND_DOOR } from './gate-and-door.js';
 import { FENCES } from './fences.js';
+import { HAND_OFF } from './hand-off.js';
 import { PACE } from './pace.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
@@ -19,6 +20,7 @@ const IN_LINE = ['spec/coordinator/acquisition-line.spec.ts'];
 export const MUTANTS: readonly Mutant[] = [
   ...FENCES,
   ...GATE_AND_DOOR,
+  ...HAND_OFF,
   ...PACE,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',

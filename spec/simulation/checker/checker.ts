@@ -137,7 +137,9 @@ export class Checker {
     const { token } = lease;
     const hasYielded = (server: MemoryServer, key: string): boolean =>
       this.#votes.hasYielded(server, key, token);
-    if (!this.#isBeyond) this.#counted.granted({ client, lease, sentAtMs, hasYielded });
+    if (!this.#isBeyond)
+      for (const fault of this.#counted.granted({ client, lease, sentAtMs, hasYielded }))
+        this.fail('votes', fault);
     this.fenced(lease, beginning);
   }
 

@@ -40,11 +40,15 @@ export class CountedVotes {
   /** When each master last lost data: the guard stands in for the votes that it had. */
   readonly #lostAtMs = new Map<MemoryServer, number>();
 
-  /** Called as the client is told of the lease: it has just read its clock. */
-  granted({ client, hasYielded, lease, sentAtMs }: Granted): void {
+  /**
+   * Called as the client is told of the lease: it has just read its clock. A quorum must keep its votes to the end of its
+   * validity, if nobody touches them. @returns what is wrong, in words
+   */
+  granted({ client, hasYielded, lease, sentAtMs }: Granted): readonly string[] {
     const nowMs = client.clock.now();
     const untilMs = validUntilMsOf(lease);
     const [aheadMs, suspendedMs] = [nowMs - client.monotonicMs(), client.suspendedMs];
+    const faults: string[] = [];
     for (const resource of lease.resources) {
       const voters = this.servers.filter(
         (server) =>
@@ -52,10 +56,15 @@ export class CountedVotes {
           server.pttl(resource) >= untilMs - nowMs &&
           !hasYielded(server, resource),
       );
-      this.#counting.add({
-        ...{ client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters },
-      });
+      const terms = { client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters };
+      this.#counting.add(terms);
+      const enough = this.servers.filter((server) => voters.includes(server) || this.#hasLost(terms, server));
+      if (enough.length < quorumOf(this.servers.length))
+        faults.push(
+          `${lease.token} has ${resource}, and ${voters.length} masters keep its vote until its end`,
+        );
     }
+    return faults;
   }
 
   ended(lease: Lease): void {
@@ -96,7 +105,10 @@ export class CountedVotes {
   }
 
   #keeps({ lease, resource, sentAtMs }: Counting, server: MemoryServer): boolean {
-    if (isOf(lease.token, server.get(resource))) return true;
+    return isOf(lease.token, server.get(resource)) || this.#hasLost({ sentAtMs }, server);
+  }
+
+  #hasLost({ sentAtMs }: Pick<Counting, 'sentAtMs'>, server: MemoryServer): boolean {
     return (this.#lostAtMs.get(server) ?? -Infinity) >= sentAtMs;
   }
 

@@ -1,0 +1,172 @@
+/** Known mistakes of direct hand-off (protocol C3). */
+import type { Variant } from './variants.js';
+
+const TWINS = 'lib/testing/master/queue-twins.ts';
+const WAIT = 'lib/line/queue-wait.ts';
+const PLACE = 'lib/line/queue-place.ts';
+
+const COUNTS = 'const fence = this.counted(life, Math.max(Number(least), lookUs - AHEAD_US), false);';
+const TAKES = 'place.has(serial, claimed && this.#voteOf(claimed));';
+const SETS =
+  'this.#store.set(this.#lock, markedFor(token), endingMs - Math.floor(this.#store.micros() / 1_000));\n    this.turnTo(token, ticket, serial, ttlMs);\n';
+
+export const HAND_OFF_VARIANTS: readonly Variant[] = [
+  {
+    name: 'hand-off: validity from the arrival of the push',
+    why: 'the master counts from the hand-over, and the push may take as long as it likes',
+    breaks: ['votes', 'exclusion'],
+    options: { latePushes: true, favoured: ['client paused', 'slow link'] },
+    patches: [
+      { file: WAIT, find: '      validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),\n', replace: '' },
+    ],
+  },
+  {
+    name: 'hand-off: validity from the arrival of the reply to the look',
+    why: 'the look was carried out before its reply arrived',
+    breaks: ['votes', 'exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: WAIT,
+        find: 'const isOwed = this.#deliveries.owes(node);',
+        replace:
+          'const isOwed = this.#deliveries.owes(node);\n    place.answeredAtMs = this.#environment.clock.earliest();',
+      },
+      {
+        file: WAIT,
+        find: TAKES,
+        replace: 'place.has(serial, claimed && this.#voteOf({ ...claimed, sentMs: place.answeredAtMs }));',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: no drift',
+    why: 'a master whose clock is fast lets go before the holder does',
+    breaks: ['votes', 'exclusion'],
+    options: { nodes: 1, clients: 4, guarded: false },
+    patches: [
+      {
+        file: WAIT,
+        find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),\n      validUntilMs(clock.earliest(), ttlMs, driftFactor),',
+        replace: 'sentMs + (spanMs ?? ttlMs) + 0 * driftFactor,\n      clock.earliest() + ttlMs,',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: a reservation counted',
+    why: 'it lives for less than the ttl',
+    breaks: ['votes', 'exclusion'],
+    options: { clients: 4 },
+    patches: [
+      {
+        file: WAIT,
+        find: TAKES,
+        replace:
+          'place.has(serial, this.#voteOf(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }));',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: told before the vote is set',
+    why: 'where it cannot be set, the waiter counts a vote that was never there',
+    breaks: ['votes', 'exclusion'],
+    options: { nodes: 2, clients: 4, fullServers: true },
+    patches: [
+      { file: TWINS, find: `    ${SETS}`, replace: '' },
+      {
+        file: TWINS,
+        find: 'if (receivers === undefined || receivers === 0) this.#store.delete(this.#lock);',
+        replace: `if (receivers !== undefined && receivers > 0) {\n    ${SETS}    }`,
+      },
+    ],
+  },
+  {
+    name: 'hand-off: the late push of a held token is declined',
+    why: 'it tells of the vote that the lease counts',
+    breaks: ['votes', 'exclusion'],
+    options: { clients: 4, latePushes: true },
+    patches: [
+      {
+        file: 'lib/line/subscriptions.ts',
+        find: "if (push.kind === 'given' && !this.#held.has(push.token))",
+        replace: "if (push.kind === 'given')",
+      },
+    ],
+  },
+  {
+    name: 'hand-off: a yielded vote counted when a look finds it',
+    why: 'the yield is on its way',
+    breaks: ['votes', 'exclusion'],
+    options: { crowd: true, nodes: 2, clients: 4, favoured: ['slow link', 'connection cut'] },
+    patches: [
+      {
+        file: WAIT,
+        find: 'if (serial > place.yielded) return this.#take(node, serial, claimed);',
+        replace: 'if (serial > 0) return this.#take(node, serial, claimed);',
+      },
+      {
+        file: WAIT,
+        find: 'if (serial <= place.yielded) return; // a push from before it was given back',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: no count at the hand-over',
+    why: 'what is told was never accepted, and may be accepted for another',
+    breaks: ['counter order', 'token uniqueness', 'token order'],
+    patches: [
+      {
+        file: TWINS,
+        find: COUNTS,
+        replace: "const fence = life === '0' ? 0 : (this.#direct?.proposal || undefined);",
+      },
+    ],
+  },
+  {
+    name: 'hand-off: the highest of unequal counts',
+    why: 'a quorum has not accepted it',
+    breaks: ['token uniqueness', 'token order'],
+    options: { clients: 4, favoured: ['connection cut', 'server emptied', 'server crash'] },
+    patches: [
+      {
+        file: WAIT,
+        find: 'const agreed = scope.isFenced ? direct.find(counts) : direct[0];',
+        replace:
+          'const agreed = scope.isFenced && direct.length < this.#quorum ? direct.find(counts) : [...direct].sort((a, b) => b.fence - a.fence)[0];',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: the number of the hand-over before',
+    why: 'others may have had higher ones in between',
+    breaks: ['token uniqueness', 'token order'],
+    options: { crowd: true, clients: 4, favoured: ['connection cut', 'slow link'] },
+    patches: [
+      {
+        file: PLACE,
+        find: 'this.fence = Math.max(this.fence, vote.fence);',
+        replace: 'this.fence ||= vote.fence;',
+      },
+      {
+        file: PLACE,
+        find: 'this.validUntilMs = -Infinity;\n    this.fence = 0;',
+        replace: 'this.validUntilMs = -Infinity;',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: no looks',
+    why: 'the push that was lost was the one that mattered',
+    breaks: ['progress', 'fairness', 'settling'],
+    options: { turns: true },
+    patches: [
+      {
+        file: WAIT,
+        find: "if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);",
+        replace:
+          'if (place.dueAtMs <= nowMs && !isLook) this.#onPlaceDue(node, place); else if (place.dueAtMs <= nowMs) place.dueAtMs = Infinity;',
+      },
+    ],
+  },
+];
