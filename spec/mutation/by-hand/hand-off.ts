@@ -3,6 +3,8 @@ import type { Mutant } from './mutants.js';
 
 const file = 'lib/testing/master/queue-twins.ts';
 const specs = ['spec/testing/hand-over-twins.spec.ts'];
+const WAIT = 'lib/line/queue-wait.ts';
+const WAITS = ['spec/line/queue-wait-direct.spec.ts'];
 const FLOOR = 'Math.max(Number(least), lookUs - AHEAD_US)';
 
 export const HAND_OFF: readonly Mutant[] = [
@@ -63,5 +65,49 @@ export const HAND_OFF: readonly Mutant[] = [
     replace:
       "if (fence !== undefined) store.set(lock, markedFor(token), owner === undefined ? Number(ttl) : 'keep');",
     specs,
+  },
+  {
+    name: 'hand-off: a yielded vote counted when a look finds it',
+    file: WAIT,
+    find: 'if (serial > place.yielded) return this.#take(node, serial, claimed);\n    if',
+    replace:
+      'if (serial >= place.yielded) { place.yielded = 0; return this.#take(node, serial, claimed); }\n    if',
+    specs: WAITS,
+  },
+  {
+    name: 'hand-off: a yielded vote counted when a push tells of it again',
+    file: WAIT,
+    find: 'if (serial <= place.yielded) return; // a push from before it was given back',
+    replace: '',
+    specs: WAITS,
+  },
+  {
+    name: 'hand-off: the highest of unequal counts',
+    file: WAIT,
+    find: 'const agreed = scope.isFenced ? direct.find(counts) : direct[0];',
+    replace:
+      'const agreed = scope.isFenced && direct.length < this.#quorum ? direct.find(counts) : [...direct].sort((a, b) => b.fence - a.fence)[0];',
+    specs: WAITS,
+  },
+  {
+    name: 'hand-off: validity and number of the hand-over before',
+    file: 'lib/line/queue-place.ts',
+    find: "if (this.state !== 'mine' || serial > this.serial) this.#forgetVote();",
+    replace: '',
+    specs: WAITS,
+  },
+  {
+    name: 'hand-off: a vote that is about to go is the lease',
+    file: WAIT,
+    find: 'untilMs - nowMs >= directTtlMs * LEAST_LEFT;',
+    replace: 'untilMs - nowMs >= 0 * directTtlMs * LEAST_LEFT;',
+    specs: WAITS,
+  },
+  {
+    name: 'hand-off: no looks',
+    file: WAIT,
+    find: "this.#ask(node);\n      if (place.state === 'queued')",
+    replace: "if (place.state !== 'queued') this.#ask(node);\n      else",
+    specs: ['spec/line/queue-wait-places.spec.ts'],
   },
 ];
