@@ -107,7 +107,7 @@ describe('queue wait: votes that are handed over directly', () => {
     give(1, { serial: LATER, fence: 5 });
     give(1, { serial: LATER + 2, fence: 7, sentMs });
     give(1, { serial: LATER + 1, fence: 6 });
-    give(2, { serial: LATER, fence: 7, sentMs });
+    give(2, { serial: LATER, fence: 7 });
     expect(stay.vote).to.deep.equal({ validUntilMs: validUntilMs(sentMs, SPAN_MS, 0.01), fence: 7 });
   });
 
@@ -117,9 +117,9 @@ describe('queue wait: votes that are handed over directly', () => {
     if (node === undefined) throw new Error('there are three');
     give(1, { serial: LATER, fence: 7 });
     stay.onPush(node, { kind: 'inquiry', serial: LATER, token: MINE, key: 'r' });
+    give(2, { serial: LATER, fence: 7 });
     give(1, { serial: LATER, fence: 7 });
     stay.onReply(node, [6, LATER, LATER, 7, clock.now()]);
-    give(2, { serial: LATER, fence: 7 });
     await settle();
     expect([ends, stay.vote]).to.deep.equal([[], undefined]);
     give(1, { serial: LATER + 1, fence: 7 });
