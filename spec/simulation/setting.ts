@@ -31,6 +31,10 @@ export interface SimulationOptions {
   readonly crowd?: boolean;
   /** How many calls each worker makes; drawn by default. */
   readonly calls?: number;
+  /** Whether pushes are late by seconds now and then; drawn by default. */
+  readonly latePushes?: boolean;
+  /** Whether masters have no memory left now and then; drawn by default. */
+  readonly fullServers?: boolean;
   /** Whether all clients queue for one lock at the end; drawn by default. */
   readonly turns?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
@@ -68,6 +72,10 @@ export interface Clocks {
   readonly spreadMs: number;
 }
 
+/** The share of runs with turns where all clocks keep together: where masters' clocks differ, votes are not handed over directly. */
+const TOGETHER = 0.5;
+const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
+
 export interface Setting {
   readonly nodes: number;
   readonly clients: number;
@@ -77,6 +85,7 @@ export interface Setting {
   readonly amnesia: Amnesia | undefined;
   readonly maxTtlMs: number;
   readonly takesTurns: boolean;
+  readonly hasLatePushes: boolean;
   readonly terms: WorkTerms;
   /** Undefined if there are only exclusive locks. */
   readonly sharedLocks: SharedTerms | undefined;
@@ -98,8 +107,11 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const resources = ['a', 'b', '{t}c'].slice(0, isCrowd ? 1 : draw.whole(1, 3));
   const calls = options.calls ?? (isCrowd ? draw.whole(20, 60) : draw.whole(4, 14));
   const untilMs = isCrowd ? calls * 4 * CROWD_TURN_MS : calls * (300 + Math.min(maxTtlMs, 3_000) / 2);
-  const clocks = drawClocks(seeded.fork('skew'), options, untilMs);
+  const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
+  const isTogether = takesTurns && options.beyond === undefined && seeded.fork('together').chance(TOGETHER);
+  const clocks = isTogether ? CLOCKS_TOGETHER : drawClocks(seeded.fork('skew'), options, untilMs);
   const isCalm = options.beyond === 'amnesia' && seeded.fork('calm').chance(0.5);
+  const isFull = options.fullServers ?? (options.beyond === undefined && seeded.fork('full').chance(0.15));
   const plan = drawPlan(seeded.fork('plan'), {
     servers: nodes,
     clients,
@@ -108,6 +120,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     beyond: options.beyond,
     awayMs: options.beyond === 'restarts' ? pauseAfterLossMs(clocks.spreadMs) : 0,
     isCalm,
+    isFull,
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
@@ -116,7 +129,6 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const hasShared = options.sharedLocks ?? (!isCrowd && forShared.chance(0.3));
   const permits = forShared.whole(1, 4);
   const isKept = seeded.fork('kept family').chance(0.5);
-  const takesTurns = options.turns ?? (options.fair !== false && seeded.fork('turns').chance(0.3));
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
@@ -127,6 +139,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     amnesia: options.beyond === 'amnesia' ? amnesiaOf(clocks, isCalm) : undefined,
     maxTtlMs,
     takesTurns,
+    hasLatePushes: options.latePushes ?? seeded.fork('late pushes').chance(0.15),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },

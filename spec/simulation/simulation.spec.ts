@@ -176,7 +176,15 @@ describe('simulation: a client and its link', () => {
     const tell = ({ args }: { args: readonly string[] }, isOrphaned: boolean): void => {
       if (isOrphaned) late.push(args[0] ?? '');
     };
-    const link = new SimulatedLink({ world, client, server, seeded: new Seeded('net'), resends, tell });
+    const link = new SimulatedLink({
+      world,
+      client,
+      server,
+      seeded: new Seeded('net'),
+      resends,
+      hasLatePushes: false,
+      tell,
+    });
     const ran: string[] = [];
     server.onExecuted = ({ args }) => ran.push(args[0] ?? '');
     const set = (key: string) => link.call({ name: 'set', args: [key, 'token', 'PX', '60000', 'NX'] });
@@ -297,7 +305,15 @@ describe('simulation: a client and its link', () => {
 
 describe('simulation: plans and command lines', () => {
   it('without a guard no data is lost; beyond the model it is', () => {
-    const terms = { servers: 3, clients: 3, untilMs: 60_000, awayMs: 0, isCalm: false, favoured: [] };
+    const terms = {
+      servers: 3,
+      clients: 3,
+      untilMs: 60_000,
+      awayMs: 0,
+      isCalm: false,
+      isFull: false,
+      favoured: [],
+    };
     for (let seed = 0; seed < 50; seed++) {
       const seeded = new Seeded(`plan ${seed}`);
       const plan = drawPlan(seeded, { ...terms, isGuarded: false, beyond: undefined });

@@ -67,6 +67,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     skewMs: clocks.skewMs,
     options: { ttlMs: maxTtlMs, restartGuardMs: guardMs, retry: { minDelayMs: 5, maxDelayMs: 100 } },
     breaksAt: options.breaksAt,
+    hasLatePushes: setting.hasLatePushes,
   });
   const only = options.faults;
   stage.schedule(only === undefined ? setting.plan : setting.plan.filter(({ id }) => only.includes(id)));

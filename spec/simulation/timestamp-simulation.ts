@@ -105,7 +105,12 @@ class TimestampRun {
       const client = new SimulatedClient(`c${i + 1}`, world, 1);
       client.wallStepMs = own.between(0, apartMs);
       const environment = { world, client, server: this.#server, seeded: own.fork('link') };
-      const link = new SimulatedLink({ ...environment, resends: false, tell: () => undefined });
+      const link = new SimulatedLink({
+        ...environment,
+        resends: false,
+        hasLatePushes: false,
+        tell: () => undefined,
+      });
       const lock = new TimestampLock(
         {
           transport: link,

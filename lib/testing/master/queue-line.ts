@@ -239,7 +239,7 @@ export class QueueLine {
     }
     const { fence, lookUs, sent, ttlMs } = fresh;
     const endingMs = Math.floor(this.#store.micros() / 1_000) + ttlMs;
-    this.#store.set(this.#lock, markedFor(token), endingMs - this.#store.micros() / 1_000);
+    this.#store.set(this.#lock, markedFor(token), endingMs - Math.floor(this.#store.micros() / 1_000));
     this.turnTo(token, ticket, serial, ttlMs);
     const receivers = this.push(
       token,

@@ -19,15 +19,20 @@ function isBefore(ticket: number, token: string, other: Member): boolean {
   return ticket === other.score ? token < other.name : ticket < other.score;
 }
 
-/** Runs a step whose failure must not end the script. @returns whether it succeeded */
+/** Runs a step whose failure must not end the script, as by `pcall`. @returns whether it succeeded */
 function attempt(step: () => void): boolean {
   try {
     step();
     return true;
   } catch (error) {
-    if (error instanceof WrongType) return false;
+    if (error instanceof WrongType || isServerError(error)) return false;
     throw error;
   }
+}
+
+/** A command of the script failed, as it does without memory. */
+function isServerError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError';
 }
 
 /** Deletes the token's vote with the turn beside it. */
@@ -121,8 +126,8 @@ export function yieldVote(
   if (turn?.token !== token || turn.serial !== serial) return 0;
   if (store.get(lock) !== markedFor(token)) return 0;
   store.delete(lock);
-  if (lifeMs > 0) line.join(token, ticket, lifeMs);
-  line.handOver();
+  if (lifeMs > 0) attempt(() => line.join(token, ticket, lifeMs));
+  attempt(() => void line.handOver());
   return 1;
 }
 

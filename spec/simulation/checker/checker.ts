@@ -14,6 +14,7 @@ import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { CountedVotes } from './counted-votes.js';
 import { Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
 
@@ -92,6 +93,7 @@ export class Checker {
   readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
   readonly #votes: Votes;
+  readonly #counted = new CountedVotes();
   readonly #calls = new Calls<Token>();
   readonly #expected = new Expectations((text) => this.fail('settling', text));
 
@@ -118,6 +120,11 @@ export class Checker {
     else this.#world.note('CHECK', `broken, as faults beyond the model do: ${text}`);
   }
 
+  /** The masters of the run. */
+  watches(servers: readonly MemoryServer[]): void {
+    this.#counted.servers = servers;
+  }
+
   /** An acquisition begins. */
   begin(): Beginning {
     return this.#fences.begin();
@@ -126,6 +133,13 @@ export class Checker {
   /** A lease was granted, to an acquisition that began then. */
   granted(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
     this.#hold(client, lease);
+    const sentAtMs = this.#tokens.get(lease.token)?.firstSentMs ?? this.#world.nowMs;
+    const { token } = lease;
+    const hasYielded = (server: MemoryServer, key: string): boolean =>
+      this.#votes.hasYielded(server, key, token);
+    if (!this.#isBeyond)
+      for (const fault of this.#counted.granted({ client, lease, sentAtMs, hasYielded }))
+        this.fail('votes', fault);
     this.fenced(lease, beginning);
   }
 
@@ -139,6 +153,7 @@ export class Checker {
   /** A server lost data at that instant, or some of it. */
   lost(server: MemoryServer, atMs = this.#world.nowMs): void {
     this.#fences.lost(server.name, atMs);
+    this.#counted.lost(server, atMs);
   }
 
   /** A lease was taken over from another client, with its token and its fencing token. */
@@ -179,6 +194,7 @@ export class Checker {
 
   /** Its holder let go of it. */
   ended(lease: Lease, isReleased: boolean): void {
+    this.#counted.ended(lease);
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
       const at = list?.findIndex((holding) => holding.lease === lease) ?? -1;
@@ -192,6 +208,7 @@ export class Checker {
 
   /** All leases of this client have no holder any more. */
   crashed(client: SimulatedClient): void {
+    this.#counted.crashed(client);
     for (const list of this.#open.values()) {
       for (let i = list.length - 1; i >= 0; i--) if (list[i]?.client === client) list.splice(i, 1);
     }
@@ -265,6 +282,12 @@ export class Checker {
     });
   }
 
+  /** A server tells a client. */
+  published(server: MemoryServer, text: string): void {
+    const fault = this.#votes.published(server, text);
+    if (fault !== undefined) this.fail(...fault);
+  }
+
   /** The command ran on a connection that had broken: its undo may have come before it. */
   orphaned(command: Command): void {
     for (const entry of entriesOf(command)) {
@@ -306,6 +329,7 @@ export class Checker {
 
   /** Runs after each event that woke a client. */
   look(): void {
+    for (const fault of this.#counted.look()) this.fail('votes', fault);
     for (const [resource, list] of this.#open) {
       if (list.length === 0) continue;
       for (let i = list.length - 1; i >= 0; i--) {

@@ -1,8 +1,9 @@
 /** Checks votes, reservations and counters on the servers of a simulated run. */
-import { queueKey } from '../../../lib/protocol/keys.js';
+import { counterKey, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
+import { readPush } from '../../../lib/protocol/pushes.js';
 import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
@@ -37,19 +38,37 @@ export class Votes {
   /** A client sends a command to a server; not a batch. */
   sent(server: MemoryServer, command: Command): void {
     if (scriptOf(command) !== YIELD) return;
-    const serial = command.args[3 + Number(command.args[1])];
+    const [serial] = (command.args[3 + Number(command.args[1])] ?? '').split('|');
     this.#yielded.set(reservation(server, command, serial), 0);
   }
 
   /** A server has carried out a command; not a batch. */
   executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
+    if (typeof reply === 'string') return []; // an error, in a batch
     const script = scriptOf(command);
-    const [code, amount = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
-    if (script === QUEUE) return this.#onQueue(server, command, [code ?? 0, amount]);
+    const [code, amount = 0, , fence = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
+    if (script === QUEUE) {
+      const faults = code === 6 && fence > 0 ? this.#onFence(server, command, fence) : [];
+      return [...faults, ...this.#onQueue(server, command, [code ?? 0, amount])];
+    }
     if (script === YIELD && reply === 1) return this.#onYield(server, command);
     if (code !== 1 || script === undefined || !COUNTING.has(script)) return [];
     const faults = script === CLAIM ? this.#onClaim(server, command) : [];
     return amount === 0 ? faults : [...faults, ...this.#onFence(server, command, amount)];
+  }
+
+  /** A server tells a waiter: a vote that is handed over directly was counted. */
+  published(server: MemoryServer, text: string): FenceFault | undefined {
+    const push = readPush(text);
+    if (push?.kind !== 'given' || push.claimed === undefined || push.claimed.fence === 0) return undefined;
+    return this.#fences.accepted(server.name, counterKey(push.key), push.claimed.fence);
+  }
+
+  /** Whether that token has sent a yield for the vote that it has there. */
+  hasYielded(server: MemoryServer, key: string, token: string): boolean {
+    const turn = server.get(turnKey(key));
+    const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
+    return named === token && this.#yielded.has(`${server.name} ${key} ${token} ${serial}`);
   }
 
   /** The server is back, perhaps with old data. */
@@ -81,7 +100,7 @@ export class Votes {
     const token = tokenOf(command);
     if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
     const name = reservation(server, command, serial);
-    const looks = code === 1 ? this.#yielded.get(name) : undefined;
+    const looks = code === 1 || code === 6 ? this.#yielded.get(name) : undefined;
     if (looks === undefined) return [];
     this.#yielded.set(name, looks + 1);
     if (looks !== MOST_LOOKS) return [];

@@ -49,6 +49,7 @@ export async function runSmall(
       skewMs: 0,
       options: { ttlMs: TTL_MS, retry: { minDelayMs: 5, maxDelayMs: 100 }, ...small.options },
       breaksAt: undefined,
+      hasLatePushes: false,
     },
   );
   const scheduler = new Scheduler(stage, small, schedule);

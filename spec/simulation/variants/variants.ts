@@ -7,6 +7,7 @@ import type { Property } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
+import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
@@ -45,6 +46,7 @@ export interface Variant {
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   ...FENCE_VARIANTS,
+  ...HAND_OFF_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },
@@ -387,8 +389,13 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/protocol/mutex-operations.ts',
-        find: "return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
-        replace: "return { name: 'evalsha', args };",
+        find: "const { args } = command(UNDO, namedKeys(request), request.token, NONE);\n    return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
+        replace: 'return command(UNDO, namedKeys(request), request.token, NONE);',
+      },
+      {
+        file: 'lib/protocol/mutex-operations.ts',
+        find: "const { args } = command(UNDO, namedKeys(request), request.token, IN_LINE.head(request));\n    return { name: 'eval', args: [UNDO.source, ...args.slice(1)] };",
+        replace: 'return command(UNDO, namedKeys(request), request.token, IN_LINE.head(request));',
       },
       {
         file: 'lib/protocol/request.ts',
@@ -598,8 +605,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/testing/master/queue-twins.ts',
-        find: 'if (store.get(lock) !== reservedFor(token)) return 0;',
-        replace: 'if (![token, reservedFor(token)].includes(String(store.get(lock)))) return 0;',
+        find: 'if (store.get(lock) !== markedFor(token)) return 0;',
+        replace: 'if (!isOf(token, store.get(lock))) return 0;',
       },
     ],
   },
@@ -611,8 +618,8 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/line/queue-wait.ts',
-        find: 'if (push.serial === place.yielded) return;',
-        replace: "if (push.serial === place.yielded || place.state !== 'mine') return;",
+        find: 'if (push.serial <= place.yielded) return;',
+        replace: "if (push.serial <= place.yielded || place.state !== 'mine') return;",
       },
     ],
   },
@@ -653,17 +660,17 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/line/subscriptions.ts',
-        find: "else if (push.kind === 'reserved' && !this.#hasJustLeft(push.token)) this.#decline(line.node, push);",
-        replace: '',
+        find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line.node, push);",
+        replace: 'void this.#decline;',
       },
       {
         file: 'lib/coordinator/acquisition.ts',
-        find: 'return Math.max(this.#terms.ttlMs, this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);',
+        find: 'return this.#terms.ttlMs + (this.#line?.isSpread === true ? LONGEST_LIFE_MS : 0);',
         replace: 'return this.#terms.ttlMs;',
       },
       {
         file: 'lib/line/mutex-line.ts',
-        find: 'Math.max(ttlMs, LONGEST_LIFE_MS)',
+        find: 'LONGEST_LIFE_MS + ttlMs',
         replace: 'ttlMs',
       },
     ],

@@ -74,7 +74,8 @@ export class KeepingWorker extends Routine {
       if (this.#seeded.chance(0.3)) void lease.signal; // with a listener
       return lease;
     } catch (error) {
-      if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+      if (!RedlockError.is(error)) throw error;
+      if (NEVER.includes(error.code) && !this.stage.excuses(error.code)) throw error;
       this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
       return undefined;
     } finally {

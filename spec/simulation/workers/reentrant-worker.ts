@@ -98,7 +98,8 @@ export class ReentrantWorker extends Routine {
   }
 
   #count(error: unknown): void {
-    if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+    if (!RedlockError.is(error)) throw error;
+    if (NEVER.includes(error.code) && !this.stage.excuses(error.code)) throw error;
     this.#deeds.errors.set(error.code, (this.#deeds.errors.get(error.code) ?? 0) + 1);
   }
 }

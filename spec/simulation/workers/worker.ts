@@ -316,7 +316,7 @@ export class Worker {
 
   #count(error: unknown): void {
     if (!RedlockError.is(error)) throw error;
-    if (NEVER.includes(error.code)) throw error;
+    if (NEVER.includes(error.code) && !this.#stage.excuses(error.code)) throw error;
     this.#note(error.code);
     this.#shared.deeds.errors.set(error.code, (this.#shared.deeds.errors.get(error.code) ?? 0) + 1);
   }

@@ -74,6 +74,11 @@ export class SimulatedClient implements Timers {
     this.#timers = new SystemTimers(this.#eventLoop());
   }
 
+  /** For how long its machine was suspended so far, by true time. */
+  get suspendedMs(): number {
+    return this.#suspendedMs;
+  }
+
   get isSuspended(): boolean {
     return this.#suspendedSinceMs !== undefined;
   }

@@ -12,6 +12,7 @@ export type FaultKind =
   | 'server replaced'
   | 'server stopped'
   | 'server loading'
+  | 'server full'
   | 'scripts flushed'
   | 'connection cut'
   | 'pushes cut'
@@ -59,6 +60,8 @@ export interface PlanTerms {
   readonly awayMs: number;
   /** Whether all clients read the masters' clocks without delay: no client is paused, and no link is slow. */
   readonly isCalm: boolean;
+  /** Masters have no memory left now and then. */
+  readonly isFull: boolean;
   /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
@@ -103,7 +106,17 @@ export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
     plan.push(draw(seeded, terms, { id: plan.length, kind: seeded.pick(kinds), atMs }));
     atMs += terms.beyond === 'amnesia' ? seeded.between(150, 2 * everyMs) : seeded.between(0, 2 * everyMs);
   }
+  if (terms.isFull) drawFull(seeded.fork('full'), terms, plan);
   return plan;
+}
+
+/** Beside the other faults. */
+function drawFull(seeded: Seeded, terms: PlanTerms, plan: Fault[]): void {
+  let atMs = seeded.between(50, 1_000);
+  while (atMs < terms.untilMs) {
+    plan.push(draw(seeded, terms, { id: plan.length, kind: 'server full', atMs }));
+    atMs += seeded.between(0, 2_000);
+  }
 }
 
 /** Each kind as often as its weight says. */

@@ -42,6 +42,8 @@ export interface LinkEnvironment {
   readonly seeded: Seeded;
   /** Sends commands in flight again on the next connection. */
   readonly resends: boolean;
+  /** Pushes are late by seconds now and then. */
+  readonly hasLatePushes: boolean;
   /** Called for each command that was carried out; `isOrphaned`: its connection had broken by then. */
   readonly tell: (command: Command, isOrphaned: boolean) => void;
 }
@@ -127,6 +129,7 @@ export class SimulatedLink implements Transport {
       seeded: seeded.fork('pushes'),
       isBlocked: () => this.#blocks('to client'),
       isCalm: () => this.isCalm,
+      isSlow: this.#environment.hasLatePushes,
       delayMs: () => this.#delayMs(),
     };
     const line = new PushConnection(road, channel, listener, () => this.#lines.delete(line));

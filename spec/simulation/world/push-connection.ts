@@ -1,7 +1,7 @@
 /**
  * A client's push connection to one server, with its faults. It breaks, with or without the server noticing; messages
  * under way are lost; messages are late. Now and then one is lost silently, or arrives twice, as after a failure that
- * neither side noticed.
+ * neither side noticed. In some runs, messages are late by seconds.
  */
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { SimulatedClient } from './client.js';
@@ -19,17 +19,22 @@ export interface Road {
   readonly isBlocked: () => boolean;
   /** Nothing goes wrong any more. */
   readonly isCalm: () => boolean;
+  /** Messages are late by seconds now and then. */
+  readonly isSlow: boolean;
   readonly delayMs: () => number;
 }
 
 const LOST = 0.01;
 const TWICE = 0.02;
+/** The share of messages that are late by seconds in such a run. Those behind them wait. */
+const LATE = 0.05;
 
 export class PushConnection implements Subscription {
   readonly #road: Road;
   readonly #channel: string;
   readonly #listener: PushListener;
   readonly #onClosed: (line: PushConnection) => void;
+  readonly #late: Seeded;
   #connection = 0;
   #lane: Lane | undefined;
   #isConnected = false;
@@ -43,6 +48,7 @@ export class PushConnection implements Subscription {
     this.#channel = channel;
     this.#listener = listener;
     this.#onClosed = onClosed;
+    this.#late = road.seeded.fork('late');
     this.#connectSoon();
   }
 
@@ -102,18 +108,25 @@ export class PushConnection implements Subscription {
     const draw = isCalm() ? 1 : seeded.next();
     if (draw < LOST) return;
     const tell = (): void => this.#listener.onPush(text);
-    this.#deliver(connection, tell);
+    const lateMs = this.#lateMs();
+    this.#deliver(connection, tell, lateMs);
     if (draw < LOST + TWICE) this.#deliver(connection, tell);
   }
 
+  /** Longer than the first waiter of a queue waits for a push. */
+  #lateMs(): number {
+    const { isCalm, isSlow } = this.#road;
+    return isSlow && !isCalm() && this.#late.chance(LATE) ? this.#late.between(2_000, 4_000) : 0;
+  }
+
   /** In order, on that very connection. */
-  #deliver(connection: number, run: () => void): void {
+  #deliver(connection: number, run: () => void, lateMs = 0): void {
     const { client, delayMs, isBlocked, world } = this.#road;
     const arrive = (): void =>
       client.hear(() => {
         if (connection === this.#connection && !this.#isClosed) run();
       });
-    this.#lastMs = Math.max(world.nowMs + delayMs(), this.#lastMs);
+    this.#lastMs = Math.max(world.nowMs + delayMs() + lateMs, this.#lastMs);
     const pass = (): void => {
       if (connection !== this.#connection) return;
       if (isBlocked()) this.#held.push(arrive);

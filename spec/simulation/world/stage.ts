@@ -8,7 +8,7 @@ import { SimulatedClient } from './client.js';
 import type { Fault, FaultKind } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { type Seeded, SeededRandom } from './seeded.js';
-import { MemoryServer } from '../../../lib/testing/master/server.js';
+import { SimulatedServer } from './simulated-server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 import { WALL_US, type World } from './world.js';
 
@@ -22,21 +22,29 @@ export interface Cast {
   readonly options: RedlockOptions;
   /** Connections break now and then when a script of this name is sent. */
   readonly breaksAt: string | undefined;
+  /** Pushes are late by seconds now and then. */
+  readonly hasLatePushes: boolean;
 }
 
 /** The share of scripts that are lost when their connection breaks. */
 const LOST = 0.3;
 
+/** How a server's wall clock runs. */
+interface WallClock {
+  readonly rate: number;
+  readonly offsetMs: number;
+}
+
 /** One server with its wall clock. */
 class Place {
-  readonly server: MemoryServer;
+  readonly server: SimulatedServer;
   /** When anything last went wrong with it. */
   disturbedAtMs = 0;
   stepMs = 0;
 
-  constructor(name: string, world: World, rate: number, offsetMs: number) {
+  constructor(name: string, world: World, seeded: Seeded, { offsetMs, rate }: WallClock) {
     const micros = (): number => Math.round(WALL_US + (offsetMs + this.stepMs + rate * world.nowMs) * 1_000);
-    this.server = new MemoryServer(name, { micros, trueMs: () => world.nowMs });
+    this.server = new SimulatedServer(name, { micros, trueMs: () => world.nowMs }, seeded);
   }
 }
 
@@ -69,10 +77,13 @@ export class Stage {
     const clocks = seeded.fork('clocks');
     const rate = (): number => 1 + clocks.between(-cast.drift / 2, cast.drift / 2);
     this.places = Array.from({ length: cast.servers }, (_, i) => {
-      return new Place(`m${i + 1}`, world, rate(), clocks.between(0, cast.skewMs));
+      const clock = { rate: rate(), offsetMs: clocks.between(0, cast.skewMs) };
+      return new Place(`m${i + 1}`, world, seeded.fork(`memory ${i}`), clock);
     });
+    checker.watches(this.places.map(({ server }) => server));
     for (const { server } of this.places) {
       server.onExecuted = (command, reply) => checker.executed(server, command, reply);
+      server.onPublished = (text) => checker.published(server, text);
     }
     this.players = Array.from({ length: cast.clients }, (_, i) =>
       this.#player(`c${i + 1}`, rate(), seeded.fork(`c${i + 1}`), cast),
@@ -90,6 +101,11 @@ export class Stage {
     const isSlow = link.slowness > 1 || link.server.error !== undefined;
     if (isSlow) return this.world.nowMs;
     return Math.max(link.disturbedAtMs, place?.disturbedAtMs ?? 0, player?.disturbedAtMs ?? 0);
+  }
+
+  /** Whether faults explain an error that nothing else does. */
+  excuses(code: string): boolean {
+    return code === 'MISCONFIGURED' && this.struck.has('server full');
   }
 
   schedule(plan: readonly Fault[]): void {
@@ -130,7 +146,8 @@ export class Stage {
     player.redlock = player.open();
   }
 
-  #player(name: string, rate: number, seeded: Seeded, { breaksAt, options, skewMs }: Cast): Player {
+  #player(name: string, rate: number, seeded: Seeded, cast: Cast): Player {
+    const { breaksAt, hasLatePushes, options, skewMs } = cast;
     const { checker, world } = this;
     const client = new SimulatedClient(name, world, rate);
     const resends = seeded.chance(0.5);
@@ -139,7 +156,15 @@ export class Stage {
       const tell = (command: Parameters<typeof checker.orphaned>[0], isOrphaned: boolean): void => {
         if (isOrphaned) checker.orphaned(command);
       };
-      const link = new SimulatedLink({ world, client, server, seeded: network, resends, tell });
+      const link = new SimulatedLink({
+        world,
+        client,
+        server,
+        seeded: network,
+        resends,
+        hasLatePushes,
+        tell,
+      });
       const breaking = network.fork('breaking');
       link.onSent = (command) => {
         checker.sent(client, server, command);
@@ -264,6 +289,9 @@ function strikeServer(
     case 'server loading':
       server.error = 'LOADING Redis is loading the dataset in memory';
       return () => void (server.error = undefined);
+    case 'server full':
+      server.isFull = true;
+      return () => void (server.isFull = false);
     case 'server clock stepped':
       place.stepMs += fault.stepMs;
       return nothing;

@@ -1,0 +1,129 @@
+/** What a wait in line makes of votes that are handed over directly (protocol C3): when they are the lease. */
+import { expect } from 'chai';
+import { validUntilMs } from '../../lib/protocol/validity.js';
+import { MUTEX, NO_MARKER, SettledScope } from '../../lib/protocol/scope.js';
+import type { FakeMaster } from '../support/fake-master.js';
+import { settle } from '../support/fake-time.js';
+import { hold, type LineBench, lineEnvironment, MINE, type Waiter, waitIn } from '../support/line-bench.js';
+
+const FENCED = new SettledScope(['r'], {
+  isFenced: true,
+  marker: undefined,
+  guardMs: NO_MARKER,
+  kind: MUTEX,
+});
+const TTL_MS = 30_000;
+const SPAN_MS = 31_000;
+
+interface Told {
+  readonly serial: number;
+  readonly fence: number;
+  readonly sentMs?: number;
+  readonly spanMs?: number;
+}
+
+interface Started extends LineBench, Waiter {
+  readonly m1: FakeMaster;
+  /** The push of a hand-over. */
+  give(master: number, told: Told): void;
+  /** The push of a reservation. */
+  reserve(master: number, serial: number): void;
+}
+
+/** Three masters that another holds, and a wait in their lines. */
+async function inLine(): Promise<Started> {
+  const environment = lineEnvironment(3);
+  const [m1] = environment.masters as [FakeMaster, FakeMaster, FakeMaster];
+  for (const master of environment.masters) hold(master);
+  const waiter = waitIn(environment, { directTtlMs: TTL_MS, scope: FENCED });
+  await settle();
+  const push = (master: number, serial: number, claimed: object | undefined): void => {
+    const [node, { stay }] = [environment.nodes[master - 1], waiter];
+    const vote = claimed as { sentMs: number; spanMs: number; fence: number } | undefined; // as readPush gives it
+    if (node !== undefined)
+      stay.onPush(node, { kind: 'given', serial, claimed: vote, token: MINE, key: 'r' });
+  };
+  const sentAtMs = environment.time.now();
+  return {
+    ...environment,
+    ...waiter,
+    m1,
+    give: (master, { serial, fence, sentMs = sentAtMs, spanMs = SPAN_MS }) =>
+      push(master, serial, { fence, sentMs, spanMs }),
+    reserve: (master, serial) => push(master, serial, undefined),
+  };
+}
+
+/** Later than any clock of the masters here: a serial of a hand-over after their last answers. */
+const LATER = 9_000_000_000_000_000;
+
+describe('queue wait: votes that are handed over directly', () => {
+  it('N=3, two votes of one fencing token: the lease, to the end of the second longest, from its look', async () => {
+    const { give, stay, time, ends } = await inLine();
+    const sentMs = time.now();
+    give(1, { serial: LATER, fence: 7, spanMs: SPAN_MS - 500 });
+    give(3, { serial: LATER, fence: 7 });
+    await settle();
+    expect(ends).to.deep.equal(['granted']);
+    const longest = validUntilMs(time.now(), TTL_MS, 0.01);
+    const untilMs = Math.min(validUntilMs(sentMs, SPAN_MS - 500, 0.01), longest);
+    expect(stay.vote).to.deep.equal({ validUntilMs: untilMs, fence: 7 });
+  });
+
+  it('a push that comes late: the vote counts from its look, and not from its arrival', async () => {
+    const { give, stay, time } = await inLine();
+    const sentMs = time.now() - 4_000;
+    for (const master of [1, 2]) give(master, { serial: LATER, fence: 7, sentMs });
+    expect(stay.vote?.validUntilMs).to.equal(validUntilMs(sentMs, SPAN_MS, 0.01));
+  });
+
+  it('votes of different fencing tokens are claimed', async () => {
+    const { give, stay, ends } = await inLine();
+    give(1, { serial: LATER, fence: 7 });
+    give(2, { serial: LATER, fence: 8 });
+    await settle();
+    expect([ends, stay.vote]).to.deep.equal([['reserved'], undefined]);
+  });
+
+  it('a reservation is no vote: it is claimed', async () => {
+    const { give, reserve, stay, ends } = await inLine();
+    give(1, { serial: LATER, fence: 7 });
+    reserve(2, LATER);
+    await settle();
+    expect([ends, stay.vote]).to.deep.equal([['reserved'], undefined]);
+  });
+
+  it('votes with less than half of the ttl left are claimed', async () => {
+    const { give, stay, time, ends } = await inLine();
+    const sentMs = time.now() - SPAN_MS + TTL_MS / 2;
+    for (const master of [1, 2]) give(master, { serial: LATER, fence: 7, sentMs });
+    await settle();
+    expect([ends, stay.vote]).to.deep.equal([['reserved'], undefined]);
+  });
+
+  it('a later hand-over replaces validity and fencing token; an earlier one is ignored', async () => {
+    const { give, stay, time } = await inLine();
+    const sentMs = time.now() - 6_000;
+    give(1, { serial: LATER, fence: 5 });
+    give(1, { serial: LATER + 2, fence: 7, sentMs });
+    give(1, { serial: LATER + 1, fence: 6 });
+    give(2, { serial: LATER, fence: 7 });
+    expect(stay.vote).to.deep.equal({ validUntilMs: validUntilMs(sentMs, SPAN_MS, 0.01), fence: 7 });
+  });
+
+  it('a vote that was yielded never counts, neither told again by a push nor found by a look', async () => {
+    const { clock, give, nodes, stay, ends } = await inLine();
+    const [node] = nodes;
+    if (node === undefined) throw new Error('there are three');
+    give(1, { serial: LATER, fence: 7 });
+    stay.onPush(node, { kind: 'inquiry', serial: LATER, token: MINE, key: 'r' });
+    give(2, { serial: LATER, fence: 7 });
+    give(1, { serial: LATER, fence: 7 });
+    stay.onReply(node, [6, LATER, LATER, 7, clock.now()]);
+    await settle();
+    expect([ends, stay.vote]).to.deep.equal([[], undefined]);
+    give(1, { serial: LATER + 1, fence: 7 });
+    await settle();
+    expect(ends).to.deep.equal(['granted']);
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * Checks that masters keep the votes that leases count (protocol C3). It reads no clock of a client: that may change what
+ * the client knows of a suspension.
+ */
+import type { Lease } from '../../../lib/lease/public.js';
+import { quorumOf } from '../../../lib/protocol/quorum.js';
+import { isOf } from '../../../lib/testing/master/queue-twins.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { validUntilMsOf } from '../../support/insides.js';
+import type { SimulatedClient } from '../world/client.js';
+
+/** A lease whose votes are watched. */
+interface Counting {
+  readonly lease: Lease;
+  readonly client: SimulatedClient;
+  readonly resource: string;
+  /** When its token was sent first, by true time. */
+  readonly sentAtMs: number;
+  /** The end of its validity when it was granted. */
+  readonly untilMs: number;
+  /** The client's clock is ahead of its monotonic clock by this, as long as its machine is not suspended. */
+  readonly aheadMs: number;
+  readonly suspendedMs: number;
+  /** The masters whose votes it counted, as far as can be seen: they keep them until `untilMs`. */
+  readonly voters: readonly MemoryServer[];
+}
+
+/** What is known of a lease as it is granted. */
+export interface Granted {
+  readonly client: SimulatedClient;
+  readonly lease: Lease;
+  readonly sentAtMs: number;
+  /** Its vote on this master is on its way back. */
+  readonly hasYielded: (server: MemoryServer, resource: string) => boolean;
+}
+
+export class CountedVotes {
+  servers: readonly MemoryServer[] = [];
+  readonly #counting = new Set<Counting>();
+  /** When each master last lost data: the guard stands in for the votes that it had. */
+  readonly #lostAtMs = new Map<MemoryServer, number>();
+
+  /**
+   * Called as the client is told of the lease: it has just read its clock. A quorum must keep its votes to the end of its
+   * validity, if nobody touches them. @returns what is wrong, in words
+   */
+  granted({ client, hasYielded, lease, sentAtMs }: Granted): readonly string[] {
+    const nowMs = client.clock.now();
+    const untilMs = validUntilMsOf(lease);
+    const [aheadMs, suspendedMs] = [nowMs - client.monotonicMs(), client.suspendedMs];
+    const faults: string[] = [];
+    for (const resource of lease.resources) {
+      const voters = this.servers.filter(
+        (server) =>
+          isOf(lease.token, server.get(resource)) &&
+          server.pttl(resource) >= untilMs - nowMs &&
+          !hasYielded(server, resource),
+      );
+      const terms = { client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters };
+      this.#counting.add(terms);
+      const enough = this.servers.filter((server) => voters.includes(server) || this.#hasLost(terms, server));
+      if (enough.length < quorumOf(this.servers.length))
+        faults.push(
+          `${lease.token} has ${resource}, and ${voters.length} masters keep its vote until its end`,
+        );
+    }
+    return faults;
+  }
+
+  ended(lease: Lease): void {
+    this.#drop((counting) => counting.lease === lease);
+  }
+
+  crashed(client: SimulatedClient): void {
+    this.#drop((counting) => counting.client === client);
+  }
+
+  /** A master lost data. */
+  lost(server: MemoryServer, atMs: number): void {
+    this.#lostAtMs.set(server, atMs);
+  }
+
+  /** Runs after each event that woke a client. @returns what is wrong, in words */
+  look(): readonly string[] {
+    const faults: string[] = [];
+    for (const counting of this.#counting) {
+      const fault = this.#faultOf(counting);
+      if (fault === undefined) continue;
+      this.#counting.delete(counting); // its status says whether it was lost, and it is told once
+      if (counting.lease.status === 'held') faults.push(fault);
+    }
+    return faults;
+  }
+
+  #faultOf(counting: Counting): string | undefined {
+    const { client, aheadMs, lease, resource, suspendedMs, untilMs, voters } = counting;
+    if (client.isSuspended || client.suspendedMs !== suspendedMs) return undefined;
+    const nowMs = client.monotonicMs() + aheadMs;
+    if (nowMs >= validUntilMsOf(lease)) return undefined;
+    const told = `${lease.token} counts its votes for ${resource}`;
+    const lost = nowMs < untilMs ? voters.find((server) => !this.#keeps(counting, server)) : undefined;
+    if (lost !== undefined) return `${told}, and ${lost.name} has lost one`;
+    const kept = this.servers.filter((server) => this.#keeps(counting, server)).length;
+    return kept < quorumOf(this.servers.length) ? `${told}, and ${kept} masters have one` : undefined;
+  }
+
+  #keeps({ lease, resource, sentAtMs }: Counting, server: MemoryServer): boolean {
+    return isOf(lease.token, server.get(resource)) || this.#hasLost({ sentAtMs }, server);
+  }
+
+  #hasLost({ sentAtMs }: Pick<Counting, 'sentAtMs'>, server: MemoryServer): boolean {
+    return (this.#lostAtMs.get(server) ?? -Infinity) >= sentAtMs;
+  }
+
+  #drop(isMeant: (counting: Counting) => boolean): void {
+    for (const counting of this.#counting) if (isMeant(counting)) this.#counting.delete(counting);
+  }
+}

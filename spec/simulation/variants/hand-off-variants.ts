@@ -1,0 +1,109 @@
+/**
+ * Known mistakes of direct hand-off (protocol C3). Those that seeds find too rarely are mutants by hand
+ * (`spec/mutation/by-hand/hand-off.ts`).
+ */
+import type { Variant } from './variants.js';
+
+const LINE = 'lib/testing/master/queue-line.ts';
+const WAIT = 'lib/line/queue-wait.ts';
+const VOTE = 'lib/line/direct-vote.ts';
+
+const COUNTS = 'const fence = this.counted(life, Math.max(Number(least), lookUs - AHEAD_US), false);';
+const TAKES = 'place.has(serial, claimed && this.#voteOf(claimed));';
+const SETS =
+  'this.#store.set(this.#lock, markedFor(token), endingMs - Math.floor(this.#store.micros() / 1_000));\n    this.turnTo(token, ticket, serial, ttlMs);\n';
+
+export const HAND_OFF_VARIANTS: readonly Variant[] = [
+  {
+    name: 'hand-off: validity from the arrival of the push',
+    why: 'the master counts from the hand-over, and the push may take as long as it likes',
+    breaks: ['votes', 'exclusion'],
+    options: { latePushes: true, favoured: ['client paused', 'slow link'] },
+    patches: [{ file: VOTE, find: '    validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),\n', replace: '' }],
+  },
+  {
+    name: 'hand-off: validity from the arrival of the reply to the look',
+    why: 'the look was carried out before its reply arrived',
+    breaks: ['votes', 'exclusion'],
+    options: { favoured: ['client paused', 'slow link'] },
+    patches: [
+      {
+        file: WAIT,
+        find: 'const isOwed = this.#deliveries.owes(node);',
+        replace:
+          'const isOwed = this.#deliveries.owes(node);\n    place.answeredAtMs = this.#environment.clock.earliest();',
+      },
+      {
+        file: WAIT,
+        find: TAKES,
+        replace: 'place.has(serial, claimed && this.#voteOf({ ...claimed, sentMs: place.answeredAtMs }));',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: no drift',
+    why: 'a master whose clock is fast lets go before the holder does',
+    breaks: ['votes', 'exclusion'],
+    options: { nodes: 1, clients: 4, guarded: false },
+    patches: [
+      {
+        file: VOTE,
+        find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),\n    validUntilMs(receivedAtMs, ttlMs, driftFactor),',
+        replace: 'sentMs + (spanMs ?? ttlMs) + 0 * driftFactor,\n    receivedAtMs + ttlMs,',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: a reservation counted',
+    why: 'it lives for less than the ttl',
+    breaks: ['votes', 'exclusion'],
+    options: { clients: 4 },
+    patches: [
+      {
+        file: WAIT,
+        find: TAKES,
+        replace:
+          'place.has(serial, this.#voteOf(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }));',
+      },
+    ],
+  },
+  {
+    name: 'hand-off: told before the vote is set',
+    why: 'where it cannot be set, the waiter counts a vote that was never there',
+    breaks: ['votes', 'exclusion'],
+    options: { nodes: 2, clients: 4, fullServers: true },
+    patches: [
+      { file: LINE, find: `    ${SETS}`, replace: '' },
+      {
+        file: LINE,
+        find: 'if (receivers === undefined || receivers === 0) this.#store.delete(this.#lock);',
+        replace: `if (receivers !== undefined && receivers > 0) {\n    ${SETS}    }`,
+      },
+    ],
+  },
+  {
+    name: 'hand-off: the late push of a held token is declined',
+    why: 'it tells of the vote that the lease counts',
+    breaks: ['votes', 'exclusion'],
+    options: { clients: 4, latePushes: true },
+    patches: [
+      {
+        file: 'lib/line/subscriptions.ts',
+        find: "if (push.kind === 'given' && !this.#held.has(push.token))",
+        replace: "if (push.kind === 'given')",
+      },
+    ],
+  },
+  {
+    name: 'hand-off: no count at the hand-over',
+    why: 'what is told was never accepted, and may be accepted for another',
+    breaks: ['counter order', 'token uniqueness', 'token order'],
+    patches: [
+      {
+        file: LINE,
+        find: COUNTS,
+        replace: "const fence = life === '0' ? 0 : (this.#direct?.proposal || undefined);",
+      },
+    ],
+  },
+];
