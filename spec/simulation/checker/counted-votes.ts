@@ -4,7 +4,7 @@
  */
 import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
-import { isOf } from '../../../lib/testing/master/queue-twins.js';
+import { isOf } from '../../../lib/testing/master/queue-line.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { SimulatedClient } from '../world/client.js';
