@@ -8,8 +8,7 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from '../world/client.js';
-import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
-import { tokenPut } from '../../../lib/testing/master/twins.js';
+import { entriesOf, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
@@ -134,12 +133,11 @@ export class Checker {
   granted(client: SimulatedClient, lease: Lease, beginning: Beginning): void {
     this.#hold(client, lease);
     const sentAtMs = this.#tokens.get(lease.token)?.firstSentMs ?? this.#world.nowMs;
-    const { token } = lease;
-    const hasYielded = (server: MemoryServer, key: string): boolean =>
-      this.#votes.hasYielded(server, key, token);
-    if (!this.#isBeyond)
+    if (!this.#isBeyond) {
+      const hasYielded = this.#votes.yieldedBy(lease.token);
       for (const fault of this.#counted.granted({ client, lease, sentAtMs, hasYielded }))
         this.fail('votes', fault);
+    }
     this.fenced(lease, beginning);
   }
 
@@ -275,11 +273,7 @@ export class Checker {
 
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
-    const replies: readonly unknown[] = isBatch(command) && Array.isArray(reply) ? reply : [];
-    entriesOf(command).forEach((entry, i) => {
-      const own = isBatch(command) ? inFull(entry, replies[i] ?? 1) : reply;
-      for (const [property, text] of this.#votes.executed(server, entry, own)) this.fail(property, text);
-    });
+    for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
   }
 
   /** A server tells a client. */
@@ -396,9 +390,4 @@ export class Checker {
 /** A lease that was freed while its routine runs is not over: the routine goes on. */
 function isOver({ isWork, lease }: Holding): boolean {
   return isWork ? lease.status === 'lost' : lease.status !== 'held';
-}
-
-/** An entry's reply in a batch: a plain yes stands for the fencing token that the entry put to the master. */
-function inFull(entry: Command, reply: unknown): unknown {
-  return reply === 1 ? (tokenPut(entry) ?? 1) : reply;
 }

@@ -6,11 +6,11 @@ import type { Script } from '../../../lib/redis/script.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
 import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Command } from '../../../lib/redis/transport.js';
-import { locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { scriptOf } from '../../../lib/testing/master/twins.js';
+import { scriptOf, tokenPut } from '../../../lib/testing/master/twins.js';
 
 /** A violation by a server. */
 export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text: string];
@@ -42,8 +42,17 @@ export class Votes {
     this.#yielded.set(reservation(server, command, serial), 0);
   }
 
-  /** A server has carried out a command; not a batch. */
-  executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
+  /** A server has carried out a command. */
+  carriedOut(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
+    if (!isBatch(command)) return this.#executed(server, command, reply);
+    const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    return entriesOf(command).flatMap((entry, i) =>
+      this.#executed(server, entry, inFull(entry, replies[i] ?? 1)),
+    );
+  }
+
+  /** One that is not a batch. */
+  #executed(server: MemoryServer, command: Command, reply: unknown): readonly Fault[] {
     if (typeof reply === 'string') return []; // an error, in a batch
     const script = scriptOf(command);
     const [code, amount = 0, , fence = 0] = (Array.isArray(reply) ? reply : [1, reply]) as readonly number[]; // as scripts reply
@@ -64,11 +73,13 @@ export class Votes {
     return this.#fences.accepted(server.name, counterKey(push.key), push.claimed.fence);
   }
 
-  /** Whether that token has sent a yield for the vote that it has there. */
-  hasYielded(server: MemoryServer, key: string, token: string): boolean {
-    const turn = server.get(turnKey(key));
-    const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
-    return named === token && this.#yielded.has(`${server.name} ${key} ${token} ${serial}`);
+  /** @returns whether that token has sent a yield for the vote that it has there */
+  yieldedBy(token: string): (server: MemoryServer, key: string) => boolean {
+    return (server, key) => {
+      const turn = server.get(turnKey(key));
+      const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
+      return named === token && this.#yielded.has(`${server.name} ${key} ${token} ${serial}`);
+    };
   }
 
   /** The server is back, perhaps with old data. */
@@ -123,6 +134,11 @@ export class Votes {
       return fault === undefined ? [] : [fault];
     });
   }
+}
+
+/** An entry's reply in a batch: a plain yes stands for the fencing token that the entry put to the master. */
+function inFull(entry: Command, reply: unknown): unknown {
+  return reply === 1 ? (tokenPut(entry) ?? 1) : reply;
 }
 
 function reservation(server: MemoryServer, command: Command, serial: number | string | undefined): string {

@@ -2,7 +2,7 @@
  * A master of a simulated run: it tells of its pushes. It can be full: then votes cannot be set now and then, as at
  * `maxmemory`. A real master refuses nothing more once a script has written; this one may refuse a vote at any time.
  */
-import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
+import type { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { MemoryServer, type ServerClock } from '../../../lib/testing/master/server.js';
 import { serverError } from '../../../lib/testing/master/twins.js';
 import type { Seeded } from './seeded.js';

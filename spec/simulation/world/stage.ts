@@ -7,8 +7,8 @@ import type { Checker } from '../checker/checker.js';
 import { SimulatedClient } from './client.js';
 import type { Fault, FaultKind } from './faults.js';
 import { SimulatedLink } from './link.js';
+import { Place } from './place.js';
 import { type Seeded, SeededRandom } from './seeded.js';
-import { SimulatedServer } from './simulated-server.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 import { WALL_US, type World } from './world.js';
 
@@ -28,25 +28,6 @@ export interface Cast {
 
 /** The share of scripts that are lost when their connection breaks. */
 const LOST = 0.3;
-
-/** How a server's wall clock runs. */
-interface WallClock {
-  readonly rate: number;
-  readonly offsetMs: number;
-}
-
-/** One server with its wall clock. */
-class Place {
-  readonly server: SimulatedServer;
-  /** When anything last went wrong with it. */
-  disturbedAtMs = 0;
-  stepMs = 0;
-
-  constructor(name: string, world: World, seeded: Seeded, { offsetMs, rate }: WallClock) {
-    const micros = (): number => Math.round(WALL_US + (offsetMs + this.stepMs + rate * world.nowMs) * 1_000);
-    this.server = new SimulatedServer(name, { micros, trueMs: () => world.nowMs }, seeded);
-  }
-}
 
 /** One client's process with an instance over all servers. */
 export interface Player {
