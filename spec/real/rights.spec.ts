@@ -144,7 +144,11 @@ async function takeTurns(lockOf: () => Promise<Lockable>, isInLine = true): Prom
   expect((await givenUp).code).to.equal('ABORTED');
   expect((await first.inspect()).state).to.equal('held');
   await lease.release();
-  await (await next).release();
+  const following = await next;
+  const last = first.acquire(); // after one that has waited itself: handed over directly
+  await waiting(1);
+  await following.release();
+  await (await last).release();
 }
 
 /** Many at a time, several at once, from one process to another, and with counters that differ. */
