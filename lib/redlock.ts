@@ -1,21 +1,24 @@
 /**
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
+import { coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import { Cancellation } from './runtime/cancellation.js';
 import { type Master, openClients } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
+import { electionOf } from './election/election.js';
+import type { Election, ElectionOptions } from './election/public.js';
+import { SeenLeaders } from './election/seen-leaders.js';
 import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
-import { type Inspection, readInspection } from './lease/inspection.js';
+import type { Inspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
 import { HeldLeases } from './lease/held-leases.js';
 import { Lease as OwnLease, type LeaseEnvironment } from './lease/lease.js';
 import type { Lease } from './lease/public.js';
 import {
-  type LockBackend,
   type Mutex,
   type MutexOptions,
   mutexOf,
@@ -26,7 +29,6 @@ import {
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
-import { readShared } from './lease/shared-inspection.js';
 import { ResourceKeys } from './resource-keys.js';
 import {
   type AcquireOptions,
@@ -50,8 +52,7 @@ import {
   type TryAcquireOptions,
 } from './input/options.js';
 import type { Random } from './runtime/random.js';
-import { sharedInspection } from './protocol/request.js';
-import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
@@ -93,6 +94,7 @@ export class Redlock {
   readonly #waits = new LinkedList<Cancellation>();
   readonly #held: HeldLeases;
   readonly #reentrance: Reentrance;
+  readonly #seenLeaders = new SeenLeaders();
   /** Nothing new is begun. */
   #isClosing = false;
   #closing: Promise<void> | undefined;
@@ -272,7 +274,7 @@ export class Redlock {
   mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const mutex = mutexOf(this.#backend, this.#keys.one(name), options);
+    const mutex = mutexOf(lockBackendOf(this.#insides), this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
@@ -287,7 +289,7 @@ export class Redlock {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(this.#backend, this.#keys.one(name));
+    return readWriteLockOf(lockBackendOf(this.#insides), this.#keys.one(name));
   }
 
   /**
@@ -304,15 +306,27 @@ export class Redlock {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(this.#backend, this.#keys.one(name), permits);
+    return semaphoreOf(lockBackendOf(this.#insides), this.#keys.one(name), permits);
+  }
+
+  /**
+   * One leader at a time among those who campaign under that name: docs/ELECTION.md.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const election = redlock.election('scheduler');
+   * await election.lead(async ({ signal }) => run({ signal }), { value: '10.0.0.7:80', signal });
+   * ```
+   */
+  election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
+    return electionOf(coordinationOf(this.#insides), this.#seenLeaders, this.#keys.one(name), options);
   }
 
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    const name = this.#keys.one(resource);
-    if (this.#isClosing) throw closedError();
-    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
-    return readInspection(name, looks, this.#coordinator.nodes);
+    return lockBackendOf(this.#insides).inspect(this.#keys.one(resource));
   }
 
   /**
@@ -376,28 +390,16 @@ export class Redlock {
     });
   }
 
-  /** What the locks of one name need of this instance. */
-  get #backend(): LockBackend {
-    const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
-      this.#underCancellation(signal, (cancellation) =>
-        this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
-      );
+  /** What backends of locks, elections and jobs are made of. */
+  get #insides(): Insides {
     return {
-      terms: this.#terms,
-      run: (lease, routine) => this.#held.run(lease, lease, routine),
-      acquire: async (name, kind, call, signal) =>
-        this.#toLease(await grant(name, kind, call, signal), [name], call),
-      acquireToWrite: async (name, call, signal) => {
-        const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseEnvironment, granted, [name], call));
-      },
-      inspect: (name) => this.inspect(name),
-      inspectMembers: async (name) => {
-        if (this.#isClosing) throw closedError();
-        const request = sharedInspection(this.#keys.keyOf(name));
-        const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
-        return readShared(name, looks, this.#coordinator.nodes);
-      },
+      ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, held: this.#held },
+      ...{ leases: this.#leaseEnvironment, random: this.#random },
+      begin: (signal) => this.#begin(signal),
+      end: (cancellation) => this.#end(cancellation),
+      termsOf: (names, call, kind) => this.#wish(names, call, kind),
+      toLease: (grant, names, call) => this.#toLease(grant, names, call),
+      hold: (lease) => this.#hold(lease),
     };
   }
 
