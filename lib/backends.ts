@@ -12,7 +12,7 @@ import type { LockBackend } from './locks/lockable.js';
 import type { InstanceTerms, ResolvedCall } from './input/options.js';
 import type { Grant } from './quorum/grant.js';
 import { sharedInspection } from './protocol/request.js';
-import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { type Kind, MUTEX, type Scope, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import type { Cancellation } from './runtime/cancellation.js';
 import type { Random } from './runtime/random.js';
@@ -88,4 +88,15 @@ async function grantOf(
   } finally {
     insides.end(cancellation);
   }
+}
+
+/** What an acquisition goes by. @param mayQueue  whether the masters can keep a queue: a cluster cannot */
+export function acquisitionTermsOf(
+  call: ResolvedCall,
+  scope: Scope,
+  { resources, mayQueue }: { readonly resources: readonly string[]; readonly mayQueue: boolean },
+): AcquisitionTerms {
+  const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
+  const isFair = call.fair && waitMs > 0 && mayQueue;
+  return { resources, scope, ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs, isFair };
 }

@@ -13,6 +13,21 @@ export type {
   LeadRoutine,
   ObserveOptions,
 } from './election/public.js';
+export type {
+  CronOptions,
+  EveryOptions,
+  Job,
+  JobEvents,
+  JobOptions,
+  JobResult,
+  JobRoutine,
+  JobRun,
+  MissReason,
+  NotExecuted,
+  OnceOptions,
+  RunOptions,
+  SkipReason,
+} from './jobs/public.js';
 export type { HandedPermits, LeaseHandle } from './lease/lease-handle.js';
 export type { AnyLease, Lease, LeaseStatus, ReentrantLease, WriteLease } from './lease/public.js';
 export type {

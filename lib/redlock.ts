@@ -1,7 +1,7 @@
 /**
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
-import { coordinationOf, type Insides, lockBackendOf } from './backends.js';
+import { acquisitionTermsOf, coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import { Cancellation } from './runtime/cancellation.js';
 import { type Master, openClients } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
@@ -10,6 +10,9 @@ import type { Grant } from './quorum/grant.js';
 import { electionOf } from './election/election.js';
 import type { Election, ElectionOptions } from './election/public.js';
 import { SeenLeaders } from './election/seen-leaders.js';
+import { jobOf } from './jobs/job.js';
+import { onceOf } from './jobs/once.js';
+import type { Job, JobOptions, JobResult, JobRoutine, OnceOptions } from './jobs/public.js';
 import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import type { Inspection } from './lease/inspection.js';
@@ -324,6 +327,44 @@ export class Redlock {
     return electionOf(coordinationOf(this.#insides), this.#seenLeaders, this.#keys.one(name), options);
   }
 
+  /**
+   * A job that one process at a time runs, at each tick of its schedule: docs/JOBS.md. The schedule begins when it resolves.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
+   *
+   * @example
+   * ```ts
+   * const job = await redlock.job('report', { every: 60_000 }, async ({ signal, fence }) => bill(42, { signal, fence }));
+   * job.on('missed', ({ scheduledAt, reason }) => print(`${scheduledAt.toISOString()} ${reason}`));
+   * ```
+   */
+  async job<T>(name: string, options: JobOptions, routine: JobRoutine<T>): Promise<Job<T>> {
+    return jobOf(coordinationOf(this.#insides), this.#keys.one(name), options, routine);
+  }
+
+  /**
+   * Runs the routine unless it has succeeded within the last `forMs`, wherever that was: at most one call succeeds in so long,
+   * counted from where its run began. One that throws does not count, and one that takes longer keeps the lock.
+   *
+   * @param forMs  milliseconds
+   * @throws RedlockError as `acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`: it was run,
+   *   and that could not be written · `QUARANTINED`: masters may have forgotten that it was
+   *
+   * @example
+   * ```ts
+   * const result = await redlock.once('welcome:42', 86_400_000, async ({ fence }) => bill(42, { fence }));
+   * if (!result.executed) print(result.reason);
+   * ```
+   */
+  async once<T>(
+    name: string,
+    forMs: number,
+    routine: JobRoutine<T>,
+    options: OnceOptions = NO_OPTIONS,
+  ): Promise<JobResult<T>> {
+    return onceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
+  }
+
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
     return lockBackendOf(this.#insides).inspect(this.#keys.one(resource));
@@ -434,17 +475,10 @@ export class Redlock {
   }
 
   #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
-    const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
-    return {
+    return acquisitionTermsOf(call, this.#keys.scopeOf(resources, kind, call.fencing), {
       resources,
-      scope: this.#keys.scopeOf(resources, kind, call.fencing),
-      ttlMs,
-      waitMs,
-      nodeTimeoutMs,
-      minDelayMs,
-      maxDelayMs,
-      isFair: call.fair && waitMs > 0 && !this.#hasCluster,
-    };
+      mayQueue: !this.#hasCluster,
+    });
   }
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): OwnLease {
