@@ -48,6 +48,11 @@ export class Leadership implements PublicLeadership {
     this.fence = lease.fence ?? 0; // elections are fenced
   }
 
+  /** The lease under a leadership, for onlookers that must not disturb it. */
+  static leaseOf(leadership: PublicLeadership): Lease | undefined {
+    return #lease in leadership ? leadership.#lease : undefined;
+  }
+
   get resources(): readonly string[] {
     return this.#lease.resources;
   }

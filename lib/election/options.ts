@@ -12,7 +12,7 @@ import {
 import type { CampaignOptions, ElectionOptions, LeadOptions, ObserveOptions } from './public.js';
 
 /** The longest value, in bytes of UTF-8: masters push and store it, and each reader is sent it by all masters. */
-export const MOST_VALUE_BYTES = 4_096;
+const MOST_VALUE_BYTES = 4_096;
 
 /** A leader's lease is fenced and renewed, and candidates wait in line, whatever the instance's locks do. */
 export function resolveElection(given: ElectionOptions, instance: InstanceTerms): InstanceTerms {

@@ -5,7 +5,7 @@ import type { Redlock } from '../../lib/redlock.js';
 import { type Bench, fakeCluster } from './fake-cluster.js';
 import { WALL_US } from './fake-master.js';
 
-export const JOB_TERMS: RedlockOptions = { ttlMs: 3_000, nodeTimeoutMs: 200 };
+const JOB_TERMS: RedlockOptions = { ttlMs: 3_000, nodeTimeoutMs: 200 };
 
 export interface JobBench extends Bench {
   /** What happened, as `client event tick reason`; ticks count from the beginning. */
