@@ -76,7 +76,7 @@ export interface Leading {
   /** Send it along with each effect: a resource that refuses lower ones is safe from late leaders. */
   readonly fence: number;
   /** As `leadership.proclaim`. */
-  proclaim(value: string): Promise<void>;
+  readonly proclaim: (value: string) => Promise<void>;
 }
 
 /** What runs while its process leads. */

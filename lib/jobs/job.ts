@@ -19,7 +19,7 @@ import { Listening } from './job-events.js';
 import { MastersTime } from './masters-time.js';
 import { type ResolvedJob, resolveJob, resolveRun } from './options.js';
 import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, RunOptions } from './public.js';
-import { type Known, notBeforeMs, RecordUnderLease } from './record.js';
+import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
 import { type Schedule, scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
 
@@ -183,7 +183,7 @@ class Job<T> implements PublicJob<T> {
   ): Promise<{ readonly hasMore: boolean; readonly overMs: number }> {
     const scheduledAt = dateAt(tick);
     const fence = lease.fence ?? 0;
-    const notBefore = known.latestMs + this.#terms.policy.atLeastForMs;
+    const notBefore = nextNotBeforeMs(known, this.#terms.policy.atLeastForMs);
     await record.write({ tick, state: 'started', notBeforeMs: notBefore });
     lease.assertHeld();
     this.#listening.tell('started', { scheduledAt, fence });
@@ -221,7 +221,7 @@ class Job<T> implements PublicJob<T> {
     const record = this.#recordUnder(lease);
     const known = await record.read(this.#time);
     if (known.earliestMs < notBeforeMs(known, atLeastForMs)) return { executed: false, reason: 'too soon' };
-    const notBefore = known.latestMs + atLeastForMs;
+    const notBefore = nextNotBeforeMs(known, atLeastForMs);
     const before = known.record ?? { tick: known.nowMs - 1, state: 'done' };
     await record.write({ ...before, notBeforeMs: notBefore });
     lease.assertHeld();

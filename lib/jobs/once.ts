@@ -8,7 +8,7 @@ import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
 import { recordLifeMs, resolveOnce } from './options.js';
 import type { JobResult, JobRoutine, OnceOptions } from './public.js';
-import { type Known, notBeforeMs, RecordUnderLease } from './record.js';
+import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
 
 interface OnceTerms<T> {
   readonly forMs: number;
@@ -48,7 +48,7 @@ async function runUnder<T>(
     scheduledAt: dateAt(known.nowMs),
   });
   const tick = known.record?.tick ?? 0;
-  await record.write({ tick, state: 'done', notBeforeMs: known.latestMs + forMs });
+  await record.write({ tick, state: 'done', notBeforeMs: nextNotBeforeMs(known, forMs) });
   return { executed: true, value };
 }
 

@@ -149,3 +149,11 @@ export function notBeforeMs({ record, sinceMs }: Known, atLeastForMs: number): n
   const forgottenMs = sinceMs === 0 || atLeastForMs === 0 ? 0 : sinceMs + atLeastForMs;
   return Math.max(record?.notBeforeMs ?? 0, forgottenMs);
 }
+
+/**
+ * When the next run may begin, where one begins now. Without a span there is no such bound: masters' clocks that are apart
+ * would make one.
+ */
+export function nextNotBeforeMs({ latestMs }: Known, atLeastForMs: number): number {
+  return atLeastForMs === 0 ? 0 : latestMs + atLeastForMs;
+}

@@ -191,6 +191,16 @@ describe('job', () => {
     expect(bench.told).to.include('a skipped 2 too soon');
   });
 
+  it('masters whose clocks are apart do not make a tick too soon, without atLeastForMs', async () => {
+    const bench = jobBench(3, 500);
+    for (const [i, master] of bench.masters.entries()) master.clockAheadUs = i * 200_000;
+    await bench.client('a', { every: 500 });
+    await bench.client('b', { every: 500 });
+    await bench.time.advance(5_000);
+    expect(bench.ran.slice(0, 8)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(bench.told.filter((one) => one.endsWith('too soon'))).to.deep.equal([]);
+  });
+
   it('atLeastForMs holds for a quorum that has lost a minority of its data', async () => {
     const bench = jobBench(3, 1_000);
     await bench.client('a', { ...SECOND, atLeastForMs: 5_000 });

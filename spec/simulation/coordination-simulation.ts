@@ -27,6 +27,8 @@ export interface CoordinationOptions {
   readonly atLeastForMs?: number;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
+  /** Now and then a connection breaks when a script of this name is sent, and the script is lost; by default never. */
+  readonly breaksAt?: string;
   /** Keeps the history, line by line. */
   readonly history?: boolean;
 }
@@ -102,7 +104,7 @@ class CoordinationRun {
     this.#job = { every: EVERY_MS, missed, overlap, atLeastForMs, ttlMs: this.#ttlMs };
     const clients = 3;
     this.#stage = new Stage(this.world, this.checker, seeded.fork('stage'), {
-      ...{ servers: nodes, clients, drift: DRIFT, skewMs: SKEW_MS, breaksAt: undefined },
+      ...{ servers: nodes, clients, drift: DRIFT, skewMs: SKEW_MS, breaksAt: options.breaksAt },
       options: {
         ttlMs: this.#ttlMs,
         restartGuardMs: this.#guardMs,

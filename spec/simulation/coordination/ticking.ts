@@ -37,11 +37,8 @@ export class Ticking extends Routine {
     const { redlock } = this.player;
     await this.player.client.sleep(this.#seeded.between(0, 2_000));
     this.#job = await redlock.job('job', this.#terms.options, (run) => this.#run(run));
-    this.#job.on('done', ({ scheduledAt }) => void (this.#runs.get(scheduledAt.getTime()) ?? NO_RUN).done());
-    this.#job.on(
-      'failed',
-      ({ scheduledAt }) => void (this.#runs.get(scheduledAt.getTime()) ?? NO_RUN).failed(),
-    );
+    this.#job.on('done', ({ scheduledAt }) => this.#runs.get(scheduledAt.getTime())?.done());
+    this.#job.on('failed', ({ scheduledAt }) => this.#runs.get(scheduledAt.getTime())?.failed());
     while (this.stage.world.nowMs < this.#terms.untilMs) {
       await this.player.client.sleep(this.#seeded.between(100, 2_000));
       await this.#once();
@@ -81,5 +78,3 @@ export class Ticking extends Routine {
     }
   }
 }
-
-const NO_RUN = { done: (): void => undefined, failed: (): void => undefined };

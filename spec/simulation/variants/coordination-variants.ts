@@ -59,7 +59,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     why: 'the next runner reads it from other masters, and begins the tick again',
     of: 'coordination',
     breaks: ['ticks'],
-    options: { favoured: ['partition', 'server stopped'], missed: 'skip' },
+    options: { breaksAt: 'note-write', missed: 'skip' },
     patches: [
       {
         file: NOTES,
@@ -129,7 +129,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     why: 'whoever looks meanwhile finds the tick not begun',
     of: 'coordination',
     breaks: ['ticks'],
-    options: { missed: 'skip' },
+    options: { breaksAt: 'note-write', missed: 'skip' },
     patches: [
       {
         file: 'lib/jobs/job.ts',
