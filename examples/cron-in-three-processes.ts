@@ -164,7 +164,8 @@ function report(
   for (const tick of again) console.log(`  ${tick} by ${starts.get(tick)?.join(', then ')}`);
   console.log(`late effects that the ledger refused: ${refused.join(', ') || 'none'}`);
   assert.equal(ticks.length, last - first + 1, 'each tick was begun');
-  assert.equal(again.length, 2, 'the two that were struck were begun again, and no others');
+  const more = again.reduce((sum, tick) => sum + (starts.get(tick) ?? []).length - 1, 0);
+  assert.equal(more, 2, 'the runs of the two that were struck were begun again, and no others');
   assert.equal(refused.length, 1, 'what the stopped process did late was refused');
   for (const tick of ticks) assert.equal(effects.get(tick), 1, `the effect of tick ${tick}`);
 }
