@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import type { Leader } from '../../lib/election/public.js';
 import { valueKey } from '../../lib/protocol/keys.js';
-import { CLIENT_KINDS, eventually } from '../support/real.js';
+import { Redlock } from '../../lib/redlock.js';
+import type { Masters } from '../../scripts/masters.js';
+import { CLIENT_KINDS, eventually, startCluster } from '../support/real.js';
 import { until } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
 
@@ -77,3 +79,48 @@ for (const kind of CLIENT_KINDS) {
     });
   });
 }
+
+describe('elections and jobs on a Redis Cluster', () => {
+  const [kind] = CLIENT_KINDS;
+  let masters: Masters;
+  const locks: Redlock[] = [];
+  const clients: { disconnect(): void }[] = [];
+  before(async () => {
+    masters = await startCluster(3);
+    for (let i = 0; i < 2; i++) {
+      const cluster = kind?.openCluster(masters.list[0]?.port ?? 0);
+      if (cluster === undefined) throw new Error('there are kinds of client');
+      clients.push(cluster);
+      locks.push(new Redlock([cluster], TERMS));
+    }
+    await Promise.all(locks.map((redlock) => redlock.ready()));
+  });
+  after(async () => {
+    await Promise.all(locks.map((redlock) => redlock.close({ releaseHeld: true })));
+    for (const client of clients) client.disconnect();
+    await masters.stop();
+  });
+
+  it('all of it works, without pushes: watchers ask once a second', async () => {
+    const [a, b] = locks as [Redlock, Redlock];
+    const leadership = await a.election('e').campaign('a');
+    const watching = b.election('e').observe();
+    expect((await watching.next()).value).to.include({ value: 'a' });
+    const next = watching.next();
+    await leadership.proclaim('b');
+    expect((await next).value).to.include({ value: 'b' });
+    await watching.return?.();
+    await leadership.resign();
+    expect(await a.once('o', 60_000, () => 1)).to.deep.equal({ executed: true, value: 1 });
+    expect(await b.once('o', 60_000, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
+    const ran: number[] = [];
+    const jobs = await Promise.all(
+      locks.map((redlock) =>
+        redlock.job('j', { every: 100 }, ({ scheduledAt }) => void ran.push(scheduledAt.getTime())),
+      ),
+    );
+    await until(() => ran.length >= 3);
+    await Promise.all(jobs.map((job) => job.stop()));
+    expect(new Set(ran).size).to.equal(ran.length);
+  });
+});

@@ -91,7 +91,6 @@ class CoordinationRun {
   constructor(seeded: Seeded, options: CoordinationOptions) {
     this.world = new World(options.history === true);
     this.checker = new Checker(this.world, { isBeyond: false });
-    this.leaders = new LeaderChecker(this.checker);
     this.#seeded = seeded;
     const draw = seeded.fork('setting');
     const nodes = options.nodes ?? draw.pick([1, 3, 3, 3, 5]);
@@ -111,12 +110,15 @@ class CoordinationRun {
         retry: { minDelayMs: 5, maxDelayMs: 100 },
       },
     });
-    this.ticks = new TickChecker(
-      this.world,
-      this.checker,
-      this.#stage.places.map(({ server }) => server),
-      { everyMs: EVERY_MS, missed, atLeastForMs, ttlMs: this.#ttlMs, apartMs: APART_MS },
-    );
+    const servers = this.#stage.places.map(({ server }) => server);
+    this.leaders = new LeaderChecker(this.world, this.checker, servers);
+    this.ticks = new TickChecker(this.world, this.checker, servers, {
+      everyMs: EVERY_MS,
+      missed,
+      atLeastForMs,
+      ttlMs: this.#ttlMs,
+      apartMs: APART_MS,
+    });
     const terms = { servers: nodes, clients, untilMs: UNTIL_MS, isGuarded, beyond: undefined, awayMs: 0 };
     const favoured = options.favoured ?? [];
     this.#stage.schedule(drawPlan(seeded.fork('plan'), { ...terms, isCalm: false, favoured }));

@@ -2,7 +2,9 @@
 import { leaseUnder, validUntilMsOf } from '../../support/insides.js';
 import type { Leader, Leadership } from '../../../lib/election/public.js';
 import type { Checker } from '../checker/checker.js';
+import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import type { SimulatedClient } from '../world/client.js';
+import type { World } from '../world/world.js';
 
 /** A leadership in its holder's hands. */
 interface Reign {
@@ -16,8 +18,15 @@ interface Reign {
 /** A signal fires by the end of validity, or in the first timer phase of a process that goes on. */
 const SIGNAL_MS = 20;
 
+/** The election's key on the masters. */
+export const ELECTION = 'election';
+
 export class LeaderChecker {
   readonly #checker: Checker;
+  readonly #world: World;
+  readonly #servers: readonly MemoryServer[];
+  /** The tokens of leaders, by their fences, and since when they lead. */
+  readonly #tokens = new Map<number, { readonly token: string; readonly beganMs: number }>();
   readonly #reigns = new Set<Reign>();
   /** What was proclaimed, by `fence seq`. */
   readonly #values = new Map<string, string>();
@@ -26,14 +35,18 @@ export class LeaderChecker {
   #fence = 0;
   leaders = 0;
 
-  constructor(checker: Checker) {
+  constructor(world: World, checker: Checker, servers: readonly MemoryServer[]) {
+    this.#world = world;
     this.#checker = checker;
+    this.#servers = servers;
   }
 
   /** @param beginning  the highest fence that was known when its campaign began */
   began(client: SimulatedClient, leadership: Leadership, beginning: number): Reign {
     const reign = { client, leadership, ranAtEndMs: undefined, isTold: false };
     void leadership.signal; // its end is listened to
+    const { token } = leaseUnder(leadership);
+    this.#tokens.set(leadership.fence, { token, beganMs: this.#world.nowMs });
     if (leadership.fence <= beginning)
       this.#checker.fail('leader', `${client.name} leads with fence ${leadership.fence}, after ${beginning}`);
     this.#fence = Math.max(this.#fence, leadership.fence);
@@ -53,6 +66,27 @@ export class LeaderChecker {
 
   proclaims(fence: number, seq: number, value: string): void {
     this.#values.set(`${fence} ${seq}`, value);
+  }
+
+  /**
+   * A client asks who leads. Whoever it is told of had votes as it asked, or as the answer came, unless the leadership is
+   * newer than the question.
+   * @returns to be called with the answer
+   */
+  asks(client: SimulatedClient): (leader: Leader | null) => void {
+    const atMs = this.#world.nowMs;
+    const holders = this.#holders();
+    return (leader) => {
+      this.told(client, leader);
+      const told = leader === null ? undefined : this.#tokens.get(leader.fence);
+      if (told === undefined || told.beganMs >= atMs) return;
+      if (holders.has(told.token) || this.#holders().has(told.token)) return;
+      this.#checker.fail('leader', `${client.name} was told of ${leader?.value}, who has no vote`);
+    };
+  }
+
+  #holders(): ReadonlySet<unknown> {
+    return new Set(this.#servers.map((server) => server.get(ELECTION)));
   }
 
   /** A client was told who leads. */

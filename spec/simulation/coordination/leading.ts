@@ -1,13 +1,12 @@
 /** A client that campaigns, leads, resigns, and asks who leads. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Leadership } from '../../../lib/election/public.js';
-import type { LeaderChecker } from './leader-checker.js';
+import { ELECTION as NAME, type LeaderChecker } from './leader-checker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { Routine } from '../workers/routine.js';
 import type { Seeded } from '../world/seeded.js';
 
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
-const NAME = 'election';
 
 export interface LeadingTerms {
   readonly ttlMs: number;
@@ -96,7 +95,8 @@ export class Watching extends Routine {
     const election = redlock.election(NAME);
     const watched = this.#watch();
     while (this.stage.world.nowMs < this.#untilMs) {
-      this.#leaders.told(client, await election.leader());
+      const answered = this.#leaders.asks(client);
+      answered(await election.leader());
       await client.sleep(this.#seeded.between(10, 400));
     }
     this.#controller.abort();

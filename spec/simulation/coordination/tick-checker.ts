@@ -10,6 +10,9 @@ interface Run {
   readonly client: SimulatedClient;
   readonly signal: AbortSignal;
   readonly fence: number;
+  readonly beganMs: number;
+  /** What its client had run when it began. */
+  readonly ranAtStartMs: number;
   /** Its runner was told that it is done. */
   isDone: boolean;
   /** Its runner was told that it failed. */
@@ -27,6 +30,8 @@ export interface TickTerms {
 
 /** The part of a span by which clocks run apart. */
 const DRIFT = 0.02;
+/** Shorter stops end no lease. */
+const STOPPED_MS = 5;
 
 export class TickChecker {
   readonly #world: World;
@@ -50,10 +55,19 @@ export class TickChecker {
   /** A run begins. */
   started(client: SimulatedClient, { fence, scheduledAt, signal }: JobRun): Run {
     const tick = scheduledAt.getTime();
-    const run = { client, signal, fence, isDone: false, hasFailed: false };
+    const { nowMs: beganMs } = this.#world;
+    const run = {
+      client,
+      signal,
+      fence,
+      beganMs,
+      ranAtStartMs: client.ranMs(),
+      isDone: false,
+      hasFailed: false,
+    };
     const before = this.#runs.get(tick) ?? [];
     const title = `tick ${tick % 1_000_000} at ${client.name}`;
-    const isAgain = before.some((one) => this.#terms.missed === 'skip' || !isInterrupted(one));
+    const isAgain = before.some((one) => this.#terms.missed === 'skip' || !this.#isInterrupted(one));
     if (isAgain) this.#fail(`${title} is begun again, after ${before.map((one) => one.client.name).join()}`);
     if (fence < this.#lastFence && before.length > 0 && !signal.aborted)
       this.#fail(`${title} has fence ${fence}, after ${this.#lastFence}`);
@@ -95,9 +109,14 @@ export class TickChecker {
   #fail(text: string): void {
     this.#checker.fail('ticks', text);
   }
-}
 
-/** Its runner died, or cannot be sure that it was noted as done. */
-function isInterrupted({ client, hasFailed, isDone, signal }: Run): boolean {
-  return !isDone && (hasFailed || signal.aborted || !client.isAlive || client.isPaused);
+  /**
+   * Its runner died, was stopped, or cannot be sure that it was noted as done. After a suspension of its machine, a signal
+   * fires late: timers stood still, too.
+   */
+  #isInterrupted({ beganMs, client, hasFailed, isDone, ranAtStartMs, signal }: Run): boolean {
+    const sinceMs = this.#world.nowMs - beganMs;
+    const wasStopped = sinceMs - (client.ranMs() - ranAtStartMs) > sinceMs * DRIFT + STOPPED_MS;
+    return !isDone && (hasFailed || signal.aborted || !client.isAlive || client.isPaused || wasStopped);
+  }
 }

@@ -47,12 +47,18 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     ],
   },
   {
-    name: 'notes: taken from who holds no vote',
-    why: 'a runner that has lost its lock notes that it begins, after another has looked',
+    name: 'election: a value taken from who holds no vote',
+    why: 'who died or resigned is named as long as the value is kept',
     of: 'coordination',
-    breaks: ['ticks'],
-    options: { favoured: ['partition', 'slow link', 'client paused'], missed: 'skip' },
-    patches: [{ file: TWINS, find: 'if (owner !== token) return [0, ms, 0];', replace: '' }],
+    breaks: ['leader'],
+    patches: [
+      { file: TWINS, find: 'if (owner !== token) return [0, ms, 0];', replace: '' },
+      {
+        file: 'lib/election/leader-look.ts',
+        find: 'if (reading?.isHolders !== true) continue;',
+        replace: 'if (reading === undefined || reading.fence === 0) continue;',
+      },
+    ],
   },
   {
     name: 'jobs: the record is not written by quorum',
