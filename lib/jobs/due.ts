@@ -35,7 +35,9 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   const past: Miss[] = due
     .filter((tick) => own === undefined || tick < own)
     .map((tick) => miss(tick, 'not started'));
-  if (record?.state === 'started') past.unshift(miss(record.tick, 'interrupted'));
+  // where the end of its run may be forgotten, it may be done
+  if (record?.state === 'started')
+    past.unshift(miss(record.tick, record.tick > known.sinceMs ? 'interrupted' : 'unknown'));
   const wanted = [...wantedOf(past, policy, known.nowMs, current.length > 0), ...ofCurrent(current, policy)];
   const isTooSoon = known.earliestMs < notBeforeMs(known, policy.atLeastForMs);
   const [run] = isTooSoon ? [] : wanted;
@@ -73,7 +75,9 @@ function wantedOf(
   nowMs: number,
   hasCurrent: boolean,
 ): readonly number[] {
-  const ticks = past.map(({ tick }) => tick).filter((tick) => tick >= nowMs - policy.missedWithinMs);
+  const ticks = past
+    .filter(({ reason, tick }) => reason !== 'unknown' && tick >= nowMs - policy.missedWithinMs)
+    .map(({ tick }) => tick);
   switch (policy.missed) {
     case 'skip':
       return [];
