@@ -30,6 +30,7 @@ import type { Command } from '../../redis/transport.js';
 import { entriesOf, isBatch } from './entries.js';
 import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
+import { NOTE_TWINS } from './note-twins.js';
 import { SHARED_TWINS } from './shared-twins.js';
 import { isOf, markedFor } from './queue-line.js';
 import { queue, yieldVote } from './queue-twins.js';
@@ -53,6 +54,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [HELLO, hello],
   [INSPECT, inspect],
   ...TIMESTAMP_TWINS,
+  ...NOTE_TWINS,
   ...SHARED_TWINS,
 ]);
 
