@@ -2,11 +2,17 @@
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
 import { Cancellation } from './runtime/cancellation.js';
-import { type Master, openClients } from './redis/connect.js';
+import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
-import { nullIfTaken, RedlockError } from './runtime/errors.js';
+import { closedError, nullIfTaken } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
-import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
+import {
+  checkMasters,
+  type Environment,
+  environmentOver,
+  isEnvironment,
+  overConnections,
+} from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import { type Inspection, readInspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
@@ -26,6 +32,7 @@ import {
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
+import { type DiagnoseOptions, diagnoseOver, type Diagnosis } from './diagnosing.js';
 import { readShared } from './lease/shared-inspection.js';
 import { ResourceKeys } from './resource-keys.js';
 import {
@@ -88,7 +95,7 @@ export class Redlock {
   readonly #keys: ResourceKeys;
   readonly #leaseEnvironment: LeaseEnvironment;
   readonly #random: Random;
-  readonly #disconnect: () => void;
+  readonly #environment: Environment;
   /** Calls under way; `close` ends them. */
   readonly #waits = new LinkedList<Cancellation>();
   readonly #held: HeldLeases;
@@ -114,7 +121,7 @@ export class Redlock {
     this.options = optionsInForce(terms, this.#hasCluster);
     this.#terms = terms;
     this.#random = random;
-    this.#disconnect = environment.disconnect;
+    this.#environment = environment;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
       driftFactor: terms.driftFactor,
@@ -151,16 +158,7 @@ export class Redlock {
    */
   static connect(masters: readonly Master[], options?: RedlockOptions): Redlock {
     resolveOptions(options); // before a connection is opened
-    const clients = openClients(masters);
-    const disconnect = (): void => {
-      for (const client of clients) client.disconnect();
-    };
-    try {
-      return new Redlock(environmentOver(clients, disconnect), options);
-    } catch (error) {
-      disconnect();
-      throw error;
-    }
+    return overConnections(masters, (environment) => new Redlock(environment, options));
   }
 
   /**
@@ -316,6 +314,26 @@ export class Redlock {
   }
 
   /**
+   * Is this set of masters fit for locks? Asks them for their version, role, settings, clocks, and for the user's rights.
+   * Changes nothing, and claims nothing. What a user may not ask is reported as not known. A master that is dead or frozen
+   * costs `timeoutMs`; masters' clocks are watched for `driftOverMs`, two seconds by default. docs/DOCTOR.md has each finding.
+   *
+   * @throws RedlockError `ABORTED` · `CLOSED`, `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const { verdict, findings } = await redlock.diagnose();
+   * for (const { severity, text, remedy, nodes } of findings) console.log(severity, nodes.join(), text, remedy);
+   * if (verdict === 'error') process.exitCode = 1;
+   * ```
+   */
+  async diagnose(options: DiagnoseOptions = NO_OPTIONS): Promise<Diagnosis> {
+    return this.#underCancellation(options.signal, (cancellation) =>
+      diagnoseOver({ ...this.#environment, keys: this.#keys }, this.#terms, options, cancellation),
+    );
+  }
+
+  /**
    * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine.
    *
    * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
@@ -461,10 +479,6 @@ export class Redlock {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
     await this.#held.drain(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
-    this.#disconnect();
+    this.#environment.disconnect();
   }
-}
-
-function closedError(): RedlockError {
-  return new RedlockError('CLOSED', 'the instance was closed.');
 }

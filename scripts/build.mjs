@@ -33,7 +33,8 @@ function syncManifest() {
 
 /** What several entries share is in files with names of their own, the same after every build. */
 function chunkName({ moduleIds }) {
-  return moduleIds.some((id) => /\/redlock\.(d\.)?ts$/.test(id)) ? 'redlock' : 'common';
+  const has = (name) => moduleIds.some((id) => new RegExp(`/${name}\\.(d\\.)?ts$`).test(id));
+  return ['redlock', 'diagnosis'].find(has) ?? 'common';
 }
 
 /** @returns the modules that went in, as paths from here */
