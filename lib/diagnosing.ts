@@ -2,28 +2,21 @@
 import type { Diagnosis } from './diagnosis/diagnosis.js';
 import type { Feature } from './diagnosis/rights.js';
 import type { Environment } from './environment.js';
-import { type DiagnoseOptions, resolveDiagnose } from './input/diagnose-options.js';
+import { type DiagnoseOptions, type ResolvedDiagnose, resolveDiagnose } from './input/diagnose-options.js';
 import type { InstanceTerms } from './input/options.js';
 import { mostNodeTimeoutMs } from './protocol/node-timeout.js';
 import type { Cancellation } from './runtime/cancellation.js';
 import { closedError, RedlockError } from './runtime/errors.js';
-import type { ResourceKeys } from './resource-keys.js';
 
-export type { DiagnoseOptions, Diagnosis };
+export { type DiagnoseOptions, type Diagnosis, resolveDiagnose };
 
-/** What a diagnosis needs of an instance. */
-interface Diagnosed extends Environment {
-  readonly keys: ResourceKeys;
-}
-
-/** @throws RedlockError `ABORTED` · `CLOSED` · `INVALID_ARGUMENT` */
+/** @throws RedlockError `ABORTED` · `CLOSED` */
 export async function diagnoseOver(
-  environment: Diagnosed,
+  environment: Environment,
   instance: InstanceTerms,
-  options: DiagnoseOptions,
+  call: ResolvedDiagnose,
   cancellation: Cancellation,
 ): Promise<Diagnosis> {
-  const call = resolveDiagnose(options, environment.keys.hasShared);
   const { diagnose } = await import('./diagnosis/diagnosis.js');
   const { ttlMs, driftFactor, restartGuardMs, keyPrefix } = instance;
   const { timeoutMs, driftOverMs } = call;

@@ -32,7 +32,7 @@ import {
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
-import { type DiagnoseOptions, diagnoseOver, type Diagnosis } from './diagnosing.js';
+import { type DiagnoseOptions, diagnoseOver, type Diagnosis, resolveDiagnose } from './diagnosing.js';
 import { readShared } from './lease/shared-inspection.js';
 import { ResourceKeys } from './resource-keys.js';
 import {
@@ -56,7 +56,6 @@ import {
   resolveResources,
   type TryAcquireOptions,
 } from './input/options.js';
-import type { Random } from './runtime/random.js';
 import { sharedInspection } from './protocol/request.js';
 import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
@@ -94,7 +93,6 @@ export class Redlock {
   readonly #hasCluster: boolean;
   readonly #keys: ResourceKeys;
   readonly #leaseEnvironment: LeaseEnvironment;
-  readonly #random: Random;
   readonly #environment: Environment;
   /** Calls under way; `close` ends them. */
   readonly #waits = new LinkedList<Cancellation>();
@@ -120,7 +118,6 @@ export class Redlock {
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = optionsInForce(terms, this.#hasCluster);
     this.#terms = terms;
-    this.#random = random;
     this.#environment = environment;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
@@ -144,7 +141,7 @@ export class Redlock {
       coordinator: this.#coordinator,
       clock,
       timers: environment.leaseTimers ?? timers,
-      fraction: () => this.#random.fraction(),
+      fraction: () => random.fraction(),
       ttlBounds: terms,
       onEnd: (lease) => this.#held.delete(lease),
     };
@@ -328,8 +325,9 @@ export class Redlock {
    * ```
    */
   async diagnose(options: DiagnoseOptions = NO_OPTIONS): Promise<Diagnosis> {
+    const call = resolveDiagnose(options, this.#keys.hasShared);
     return this.#underCancellation(options.signal, (cancellation) =>
-      diagnoseOver({ ...this.#environment, keys: this.#keys }, this.#terms, options, cancellation),
+      diagnoseOver(this.#environment, this.#terms, call, cancellation),
     );
   }
 

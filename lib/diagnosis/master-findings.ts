@@ -88,7 +88,7 @@ function ofFork({ name, version }: Software): Remark {
 
 function ofRole({ info, sentinels, transport }: Facts): readonly Remark[] {
   const found: Remark[] = [];
-  if (info?.text('redis_mode') === 'sentinel') {
+  if ((info?.text('redis_mode') ?? info?.text('server_mode')) === 'sentinel') {
     found.push({
       code: 'SENTINEL',
       severity: 'error',

@@ -251,8 +251,14 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
   });
 
   describe('clocks', () => {
-    /** A server with a clock of its own. @param fake  as libfaketime takes it */
+    /**
+     * A server with a clock of its own: the machine's own server, since one that brings its own libraries takes none of ours.
+     *
+     * @param fake  as libfaketime takes it
+     */
     async function startAt(fake: string): Promise<string> {
+      const before = { ...process.env };
+      delete process.env['QUORATE_REDIS_SERVER'];
       // with the C library before jemalloc, which asks for the time before libfaketime is ready
       process.env['LD_PRELOAD'] = [partOf('libfaketime'), libc()].join(' ');
       process.env['FAKETIME'] = fake;
