@@ -270,6 +270,7 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
       } finally {
         for (const name of ['LD_PRELOAD', 'FAKETIME', 'FAKETIME_DONT_FAKE_MONOTONIC'])
           delete process.env[name];
+        Object.assign(process.env, before);
       }
     }
 

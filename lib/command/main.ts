@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+/** The command `quorate`. An entry of its own: nothing of it is loaded with the library. */
+import { program } from './program.js';
+
+void program(process.argv.slice(2)).then((exitCode) => (process.exitCode = exitCode));
