@@ -16,7 +16,10 @@ import { dts } from 'rolldown-plugin-dts';
 import { ENTRIES, entryFields, outputName, programName, PROGRAMS } from './entries.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const DIST = join(ROOT, 'dist');
+/** `--code DIR` builds the code alone, there: for specs, which need no types. */
+const [, , flag, folder] = process.argv;
+const IS_CODE_ALONE = flag === '--code';
+const DIST = IS_CODE_ALONE ? folder : join(ROOT, 'dist');
 const BUNDLED = ['p-limit', 'yocto-queue'];
 const require = createRequire(import.meta.url);
 
@@ -151,10 +154,14 @@ function writeLicences() {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-syncManifest();
+if (!IS_CODE_ALONE) syncManifest();
 await buildCode();
 await buildProgram();
-await buildTypes();
-writeModules();
-writeLicences();
-process.stdout.write(`build: ${readdirSync(DIST, { recursive: true }).length} files in dist\n`);
+if (!IS_CODE_ALONE) {
+  await buildTypes();
+  writeModules();
+  writeLicences();
+}
+process.stdout.write(
+  `build: ${readdirSync(DIST, { recursive: true }).length} files in ${relative(ROOT, DIST)}\n`,
+);

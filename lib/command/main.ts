@@ -2,4 +2,6 @@
 /** The command `quorate`. An entry of its own: nothing of it is loaded with the library. */
 import { program } from './program.js';
 
+// whoever reads the output may stop reading: `quorate status --names '*' | head`
+process.stdout.on('error', () => undefined);
 void program(process.argv.slice(2)).then((exitCode) => (process.exitCode = exitCode));
