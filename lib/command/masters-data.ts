@@ -34,7 +34,7 @@ export async function ask(transport: RedisTransport, command: Command): Promise<
 }
 
 /** Resolves with the same; rejects with a `Silence` if that takes too long. */
-export function within<T>(answer: Promise<T>): Promise<T> {
+function within<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = timers.wait(ANSWER_MS, () => reject(new Silence(ANSWER_MS)));
     answer.then(resolve, (error: unknown) => reject(toError(error))).finally(() => timer.cancel());

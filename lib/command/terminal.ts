@@ -5,10 +5,7 @@ export type Colour = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 const CODES: Readonly<Record<Colour, number>> = { red: 31, yellow: 33, green: 32, bold: 1, dim: 2 };
 
 /** Whether a text for this stream may have colours. */
-export function hasColours(
-  stream: { readonly isTTY?: boolean },
-  env: NodeJS.ProcessEnv = process.env,
-): boolean {
+function hasColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv = process.env): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 

@@ -12,6 +12,9 @@ export const MOST_LOADED_BYTES = {
   './testing': 370_000,
 };
 
+/** What a program reads of the package to print its help: no library, no client. */
+export const MOST_PROGRAM_BYTES = 30_000;
+
 /** Entries that load nothing beside the package's own files and Node's. */
 export const LOAD_NOTHING_ELSE = new Set(['./fence']);
 

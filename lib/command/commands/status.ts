@@ -53,8 +53,9 @@ export async function see({ redlock, clients, keyPrefix }: Connection, name: str
   const inspection = await redlock.inspect(name);
   const isElse = inspection.nodes.some(({ state }) => state === 'foreign');
   const shared = isElse ? await redlock.readWriteLock(name).read.inspect() : undefined;
+  const answering = clients.filter((_client, i) => inspection.nodes[i]?.state !== 'unknown');
   const fences = await Promise.all(
-    clients.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
+    answering.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
   );
   const known = fences.filter((fence) => fence !== undefined);
   const fence = known.length === 0 ? {} : { fence: Math.max(...known) };

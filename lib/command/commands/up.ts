@@ -86,8 +86,8 @@ function checkFree(port: number): Promise<void> {
 
 /** What makes the kernel end a server with us, even when we are killed; nothing where there is no such program. */
 function tie(): readonly string[] {
-  const [program = '', ...args] = ['setpriv', '--pdeathsig', 'KILL'];
-  return spawnSync(program, [...args, 'true']).status === 0 ? [program, ...args] : [];
+  const args = ['--pdeathsig', 'KILL'];
+  return spawnSync('setpriv', [...args, 'true']).status === 0 ? ['setpriv', ...args] : [];
 }
 
 class LocalMaster {

@@ -1,9 +1,8 @@
 /** A command under a watchdog, as the holder of the lock sees it. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { SystemTimers } from '../../runtime/clock.js';
+import { machineNowMs, SystemTimers } from '../../runtime/clock.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure } from '../failure.js';
-import { machineNowMs } from './machine-clock.js';
 import { type Bounds, type Order, type Report, WATCHDOG } from './orders.js';
 
 /** How it ended. */

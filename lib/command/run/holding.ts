@@ -1,9 +1,15 @@
 /** A command that runs while a lease is held, and not longer. */
-import { type Clock, SystemClock, SystemTimers, type Timer, type Timers } from '../../runtime/clock.js';
+import {
+  type Clock,
+  machineNowMs,
+  SystemClock,
+  SystemTimers,
+  type Timer,
+  type Timers,
+} from '../../runtime/clock.js';
 import { EXIT } from '../exit-codes.js';
 import { complain } from '../terminal.js';
 import { CommandGroup, type Ending } from './command-group.js';
-import { machineNowMs } from './machine-clock.js';
 import type { Bounds } from './orders.js';
 import { exitCodeOfSignal, type Signals } from './signals.js';
 

@@ -7,8 +7,7 @@
  * token is what closes that.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { SystemTimers, type Timer } from '../../runtime/clock.js';
-import { machineNowMs } from './machine-clock.js';
+import { machineNowMs, SystemTimers, type Timer } from '../../runtime/clock.js';
 import type { Bounds, Order, Report } from './orders.js';
 
 /** How often a group that is being ended is looked at. */
