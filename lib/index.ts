@@ -1,6 +1,33 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
+export type {
+  CampaignOptions,
+  Election,
+  ElectionOptions,
+  LeadChange,
+  Leader,
+  Leadership,
+  Leading,
+  LeadOptions,
+  LeadRoutine,
+  ObserveOptions,
+} from './election/public.js';
+export type {
+  CronOptions,
+  EveryOptions,
+  Job,
+  JobEvents,
+  JobOptions,
+  JobResult,
+  JobRoutine,
+  JobRun,
+  MissReason,
+  NotExecuted,
+  OnceOptions,
+  RunOptions,
+  SkipReason,
+} from './jobs/public.js';
 export type { HandedPermits, LeaseHandle } from './lease/lease-handle.js';
 export type { AnyLease, Lease, LeaseStatus, ReentrantLease, WriteLease } from './lease/public.js';
 export type {

@@ -1,11 +1,18 @@
 /**
  * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
  */
+import { acquisitionTermsOf, coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import { Cancellation } from './runtime/cancellation.js';
 import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { closedError, nullIfTaken } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
+import { electionOf } from './election/election.js';
+import type { Election, ElectionOptions } from './election/public.js';
+import { SeenLeaders } from './election/seen-leaders.js';
+import { jobOf } from './jobs/job.js';
+import { onceOf } from './jobs/once.js';
+import type { Job, JobOptions, JobResult, JobRoutine, OnceOptions } from './jobs/public.js';
 import {
   checkMasters,
   type Environment,
@@ -14,14 +21,13 @@ import {
   overConnections,
 } from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
-import { type Inspection, readInspection } from './lease/inspection.js';
+import type { Inspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
 import { HeldLeases } from './lease/held-leases.js';
 import { Lease as OwnLease, type LeaseEnvironment } from './lease/lease.js';
 import type { Lease } from './lease/public.js';
 import {
-  type LockBackend,
   type Mutex,
   type MutexOptions,
   mutexOf,
@@ -33,7 +39,6 @@ import {
   semaphoreOf,
 } from './locks/lockable.js';
 import { type DiagnoseOptions, diagnoseOver, type Diagnosis, resolveDiagnose } from './diagnosing.js';
-import { readShared } from './lease/shared-inspection.js';
 import { ResourceKeys } from './resource-keys.js';
 import {
   type AcquireOptions,
@@ -56,8 +61,7 @@ import {
   resolveResources,
   type TryAcquireOptions,
 } from './input/options.js';
-import { sharedInspection } from './protocol/request.js';
-import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
@@ -98,6 +102,7 @@ export class Redlock {
   readonly #waits = new LinkedList<Cancellation>();
   readonly #held: HeldLeases;
   readonly #reentrance: Reentrance;
+  readonly #seenLeaders = new SeenLeaders();
   /** Nothing new is begun. */
   #isClosing = false;
   #closing: Promise<void> | undefined;
@@ -267,7 +272,7 @@ export class Redlock {
   mutex(name: string, options?: PlainMutexOptions): Mutex;
   mutex(name: string, options?: MutexOptions): AnyMutex;
   mutex(name: string, options: MutexOptions = NO_OPTIONS): Mutex | ReentrantMutex {
-    const mutex = mutexOf(this.#backend, this.#keys.one(name), options);
+    const mutex = mutexOf(lockBackendOf(this.#insides), this.#keys.one(name), options);
     return options.reentrant === true ? reentrantOf(mutex, this.#reentrance) : mutex;
   }
 
@@ -282,7 +287,7 @@ export class Redlock {
    * ```
    */
   readWriteLock(name: string): ReadWriteLock {
-    return readWriteLockOf(this.#backend, this.#keys.one(name));
+    return readWriteLockOf(lockBackendOf(this.#insides), this.#keys.one(name));
   }
 
   /**
@@ -299,15 +304,65 @@ export class Redlock {
    * ```
    */
   semaphore(name: string, permits: number): Semaphore {
-    return semaphoreOf(this.#backend, this.#keys.one(name), permits);
+    return semaphoreOf(lockBackendOf(this.#insides), this.#keys.one(name), permits);
+  }
+
+  /**
+   * One leader at a time among those who campaign under that name: docs/ELECTION.md.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const election = redlock.election('scheduler');
+   * await election.lead(async ({ signal }) => run({ signal }), { value: '10.0.0.7:80', signal });
+   * ```
+   */
+  election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
+    return electionOf(coordinationOf(this.#insides), this.#seenLeaders, this.#keys.one(name), options);
+  }
+
+  /**
+   * A job that one process at a time runs, at each tick of its schedule: docs/JOBS.md. The schedule begins when it resolves.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT` · `CLOSED`
+   *
+   * @example
+   * ```ts
+   * const job = await redlock.job('report', { every: 60_000 }, async ({ signal, fence }) => bill(42, { signal, fence }));
+   * job.on('missed', ({ scheduledAt, reason }) => print(`${scheduledAt.toISOString()} ${reason}`));
+   * ```
+   */
+  async job<T>(name: string, options: JobOptions, routine: JobRoutine<T>): Promise<Job<T>> {
+    return jobOf(coordinationOf(this.#insides), this.#keys.one(name), options, routine);
+  }
+
+  /**
+   * Runs the routine unless it has succeeded within the last `forMs`, wherever that was: at most one call succeeds in so long,
+   * counted from where its run began. One that throws does not count, and one that takes longer keeps the lock.
+   *
+   * @param forMs  milliseconds
+   * @throws RedlockError as `acquire` does, but for `LOCK_TAKEN`; as the routine does · `LOCK_LOST`, `NO_QUORUM`: it was run,
+   *   and that could not be written · `QUARANTINED`: masters may have forgotten that it was
+   *
+   * @example
+   * ```ts
+   * const result = await redlock.once('welcome:42', 86_400_000, async ({ fence }) => bill(42, { fence }));
+   * if (!result.executed) print(result.reason);
+   * ```
+   */
+  async once<T>(
+    name: string,
+    forMs: number,
+    routine: JobRoutine<T>,
+    options: OnceOptions = NO_OPTIONS,
+  ): Promise<JobResult<T>> {
+    return onceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
   }
 
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
-    const name = this.#keys.one(resource);
-    if (this.#isClosing) throw closedError();
-    const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
-    return readInspection(name, looks, this.#coordinator.nodes);
+    return lockBackendOf(this.#insides).inspect(this.#keys.one(resource));
   }
 
   /**
@@ -392,28 +447,16 @@ export class Redlock {
     });
   }
 
-  /** What the locks of one name need of this instance. */
-  get #backend(): LockBackend {
-    const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
-      this.#underCancellation(signal, (cancellation) =>
-        this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
-      );
+  /** What backends of locks, elections and jobs are made of. */
+  get #insides(): Insides {
     return {
-      terms: this.#terms,
-      run: (lease, routine) => this.#held.run(lease, lease, routine),
-      acquire: async (name, kind, call, signal) =>
-        this.#toLease(await grant(name, kind, call, signal), [name], call),
-      acquireToWrite: async (name, call, signal) => {
-        const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseEnvironment, granted, [name], call));
-      },
-      inspect: (name) => this.inspect(name),
-      inspectMembers: async (name) => {
-        if (this.#isClosing) throw closedError();
-        const request = sharedInspection(this.#keys.keyOf(name));
-        const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
-        return readShared(name, looks, this.#coordinator.nodes);
-      },
+      ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, held: this.#held },
+      ...{ leases: this.#leaseEnvironment, random: this.#environment.random },
+      begin: (signal) => this.#begin(signal),
+      end: (cancellation) => this.#end(cancellation),
+      termsOf: (names, call, kind) => this.#wish(names, call, kind),
+      toLease: (grant, names, call) => this.#toLease(grant, names, call),
+      hold: (lease) => this.#hold(lease),
     };
   }
 
@@ -448,17 +491,10 @@ export class Redlock {
   }
 
   #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
-    const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
-    return {
+    return acquisitionTermsOf(call, this.#keys.scopeOf(resources, kind, call.fencing), {
       resources,
-      scope: this.#keys.scopeOf(resources, kind, call.fencing),
-      ttlMs,
-      waitMs,
-      nodeTimeoutMs,
-      minDelayMs,
-      maxDelayMs,
-      isFair: call.fair && waitMs > 0 && !this.#hasCluster,
-    };
+      mayQueue: !this.#hasCluster,
+    });
   }
 
   #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): OwnLease {

@@ -1,6 +1,7 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './runtime/errors.js';
-import { markerKey, queueKey, RESERVED } from './protocol/keys.js';
+import { leaderChannel, markerKey, queueKey, recordKey, RESERVED, valueKey } from './protocol/keys.js';
+import type { NotePlace } from './protocol/note-requests.js';
 import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
 import { checkOneSlot } from './redis/hash-slots.js';
@@ -39,6 +40,21 @@ export class ResourceKeys {
 
   keyOf(name: string): string {
     return this.#keyPrefix + name;
+  }
+
+  /** Where the note of that lock is kept. On a cluster, the marker would lie in another slot. */
+  noteOf(name: string, kind: 'value' | 'record'): NotePlace {
+    const key = this.keyOf(name);
+    const isValue = kind === 'value';
+    const { guardMs } = this.#settings.fenced;
+    const isGuarded = guardMs > 0 && !this.#hasCluster;
+    return {
+      key,
+      noteKey: isValue ? valueKey(key) : recordKey(key),
+      channel: isValue ? leaderChannel(key) : '',
+      marker: isGuarded ? this.#settings.fenced.marker : undefined,
+      guardMs: isGuarded ? guardMs : 0,
+    };
   }
 
   /** @throws RedlockError `INVALID_ARGUMENT`: a reserved name, or names that a cluster would spread */

@@ -4,7 +4,7 @@
  * likewise: declared once, for `require`, and passed on for `import`.
  *
  * p-limit is in the chunks: it is an ES module only, which CommonJS (Jest included) cannot require. It stays a dependency in
- * package.json, so that audits see it. ioredis stays the user's own.
+ * package.json, so that audits see it. ioredis stays the user's own, and so does croner, which a job with a cron expression loads.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ async function bundle(inputs, ending, inputOptions, outputOptions) {
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(files),
-    external: ['ioredis'],
+    external: ['ioredis', 'croner'],
     platform: 'node',
     ...inputOptions,
   });

@@ -21,7 +21,7 @@ import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, type Request, undo } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
-import { type Look, survey } from '../quorum/survey.js';
+import { type Enough, type Look, survey } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
@@ -158,9 +158,12 @@ export class Coordinator {
     return this.survey(inspection(key), nodeTimeoutMs);
   }
 
-  /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
-  survey(request: Request, nodeTimeoutMs: number): Promise<readonly Look[]> {
-    return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs);
+  /**
+   * Asks every master the same; each has the node timeout to answer. The result is by the master's index.
+   * @param isEnough  ends the wait early; without it, all are waited for
+   */
+  survey(request: Request, nodeTimeoutMs: number, isEnough?: Enough): Promise<readonly Look[]> {
+    return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs, isEnough);
   }
 
   /** Resolves when a quorum of masters is connected, or when `cancellation` ends the wait. */

@@ -31,6 +31,16 @@ export function gateKey(key: string): string {
   return besideOf(key, 'gate');
 }
 
+/** The value of the leader that an election's lock makes. */
+export function valueKey(key: string): string {
+  return besideOf(key, 'value');
+}
+
+/** The record of a job: which of its ticks are done. */
+export function recordKey(key: string): string {
+  return besideOf(key, 'record');
+}
+
 /** A key with a hash tag of its own keeps it, under another marker, so that names for `x` and `{x}` never coincide. */
 function besideOf(key: string, what: string): string {
   return hashTag(key) === key ? `quorate:${what}:{${key}}` : `quorate:tagged:${what}:${key}`;
@@ -42,6 +52,11 @@ export const PUSH_CHANNELS = 'quorate:push:';
 /** The channel of the client that a token belongs to. */
 export function pushChannel(token: string): string {
   return PUSH_CHANNELS + publicPart(token);
+}
+
+/** The channel on which an election's leader is heard of: one that the rights to push cover. */
+export function leaderChannel(key: string): string {
+  return `${PUSH_CHANNELS}leader:${key}`;
 }
 
 /** The key under which a master keeps the id of the process that has lost no data; one for each prefix. */

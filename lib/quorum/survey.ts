@@ -4,22 +4,28 @@
 import type { Timer, Timers } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
 import type { Request } from '../protocol/request.js';
-import { Silence } from '../redis/server-errors.js';
+import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 
 /** What one master said. */
 export type Look =
   | { readonly kind: 'answered'; readonly reply: unknown }
   | { readonly kind: 'unknown'; readonly cause: Error };
 
+/** Whether these answers, by the master's index, are all that is needed; undefined for one that is missing. */
+export type Enough = (looks: readonly (Look | undefined)[]) => boolean;
+
 /**
- * Resolves when all have answered or failed, or the node timeout is over. The result is by the master's index. Never
- * rejects.
+ * Resolves when all have answered or failed, when the answers are enough, or when the node timeout is over. The result is
+ * by the master's index. Never rejects. What is sent by then still runs; nothing is sent after the node timeout.
+ *
+ * @param isEnough  ends the wait early; without it, all are waited for
  */
 export async function survey(
   nodes: readonly Node[],
   timers: Timers,
   request: Request,
   nodeTimeoutMs: number,
+  isEnough: Enough = () => false,
 ): Promise<readonly Look[]> {
   const looks: (Look | undefined)[] = nodes.map(() => undefined);
   await new Promise<void>((resolve) => {
@@ -28,9 +34,9 @@ export async function survey(
     const note = (node: Node, look: Look): void => {
       if (looks[node.index] !== undefined) return;
       looks[node.index] = look;
-      if (--pending > 0) return;
-      timer?.cancel();
-      resolve();
+      pending--;
+      if (pending === 0) timer?.cancel();
+      if (pending === 0 || isEnough(looks)) resolve();
     };
     const sink: Sink = {
       isWanted: true,
@@ -49,5 +55,5 @@ export async function survey(
     });
     if (pending === 0) timer.cancel();
   });
-  return looks.map((look) => look ?? { kind: 'unknown', cause: new Error('not asked') });
+  return looks.map((look) => look ?? { kind: 'unknown', cause: NOT_AWAITED });
 }

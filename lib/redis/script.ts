@@ -8,6 +8,11 @@ export interface Script {
   readonly source: string;
 }
 
+/** In hex, as `redis.sha1hex` has it. */
+export function sha1(text: string): string {
+  return createHash('sha1').update(text).digest('hex');
+}
+
 const digests = new Map<string, string>(); // bounded by the number of scripts, in each database
 const sources = new Map<string, string>();
 
@@ -18,7 +23,7 @@ const sources = new Map<string, string>();
 export function scriptDigest(source: string): string {
   let digest = digests.get(source);
   if (digest === undefined) {
-    digest = createHash('sha1').update(source).digest('hex');
+    digest = sha1(source);
     digests.set(source, digest);
     sources.set(digest, source);
   }

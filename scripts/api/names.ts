@@ -20,7 +20,10 @@ declare global {
   const client: SqlClient;
   const page: string;
   function print(page: string): void;
-  function bill(invoice: number, options?: { readonly signal?: AbortSignal }): Promise<string>;
+  function bill(
+    invoice: number,
+    options?: { readonly signal?: AbortSignal; readonly fence?: number | undefined },
+  ): Promise<string>;
   function book(amount: number): Promise<void>;
   function load(): Promise<readonly number[]>;
   function compute(): Promise<readonly number[]>;

@@ -1,10 +1,24 @@
 import { expect } from 'chai';
-import { counterKey, pushChannel, queueKey, RESERVED, turnKey } from '../../lib/protocol/keys.js';
+import {
+  counterKey,
+  pushChannel,
+  queueKey,
+  recordKey,
+  RESERVED,
+  turnKey,
+  valueKey,
+} from '../../lib/protocol/keys.js';
 import { publicPart, SystemRandom } from '../../lib/runtime/random.js';
 import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { hashTag } from '../../lib/redis/hash-slots.js';
 
-const KINDS = { fence: counterKey, queue: queueKey, turn: turnKey } as const;
+const KINDS = {
+  fence: counterKey,
+  queue: queueKey,
+  turn: turnKey,
+  value: valueKey,
+  record: recordKey,
+} as const;
 const NAMES = ['x', '{x}', 'a{x}b', '{}x', 'a{}b', 'x}', '{x', '{{x}}', 'invoice 42'];
 
 describe('keys: the names of keys beside a lock', () => {

@@ -18,6 +18,8 @@ const NODES = 3;
 const PATIENT = { ttlMs: 30_000, waitMs: 20_000, nodeTimeoutMs: 5_000 } as const;
 const LONGER_MS = 31_000;
 const GUARD_MS = 40_000;
+/** Shorter than the guard: masters that were just declared to have lost nothing can tell. */
+const ONCE_MS = 20_000;
 /** What the docs' `lock:*` allows. */
 const PREFIX = 'lock:';
 /** What ioredis asks for as it connects, and does without. */
@@ -162,7 +164,25 @@ async function exclusively(environment: Ground, options: RedlockOptions): Promis
   await (await one.adopt(handle)).release();
 }
 
+/** Elections and jobs need what exclusive locks do. */
+async function coordinating(environment: Ground): Promise<void> {
+  const [one, other] = [await environment.lock(), await environment.lock()];
+  const watching = other.election('e').observe();
+  expect(await watching.next()).to.include({ value: null });
+  const leadership = await one.election('e').campaign('a');
+  expect((await watching.next()).value).to.include({ value: 'a' });
+  await leadership.resign();
+  expect(await watching.next()).to.include({ value: null });
+  await watching.return?.();
+  expect(await one.once('o', ONCE_MS, () => 1)).to.deep.equal({ executed: true, value: 1 });
+  expect(await other.once('o', ONCE_MS, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
+  const job = await one.job('j', { every: 3_600_000 }, () => 3);
+  expect(await job.run()).to.deep.equal({ executed: true, value: 3 });
+  await job.stop();
+}
+
 const exclusive: Work = async (environment) => {
+  await coordinating(environment);
   await takeTurns(async () => (await environment.lock()).mutex('turns'));
   await exclusively(environment, {});
   const redlock = await environment.lock();

@@ -9,6 +9,7 @@ import { timeline } from './timeline.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import {
   proveBeyond,
+  proveCoordination,
   proveOneMaster,
   proveSameness,
   proveTimestamps,
@@ -153,6 +154,7 @@ async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOpt
     ...(await proveSameness(7, say)),
     ...(await proveBeyond(say)),
     ...(await proveTimestamps(say)),
+    ...(await proveCoordination(say)),
     ...proveOneMaster(say),
     ...(await proveSmall(smallOptions, say)),
     ...(await proveSmallVariants('', say)),

@@ -1,4 +1,6 @@
 /** What a lease knows beside what its users see: for onlookers that must not disturb it by reading its `status`. */
+import { Leadership as OwnLeadership } from '../../lib/election/leadership.js';
+import type { Leadership } from '../../lib/election/public.js';
 import { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease, ReentrantLease } from '../../lib/lease/public.js';
 import { ReentrantLease as OwnReentrantLease } from '../../lib/locks/reentrant-lease.js';
@@ -21,4 +23,11 @@ export function isValid(lease: TimestampLease): boolean {
 export function leaseBehind(entry: ReentrantLease): Lease {
   if (!(entry instanceof OwnReentrantLease)) throw new Error('an entry of another make');
   return OwnReentrantLease.holdOf(entry).lease;
+}
+
+/** The lease under a leadership. */
+export function leaseUnder(leadership: Leadership): Lease {
+  const lease = OwnLeadership.leaseOf(leadership);
+  if (lease === undefined) throw new Error('a leadership of another make');
+  return lease;
 }

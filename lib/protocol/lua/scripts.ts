@@ -30,6 +30,7 @@ import {
   REPLY,
   UNDOING,
 } from './mutex.js';
+import { NOTE_SCRIPTS } from './note.js';
 import { LEAVING, QUEUEING, SHOWN_WAITERS, YIELDING } from './queue.js';
 import { SHARED_SCRIPTS } from './shared-scripts.js';
 import type { Script } from '../../redis/script.js';
@@ -315,5 +316,6 @@ export const SCRIPTS: readonly Script[] = [
   QUEUE,
   YIELD,
   INSPECT,
+  ...NOTE_SCRIPTS,
   ...SHARED_SCRIPTS,
 ];

@@ -31,6 +31,7 @@ import type { Command } from '../../redis/transport.js';
 import { entriesOf, isBatch } from './entries.js';
 import { count, countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
+import { NOTE_TWINS } from './note-twins.js';
 import { SHARED_TWINS } from './shared-twins.js';
 import { deleteVote, leave, queue, reservedFor, type Waited, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
@@ -53,6 +54,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [INSPECT, inspect],
   [RIGHTS, () => []],
   ...TIMESTAMP_TWINS,
+  ...NOTE_TWINS,
   ...SHARED_TWINS,
 ]);
 

@@ -20,6 +20,8 @@ import type { World } from '../world/world.js';
 /** See docs/SIMULATION.md. */
 export type Property =
   | 'exclusion'
+  | 'leader'
+  | 'ticks'
   | 'permits'
   | 'token order'
   | 'token uniqueness'

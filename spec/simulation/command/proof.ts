@@ -2,10 +2,11 @@
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
-import { simulate, type SimulationOptions } from '../simulation.js';
+import { simulateCoordination } from '../coordination-simulation.js';
+import { simulate } from '../simulation.js';
 import { simulateOneMaster } from '../one-master.js';
 import { timeline } from '../timeline.js';
-import { simulateTimestamps, type TimestampSimulationOptions } from '../timestamp-simulation.js';
+import { simulateTimestamps } from '../timestamp-simulation.js';
 import { compile, hunt, type Hunt, type Quarry } from '../variants/hunt.js';
 import { type Variant, VARIANTS } from '../variants/variants.js';
 
@@ -71,7 +72,7 @@ async function prove(variant: Variant, right: string, { say, showsHistory }: Tel
 }
 
 /** A mistake shows sooner if less else happens. */
-function optionsOf({ options }: Variant): SimulationOptions | TimestampSimulationOptions {
+function optionsOf({ options }: Variant): Hunt['options'] {
   return { sharedLocks: false, keeping: false, ...options };
 }
 
@@ -156,4 +157,21 @@ export async function proveSameness(seed: number, say: (line: string) => void): 
   return once.digest === twice.digest
     ? []
     : [`seed ${seed} has two histories: ${once.digest} and ${twice.digest}`];
+}
+
+/** Elections and jobs under faults: everything that they promise holds. */
+export async function proveCoordination(say: (line: string) => void, seeds = 60): Promise<string[]> {
+  const failures: string[] = [];
+  const sum = { leaders: 0, starts: 0, once: 0 };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { leaders, once, starts, violations } = await simulateCoordination(seed);
+    sum.leaders += leaders;
+    sum.starts += starts;
+    sum.once += once;
+    for (const { property, text } of violations.slice(0, 1))
+      failures.push(`elections and jobs, seed ${seed}: ${property}: ${text}`);
+  }
+  const { leaders, once, starts } = sum;
+  say(`elections and jobs: ${leaders} leaders, ${starts} runs, ${once} successes of once in ${seeds} runs`);
+  return failures;
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Violation } from '../checker/checker.js';
+import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { SimulationOptions } from '../simulation.js';
 import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
@@ -22,7 +23,7 @@ export interface Hunt {
   readonly seeds: number;
   /** It ends after this time of a core, whatever is left. */
   readonly limitMs: number;
-  readonly options: SimulationOptions | TimestampSimulationOptions;
+  readonly options: SimulationOptions | TimestampSimulationOptions | CoordinationOptions;
   /** Which simulation; by default, that of the quorum lock. */
   readonly of?: Simulated | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
@@ -50,10 +51,12 @@ const PROGRAM = `
 import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
 import { simulateOneMaster } from './spec/simulation/one-master.js';
+import { simulateCoordination } from './spec/simulation/coordination-simulation.js';
 import { nothing, search } from './spec/simulation/small/search.js';
 import { timeline } from './spec/simulation/timeline.js';
 const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
-const run = { timestamps: simulateTimestamps, 'one master': simulateOneMaster }[of] ?? simulate;
+const others = { timestamps: simulateTimestamps, 'one master': simulateOneMaster, coordination: simulateCoordination };
+const run = others[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
 const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
 process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
@@ -102,7 +105,7 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external: ['ioredis'],
+    external: ['ioredis', 'croner'],
     plugins: [change],
     logLevel: 'silent',
   });

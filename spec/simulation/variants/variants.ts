@@ -6,6 +6,8 @@
 import type { Property } from '../checker/checker.js';
 import type { SimulationOptions } from '../simulation.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
+import { COORDINATION_VARIANTS } from './coordination-variants.js';
+import type { CoordinationOptions } from '../coordination-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
@@ -23,7 +25,7 @@ export interface SmallFind {
 }
 
 /** Simulations beside that of the quorum lock. */
-export type Simulated = 'timestamps' | 'one master';
+export type Simulated = 'timestamps' | 'one master' | 'coordination';
 
 export interface Variant {
   readonly name: string;
@@ -39,11 +41,12 @@ export interface Variant {
   /** The first seed to try, if the mistake shows rarely; 1 by default. */
   readonly from?: number;
   /** Options that make it show soon; the correct code is run with the same ones. */
-  readonly options?: SimulationOptions | TimestampSimulationOptions;
+  readonly options?: SimulationOptions | TimestampSimulationOptions | CoordinationOptions;
 }
 
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
+  ...COORDINATION_VARIANTS,
   ...FENCE_VARIANTS,
   {
     name: 'token reuse over attempts',

@@ -1,0 +1,114 @@
+/** Elections of one name: the exclusive lock of that name, and the value of whoever holds it. */
+import { invalidArgument, type RedlockError } from '../runtime/errors.js';
+import { cancelledError } from '../quorum/failure.js';
+import type { Coordination } from '../lease/coordination.js';
+import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/options.js';
+import type { Notes } from '../lease/notes.js';
+import { Lead } from './lead.js';
+import { type LeaderLook, lookAt } from './leader-look.js';
+import { Leadership } from './leadership.js';
+import { Observation } from './observation.js';
+import { checkValue, resolveCampaign, resolveElection, resolveLead, resolveObserve } from './options.js';
+import type {
+  CampaignOptions,
+  Election as PublicElection,
+  ElectionOptions,
+  Leader,
+  LeadOptions,
+  LeadRoutine,
+  ObserveOptions,
+} from './public.js';
+import type { SeenLeaders } from './seen-leaders.js';
+
+class Election implements PublicElection {
+  readonly name: string;
+  readonly #coordination: Coordination;
+  readonly #terms: InstanceTerms;
+  readonly #notes: Notes;
+  readonly #seen: SeenLeaders;
+
+  constructor(coordination: Coordination, seen: SeenLeaders, name: string, terms: InstanceTerms) {
+    this.name = name;
+    this.#coordination = coordination;
+    this.#terms = terms;
+    this.#notes = coordination.notesOf(name, 'value');
+    this.#seen = seen;
+  }
+
+  async campaign(value = '', options: CampaignOptions = NO_OPTIONS): Promise<Leadership> {
+    const call = resolveCampaign(options, this.#terms);
+    return this.#campaign(checkValue(value), call, options.signal);
+  }
+
+  async leader(): Promise<Leader | null> {
+    const cancellation = this.#coordination.begin(undefined);
+    try {
+      const look = await this.#look();
+      return look.kind === 'leader' ? look.leader : null;
+    } finally {
+      this.#coordination.end(cancellation);
+    }
+  }
+
+  observe(options: ObserveOptions = NO_OPTIONS): AsyncIterableIterator<Leader | null> {
+    const { channel } = this.#notes;
+    const coordination = this.#coordination;
+    return new Observation({ coordination, channel, look: () => this.#look() }, resolveObserve(options));
+  }
+
+  async lead(routine: LeadRoutine, options: LeadOptions = NO_OPTIONS): Promise<void> {
+    if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+    const terms = {
+      ...resolveLead(options),
+      ttlMs: this.#terms.ttlMs,
+      campaign: (value: string, signal?: AbortSignal) => this.#campaign(value, this.#terms, signal),
+    };
+    return new Lead(this.#coordination, terms, routine).run();
+  }
+
+  /** The value is there when it resolves, unless too few masters took it; then it follows. */
+  async #campaign(value: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Leadership> {
+    const lease = await this.#coordination.acquire(this.name, call, signal);
+    const leadership = new Leadership(this.#coordination, { lease, notes: this.#notes, call, value });
+    await leadership.write();
+    try {
+      leadership.assertHeld();
+      if (signal?.aborted === true) throw this.#aborted(signal.reason);
+    } catch (error) {
+      await leadership.release();
+      throw error;
+    }
+    return leadership;
+  }
+
+  async #look(): Promise<LeaderLook> {
+    const { coordinator } = this.#coordination;
+    const look = lookAt(
+      await this.#notes.read(this.#coordination.nodeTimeoutFor(this.#terms)),
+      coordinator.quorum,
+    );
+    if (look.kind !== 'leader') return look;
+    const leader = this.#seen.see(this.name, look.leader);
+    return leader === null ? { kind: 'unknown' } : { ...look, leader };
+  }
+
+  #aborted(cause: unknown): RedlockError {
+    const context = { resources: [this.name], attempts: 1, elapsedMs: 0 };
+    return cancelledError(
+      { code: 'ABORTED', cause },
+      context,
+      undefined,
+      this.#coordination.coordinator.nodes,
+    );
+  }
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT` */
+export function electionOf(
+  coordination: Coordination,
+  seen: SeenLeaders,
+  name: string,
+  options: ElectionOptions,
+): PublicElection {
+  return new Election(coordination, seen, name, resolveElection(options, coordination.terms));
+}

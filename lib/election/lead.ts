@@ -1,0 +1,102 @@
+/** Leading as long as it is wanted: campaign, run, and campaign again. */
+import { Backoff } from '../quorum/backoff.js';
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Coordination } from '../lease/coordination.js';
+import { RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
+import type { Leadership } from './leadership.js';
+import type { ResolvedLead } from './options.js';
+import type { LeadRoutine } from './public.js';
+
+/** What no further campaign can change. */
+const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
+  'CLOSED',
+  'INVALID_ARGUMENT',
+  'MISCONFIGURED',
+  'WRONG_KIND',
+]);
+
+export interface LeadTerms extends ResolvedLead {
+  readonly ttlMs: number;
+  readonly campaign: (value: string, signal: AbortSignal | undefined) => Promise<Leadership>;
+}
+
+/** Why a routine ended. */
+type End =
+  | { readonly kind: 'returned' | 'aborted'; readonly error: unknown }
+  /** It threw, and nothing had told it to stop. */
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export class Lead {
+  readonly #coordination: Coordination;
+  readonly #terms: LeadTerms;
+  readonly #routine: LeadRoutine;
+
+  constructor(coordination: Coordination, terms: LeadTerms, routine: LeadRoutine) {
+    this.#coordination = coordination;
+    this.#terms = terms;
+    this.#routine = routine;
+  }
+
+  /** Resolves when the signal has ended it. */
+  async run(): Promise<void> {
+    const cancellation = this.#coordination.begin(this.#terms.signal);
+    try {
+      await this.#repeat(cancellation);
+    } finally {
+      this.#coordination.end(cancellation);
+    }
+  }
+
+  async #repeat(cancellation: Cancellation): Promise<void> {
+    const isWanted = (): boolean => cancellation.cancelled?.code !== 'ABORTED';
+    let backoff = this.#backoff(cancellation);
+    while (isWanted()) {
+      const leadership = await this.#campaign();
+      if (leadership === 'over') return;
+      const { clock } = this.#coordination;
+      const beganAtMs = clock.now();
+      if (leadership !== undefined) await this.#lead(leadership);
+      // a leadership that lasted is no reason to hesitate
+      if (clock.now() - beganAtMs >= this.#terms.ttlMs) backoff = this.#backoff(cancellation);
+      if (isWanted()) await backoff.next();
+    }
+  }
+
+  /** @returns undefined if it failed, and the next one may succeed */
+  async #campaign(): Promise<Leadership | 'over' | undefined> {
+    const { campaign, onChange, signal, value } = this.#terms;
+    try {
+      return await campaign(value, signal);
+    } catch (error) {
+      if (!RedlockError.is(error) || HOPELESS.has(error.code)) throw error;
+      if (error.code === 'ABORTED') return 'over';
+      onChange({ state: 'failed', error });
+      return undefined;
+    }
+  }
+
+  async #lead(leadership: Leadership): Promise<void> {
+    const { onChange, signal } = this.#terms;
+    const { fence } = leadership;
+    const signals = signal === undefined ? [leadership.signal] : [leadership.signal, signal];
+    const either = AbortSignal.any(signals);
+    let end: End = { kind: 'returned', error: undefined };
+    await leadership.run(async () => {
+      onChange({ state: 'leading', fence });
+      try {
+        await this.#routine({ signal: either, fence, proclaim: (value) => leadership.proclaim(value) });
+        if (either.aborted) end = { kind: 'aborted', error: undefined };
+      } catch (error) {
+        end = { kind: either.aborted ? 'aborted' : 'failed', error };
+      }
+    });
+    const { kind, error } = end as End; // it was set in the routine, which the compiler does not follow
+    if (kind === 'failed') throw error;
+    onChange({ state: 'ended', fence, reason: kind === 'aborted' ? either.reason : undefined, error });
+  }
+
+  #backoff(cancellation: Cancellation): Backoff {
+    const { minDelayMs, maxDelayMs } = this.#coordination.terms;
+    return new Backoff(this.#coordination, { waitMs: Infinity, minDelayMs, maxDelayMs }, cancellation);
+  }
+}

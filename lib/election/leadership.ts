@@ -1,0 +1,157 @@
+/**
+ * A leadership: a lease on the election's lock, and the value beside its votes.
+ *
+ * The lease is renewed as any other. The value is written anew each third of the ttl, by a timer of its own: the same write
+ * as the first one, which changes nothing where it is there, lets it live on with its vote, and brings it to masters that
+ * have missed it. So renewals stay what they are for all locks, and a value outlives its vote by one ttl at most. Each
+ * write is pushed, which tells those who watch that the leader is there.
+ */
+import type { Timer } from '../runtime/clock.js';
+import type { Coordination } from '../lease/coordination.js';
+import type { RedlockError } from '../runtime/errors.js';
+import type { Lease, LeaseStatus } from '../lease/public.js';
+import type { Notes } from '../lease/notes.js';
+import type { ResolvedCall } from '../input/options.js';
+import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
+import { checkValue } from './options.js';
+import type { Leadership as PublicLeadership } from './public.js';
+
+/** The value is written anew after this part of the ttl, and sooner if no quorum has taken it. */
+const REWRITE_AT = 1 / 3;
+const REWRITE_SOON_AT = 1 / 12;
+
+/** What a leadership is made with. */
+export interface LeadershipTerms {
+  readonly lease: Lease;
+  readonly notes: Notes;
+  readonly call: ResolvedCall;
+  readonly value: string;
+}
+
+export class Leadership implements PublicLeadership {
+  readonly fence: number;
+  readonly #coordination: Coordination;
+  readonly #lease: Lease;
+  readonly #notes: Notes;
+  readonly #call: ResolvedCall;
+  #value: string;
+  #seq = 1;
+  #timer: Timer | undefined;
+  #isOver = false;
+
+  constructor(coordination: Coordination, { lease, notes, call, value }: LeadershipTerms) {
+    this.#coordination = coordination;
+    this.#lease = lease;
+    this.#notes = notes;
+    this.#call = call;
+    this.#value = value;
+    this.fence = lease.fence ?? 0; // elections are fenced
+  }
+
+  /** The lease under a leadership, for onlookers that must not disturb it. */
+  static leaseOf(leadership: PublicLeadership): Lease | undefined {
+    return #lease in leadership ? leadership.#lease : undefined;
+  }
+
+  get resources(): readonly string[] {
+    return this.#lease.resources;
+  }
+
+  get ttlMs(): number {
+    return this.#lease.ttlMs;
+  }
+
+  get status(): LeaseStatus {
+    return this.#lease.status;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lease.signal;
+  }
+
+  get value(): string {
+    return this.#value;
+  }
+
+  remainingMs(): number {
+    return this.#lease.remainingMs();
+  }
+
+  assertHeld(): void {
+    this.#lease.assertHeld();
+  }
+
+  extend(ttlMs?: number): Promise<void> {
+    return this.#lease.extend(ttlMs);
+  }
+
+  async proclaim(given: string): Promise<void> {
+    const value = checkValue(given);
+    this.assertHeld();
+    this.#value = value;
+    this.#seq++;
+    const error = await this.write();
+    if (error === undefined) return;
+    this.assertHeld(); // why it leads no longer says more
+    throw error;
+  }
+
+  async resign(): Promise<void> {
+    const error = await this.#resign();
+    if (error !== undefined) throw error;
+  }
+
+  async release(): Promise<void> {
+    await this.#resign();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  toJSON(): object {
+    const { fence, resources, status, ttlMs, value } = this;
+    return { resources, fence, value, ttlMs, status, remainingMs: this.remainingMs() };
+  }
+
+  [INSPECT](...given: Inspecting): string {
+    return printed(this, 'Leadership', ...given);
+  }
+
+  /** Runs a routine while it leads, and resigns. */
+  run(routine: () => Promise<void>): Promise<void> {
+    return this.#coordination.run(this.#lease, this, routine);
+  }
+
+  /** Writes the value, now and again until the end. @returns the error if no quorum has taken it this time */
+  async write(): Promise<RedlockError | undefined> {
+    const { fence } = this;
+    const note = { fence, seq: this.#seq, text: this.#value, lifeMs: this.ttlMs };
+    this.#rewriteIn(this.ttlMs * REWRITE_AT);
+    const error = await this.#notes.write(this.#lease.token, note, this.#nodeTimeoutMs);
+    if (error !== undefined) this.#rewriteIn(this.ttlMs * REWRITE_SOON_AT);
+    return error;
+  }
+
+  get #nodeTimeoutMs(): number {
+    return this.#coordination.nodeTimeoutFor(this.#call);
+  }
+
+  #rewriteIn(delayMs: number): void {
+    this.#timer?.cancel();
+    if (this.#isOver || this.status !== 'held') return;
+    this.#timer = this.#coordination.timers.background(delayMs, () => {
+      if (!this.#isOver && this.status === 'held') void this.write();
+    });
+  }
+
+  /** Votes first: the next leader need not wait for the value to go, and takes its place. */
+  async #resign(): Promise<RedlockError | undefined> {
+    const isAgain = this.#isOver;
+    this.#isOver = true;
+    this.#timer?.cancel();
+    await this.#lease.release();
+    if (isAgain) await this.#notes.withdraw(this.#lease.token, this.#nodeTimeoutMs);
+    return this.#notes.drop(this.#lease.token, this.#nodeTimeoutMs);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * Watching who leads. Masters push each write of a leader's value, and each resignation, on the election's channel; a push
+ * with something new is followed by a look at all masters, since one master's word is not a quorum's.
+ *
+ * Nothing is asked while pushes come: a leader's value is written anew each third of its ttl. A look follows when the
+ * leader's votes would be over, when nothing was heard for half a minute, and each second while too few masters push. So
+ * a lost push delays what is told, and the latest leader is told in any case.
+ */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Timer } from '../runtime/clock.js';
+import { RedlockError } from '../runtime/errors.js';
+import type { Coordination } from '../lease/coordination.js';
+import type { Subscription } from '../redis/subscription.js';
+import { toInteger } from '../protocol/replies.js';
+import type { LeaderLook } from './leader-look.js';
+import type { Leader } from './public.js';
+import { isAtLeast } from './seen-leaders.js';
+
+/** How long nothing is asked while nothing is heard, in ms. */
+const QUIET_MS = 30_000;
+/** The same while fewer than a quorum of masters push, or too few have answered. */
+const BLIND_MS = 1_000;
+/** A look at the end of a leader's votes comes this much later. */
+const MARGIN_MS = 10;
+
+/** What an observation needs of its election. */
+export interface Observed {
+  readonly coordination: Coordination;
+  readonly channel: string;
+  /** Looks at all masters. What it shows as a leader may be told. */
+  look(): Promise<LeaderLook>;
+}
+
+/** `v fence seq ms`: a value was written · `r fence`: a leader resigned. */
+const PUSH = /^(?:v (\d+) (\d+) (-?\d+)|r (\d+))$/;
+
+type Told = Leader | null;
+type Next = IteratorResult<Told, undefined>;
+
+interface Waiting {
+  readonly resolve: (next: Next) => void;
+  readonly reject: (error: Error) => void;
+}
+
+type State = 'new' | 'watching' | 'over';
+
+export class Observation implements AsyncIterableIterator<Told> {
+  readonly #observed: Observed;
+  readonly #signal: AbortSignal | undefined;
+  #state: State = 'new';
+  #cancellation: Cancellation | undefined;
+  #subscriptions: Subscription[] = [];
+  /** The masters that push, by their index. */
+  readonly #open = new Set<number>();
+  #timer: Timer | undefined;
+  #isLooking = false;
+  #isToLookAgain = false;
+  /** What was seen last; undefined before the first look. */
+  #latest: Told | undefined;
+  /** When that leader's votes are over at each master unless it is heard of again, by the master's index. */
+  #overAtMs: number[] = [];
+  /** Told last; undefined before the first time. */
+  #told: Told | undefined;
+  /** Calls of `next` that wait; bounded by their callers. */
+  readonly #waiting: Waiting[] = [];
+  #error: RedlockError | undefined;
+
+  constructor(observed: Observed, signal: AbortSignal | undefined) {
+    this.#observed = observed;
+    this.#signal = signal;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Next> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      if (this.#state === 'new') this.#begin();
+      this.#deliver();
+    });
+  }
+
+  return(): Promise<Next> {
+    this.#finish();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #begin(): void {
+    const { coordination, channel } = this.#observed;
+    try {
+      this.#cancellation = coordination.begin(this.#signal);
+    } catch (error) {
+      if (!RedlockError.is(error)) throw error;
+      return this.#finish(error);
+    }
+    this.#state = 'watching';
+    this.#cancellation.listen(() => this.#onCancelled());
+    if (this.#signal?.aborted === true) return;
+    for (const node of coordination.coordinator.nodes) {
+      const subscription = node.subscribe(channel, {
+        onOpen: () => this.#onOpen(node.index),
+        onPush: (text) => this.#onPush(node.index, text),
+        onLost: () => this.#onLost(node.index),
+      });
+      if (subscription !== undefined) this.#subscriptions.push(subscription);
+    }
+    this.#look();
+  }
+
+  #onCancelled(): void {
+    const isClosed = this.#cancellation?.cancelled?.code === 'CLOSED';
+    this.#finish(isClosed ? new RedlockError('CLOSED', 'the instance was closed.') : undefined);
+  }
+
+  /** What was pushed before is not known. */
+  #onOpen(index: number): void {
+    if (this.#state !== 'watching') return;
+    this.#open.add(index);
+    this.#look();
+  }
+
+  #onLost(index: number): void {
+    if (this.#state === 'watching' && this.#open.delete(index)) this.#arm();
+  }
+
+  #onPush(index: number, text: string): void {
+    if (this.#state !== 'watching') return;
+    const [, fence, seq, ms, resigned] = PUSH.exec(text) ?? [];
+    const latest = this.#latest ?? undefined;
+    if (resigned !== undefined) {
+      if (latest !== undefined && latest.fence <= Number(resigned)) this.#look();
+      return;
+    }
+    const pushed = { fence: toInteger(fence) ?? 0, seq: toInteger(seq) ?? 0 };
+    if (latest === undefined || !isAtLeast(latest, pushed)) return this.#look();
+    if (latest.fence !== pushed.fence) return; // an earlier leader's, which came late
+    this.#overAtMs[index] = this.#observed.coordination.clock.earliest() + Number(ms);
+    this.#arm();
+  }
+
+  #look(): void {
+    this.#isToLookAgain = this.#isLooking;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#timer?.cancel();
+    void this.#observed.look().then((look) => {
+      this.#isLooking = false;
+      if (this.#state !== 'watching') return;
+      this.#note(look);
+      this.#deliver();
+      if (this.#isToLookAgain) this.#look();
+      else this.#arm(look.kind === 'unknown');
+    });
+  }
+
+  #note(look: LeaderLook): void {
+    const nowMs = this.#observed.coordination.clock.earliest();
+    if (look.kind === 'leader') {
+      this.#latest = look.leader;
+      const overAtMs = nowMs + Math.max(0, look.remainingMs);
+      this.#overAtMs = this.#observed.coordination.coordinator.nodes.map(() => overAtMs);
+    } else if (look.kind === 'nobody' || nowMs >= this.#quorumOverAtMs) {
+      this.#latest = null;
+      this.#overAtMs = [];
+    }
+  }
+
+  /** When fewer than a quorum of its votes are left. */
+  get #quorumOverAtMs(): number {
+    if (this.#latest === null) return Infinity;
+    const { quorum } = this.#observed.coordination.coordinator;
+    return [...this.#overAtMs].sort((a, b) => b - a)[quorum - 1] ?? 0;
+  }
+
+  /** Sets the timer for the next look, if nothing is heard until then. */
+  #arm(isUnknown = false): void {
+    if (this.#state !== 'watching' || this.#isLooking) return;
+    const { clock, coordinator } = this.#observed.coordination;
+    const isBlind = isUnknown || this.#open.size < coordinator.quorum;
+    const leftMs = Math.max(0, this.#quorumOverAtMs - clock.earliest()) + MARGIN_MS;
+    const delayMs = Math.min(leftMs, isBlind ? BLIND_MS : QUIET_MS);
+    this.#timer?.cancel();
+    this.#timer = this.#observed.coordination.timers.wait(delayMs, () => this.#look());
+  }
+
+  #deliver(): void {
+    if (this.#state === 'over') return this.#answerAll();
+    if (this.#latest === undefined || isSame(this.#latest, this.#told)) return;
+    const waiting = this.#waiting.shift();
+    if (waiting === undefined) return;
+    this.#told = this.#latest;
+    waiting.resolve({ done: false, value: this.#latest });
+  }
+
+  #finish(error?: RedlockError): void {
+    if (this.#state !== 'over') this.#error = error;
+    this.#state = 'over';
+    this.#timer?.cancel();
+    for (const subscription of this.#subscriptions.splice(0)) subscription.close();
+    if (this.#cancellation !== undefined) this.#observed.coordination.end(this.#cancellation);
+    this.#cancellation = undefined;
+    this.#answerAll();
+  }
+
+  /** The error is told once, as by a generator. */
+  #answerAll(): void {
+    for (const { resolve, reject } of this.#waiting.splice(0)) {
+      const error = this.#error;
+      this.#error = undefined;
+      if (error === undefined) resolve({ done: true, value: undefined });
+      else reject(error);
+    }
+  }
+}
+
+function isSame(one: Told, other: Told | undefined): boolean {
+  if (one === null || other === null || other === undefined) return one === other;
+  return one.fence === other.fence && one.seq === other.seq;
+}

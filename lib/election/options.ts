@@ -1,0 +1,59 @@
+/** The options of elections, resolved once. */
+import { invalidArgument } from '../runtime/errors.js';
+import { checkNames } from '../input/option-names.js';
+import {
+  type InstanceTerms,
+  isSignal,
+  NO_OPTIONS,
+  or,
+  type ResolvedCall,
+  resolveCall,
+} from '../input/options.js';
+import type { CampaignOptions, ElectionOptions, LeadOptions, ObserveOptions } from './public.js';
+
+/** The longest value, in bytes of UTF-8: masters push and store it, and each reader is sent it by all masters. */
+const MOST_VALUE_BYTES = 4_096;
+
+/** A leader's lease is fenced and renewed, and candidates wait in line, whatever the instance's locks do. */
+export function resolveElection(given: ElectionOptions, instance: InstanceTerms): InstanceTerms {
+  const call = resolveCall(given, ['ttlMs'], instance);
+  return Object.freeze({ ...instance, ...call, fencing: true, fair: true, renew: true, waitMs: Infinity });
+}
+
+export function resolveCampaign(given: CampaignOptions, terms: InstanceTerms): ResolvedCall {
+  return resolveCall(given, ['signal', 'waitMs'], terms);
+}
+
+/** The options of `lead`, filled in. */
+export interface ResolvedLead {
+  readonly value: string;
+  readonly signal: AbortSignal | undefined;
+  readonly onChange: NonNullable<LeadOptions['onChange']>;
+}
+
+export function resolveLead(given: LeadOptions): ResolvedLead {
+  checkNames('options', given, ['value', 'signal', 'onChange']);
+  const { signal } = given;
+  const onChange: unknown = or(given.onChange, () => undefined);
+  if (typeof onChange !== 'function') throw invalidArgument('onChange', onChange, 'a function');
+  checkSignal(signal);
+  const value = checkValue(or(given.value, ''));
+  return { value, signal, onChange: onChange as ResolvedLead['onChange'] }; // checked above
+}
+
+export function resolveObserve(given: ObserveOptions = NO_OPTIONS): AbortSignal | undefined {
+  checkNames('options', given, ['signal']);
+  checkSignal(given.signal);
+  return given.signal;
+}
+
+export function checkValue(value: unknown): string {
+  const wanted = `well-formed Unicode of at most ${MOST_VALUE_BYTES} bytes`;
+  if (typeof value !== 'string' || !value.isWellFormed()) throw invalidArgument('value', value, wanted);
+  if (Buffer.byteLength(value) > MOST_VALUE_BYTES) throw invalidArgument('value', value, wanted);
+  return value;
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+}

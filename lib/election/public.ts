@@ -1,0 +1,186 @@
+/** Elections as users see them. All of it is interfaces, so that a test can put a fake in the place of an election. */
+import type { AnyLease } from '../lease/public.js';
+
+/** Who leads, as a quorum of masters says. */
+export interface Leader {
+  /** What the leader proclaimed. Anybody who may read the masters can read it: never a secret. */
+  readonly value: string;
+  /** The fencing token of its leadership: higher than that of every earlier one. */
+  readonly fence: number;
+  /** How many values the leader has proclaimed, this one included. */
+  readonly seq: number;
+}
+
+/** What makes elections differ from the instance's locks. */
+export interface ElectionOptions {
+  /**
+   * How long a leader that died keeps others out. Milliseconds, a safe integer that leaves room for drift.
+   * @default that of the instance
+   */
+  readonly ttlMs?: number | undefined;
+}
+
+/** Options of `campaign`. */
+export interface CampaignOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a leadership that was won. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait in line. Milliseconds; 0 makes one attempt. @default Infinity */
+  readonly waitMs?: number | undefined;
+}
+
+/** Options of `observe`. */
+export interface ObserveOptions {
+  /** Ends the iteration, without an error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What `lead` tells of this candidate. */
+export type LeadChange =
+  | {
+      /** It leads from here on. */
+      readonly state: 'leading';
+      /** The fencing token of its leadership. */
+      readonly fence: number;
+    }
+  | {
+      /** It leads no longer, and its routine has ended. */
+      readonly state: 'ended';
+      /** The fencing token of the leadership that ended. */
+      readonly fence: number;
+      /** Why: the error with which the leadership was lost, or the reason of the signal; undefined if the routine returned. */
+      readonly reason: unknown;
+      /** What the routine threw after its signal had aborted; undefined if it returned. */
+      readonly error: unknown;
+    }
+  | {
+      /** A campaign failed; the next one follows. */
+      readonly state: 'failed';
+      /** Why it failed. */
+      readonly error: Error;
+    };
+
+/** Options of `lead`. */
+export interface LeadOptions {
+  /** What to proclaim at the beginning of each leadership. @default '' */
+  readonly value?: string | undefined;
+  /** Ends it: the routine's signal aborts, the leadership is resigned, and `lead` resolves. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called when this candidate begins to lead, when it has ended, and when a campaign failed. */
+  readonly onChange?: ((change: LeadChange) => void) | undefined;
+}
+
+/** What `lead` gives its routine. */
+export interface Leading {
+  /** Aborts when the leadership is lost, by the end of its validity at the latest; also when `lead` or the instance is to end. */
+  readonly signal: AbortSignal;
+  /** Send it along with each effect: a resource that refuses lower ones is safe from late leaders. */
+  readonly fence: number;
+  /** As `leadership.proclaim`. */
+  readonly proclaim: (value: string) => Promise<void>;
+}
+
+/** What runs while its process leads. */
+export type LeadRoutine = (leading: Leading) => Promise<void> | void;
+
+/**
+ * A leadership: a lease on the election, renewed until it ends. Its validity is over before that of another begins.
+ *
+ * @example
+ * ```ts
+ * const leadership = await redlock.election('scheduler').campaign('10.0.0.7:80', { signal });
+ * try {
+ *   await run({ signal: leadership.signal });
+ * } finally {
+ *   await leadership.resign();
+ * }
+ * ```
+ */
+export interface Leadership extends AnyLease {
+  /** The fencing token: higher than that of every earlier leadership. */
+  readonly fence: number;
+  /** What was proclaimed last. */
+  readonly value: string;
+
+  /**
+   * Replaces the value. Resolves when a quorum of masters has taken it.
+   *
+   * @param value  well-formed Unicode of at most 4,096 bytes in UTF-8. Never a secret
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: whether it was taken is unknown, and it is sent again while the
+   *   leadership lasts · `LOCK_LOST`, `NOT_HELD`: it leads no longer · `INVALID_ARGUMENT`
+   */
+  proclaim(value: string): Promise<void>;
+
+  /**
+   * Gives the leadership up, and takes the value back: the next candidate in line leads. Resolves when a quorum of masters
+   * no longer has its votes. It can be called again after an error. By then it leads no longer in any case.
+   *
+   * @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: votes may be left; they are undone in the background, and run out by
+   *   the ttl
+   */
+  resign(): Promise<void>;
+
+  /** As `resign()`, but never rejects. */
+  release(): Promise<void>;
+}
+
+/**
+ * One leader at a time among those who campaign under a name. The lock behind it is the exclusive lock of that name.
+ *
+ * @example
+ * ```ts
+ * const election = redlock.election('scheduler');
+ * await election.lead(async ({ signal, fence }) => {
+ *   await run({ signal });
+ * }, { value: '10.0.0.7:80', signal });
+ * ```
+ */
+export interface Election {
+  /** The election's name, without `keyPrefix`. */
+  readonly name: string;
+
+  /**
+   * Waits in line until it leads. A candidate that gives up leaves nothing behind.
+   *
+   * @param value  what `leader()` and `observe()` tell of this leader: well-formed Unicode of at most 4,096 bytes in UTF-8.
+   *   Anybody who may read the masters can read it: never a secret. Empty where it is left out
+   * @throws RedlockError as `redlock.acquire` does
+   */
+  campaign(value?: string, options?: CampaignOptions): Promise<Leadership>;
+
+  /**
+   * Who leads: the one whom a quorum of masters names, with what it proclaimed last; null where they name nobody, or too few
+   * answer. It may be outdated when it arrives: for display and routing, not for exclusion. Within one instance it never goes
+   * back to an earlier leader or value.
+   *
+   * @throws RedlockError `CLOSED`
+   */
+  leader(): Promise<Leader | null>;
+
+  /**
+   * Tells who leads, now and after each change; null for nobody. Changes that follow each other quickly may be skipped; the
+   * latest never is. Masters push changes; they are asked only if nothing is heard of a leader, and every half a minute if
+   * there is none. Ends with its signal.
+   *
+   * @throws RedlockError `INVALID_ARGUMENT` · when iterating: `CLOSED`
+   *
+   * @example
+   * ```ts
+   * for await (const leader of redlock.election('scheduler').observe({ signal })) {
+   *   print(leader === null ? 'nobody leads' : `${leader.value} leads`);
+   * }
+   * ```
+   */
+  observe(options?: ObserveOptions): AsyncIterableIterator<Leader | null>;
+
+  /**
+   * Campaigns, runs the routine while this process leads, and campaigns again, until its signal ends it; then it resolves.
+   * A routine that returns resigns, and its process is a candidate again. After a loss its signal aborts, and the next
+   * campaign begins when the routine has ended.
+   *
+   * A routine that throws before its signal aborts has failed: the leadership is resigned, and `lead` rejects with that
+   * error. What it throws after that is told to `onChange` only.
+   *
+   * @throws RedlockError `CLOSED` · `WRONG_KIND`, `MISCONFIGURED`: no campaign can succeed · `INVALID_ARGUMENT`
+   */
+  lead(routine: LeadRoutine, options?: LeadOptions): Promise<void>;
+}

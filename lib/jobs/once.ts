@@ -1,0 +1,63 @@
+/**
+ * At most one success in so long, over the fleet: the record says before when nothing is to be run again. It is written when
+ * the routine has succeeded, under the vote, by quorum; only then does the call resolve.
+ */
+import { dateAt } from './date.js';
+import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
+import type { Coordination } from '../lease/coordination.js';
+import type { Lease } from '../lease/public.js';
+import { recordLifeMs, resolveOnce } from './options.js';
+import type { JobResult, JobRoutine, OnceOptions } from './public.js';
+import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
+
+interface OnceTerms<T> {
+  readonly forMs: number;
+  readonly routine: JobRoutine<T>;
+}
+
+export async function onceOf<T>(
+  coordination: Coordination,
+  name: string,
+  { forMs, routine }: OnceTerms<T>,
+  options: OnceOptions,
+): Promise<JobResult<T>> {
+  const call = resolveOnce(forMs, options, coordination.terms);
+  if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
+  const lease = await nullIfTaken(coordination.acquire(name, call, options.signal));
+  if (lease === null) return { executed: false, reason: 'running' };
+  const notes = coordination.notesOf(name, 'record');
+  const record = new RecordUnderLease(coordination, lease, { notes, call, lifeMs: recordLifeMs(forMs) });
+  return coordination.run(lease, lease, () => runUnder(name, lease, record, { forMs, routine }));
+}
+
+async function runUnder<T>(
+  name: string,
+  lease: Lease,
+  record: RecordUnderLease,
+  { forMs, routine }: OnceTerms<T>,
+): Promise<JobResult<T>> {
+  const known = await record.read();
+  if (known.earliestMs < (known.record?.notBeforeMs ?? 0)) {
+    if (known.isPartial && known.record !== undefined) await record.write(known.record);
+    return { executed: false, reason: 'done' };
+  }
+  checkKnown(name, known, forMs);
+  const value = await routine({
+    signal: lease.signal,
+    fence: lease.fence ?? 0,
+    scheduledAt: dateAt(known.nowMs),
+  });
+  const tick = known.record?.tick ?? 0;
+  await record.write({ tick, state: 'done', notBeforeMs: nextNotBeforeMs(known, forMs) });
+  return { executed: true, value };
+}
+
+/** Where too many masters may have forgotten a success, neither answer would be true. */
+function checkKnown(name: string, known: Known, forMs: number): void {
+  const remainingMs = Math.ceil(notBeforeMs(known, forMs) - known.earliestMs);
+  if (remainingMs <= 0) return;
+  const text =
+    `masters that have lost data may have forgotten that ${JSON.stringify(name)} was done in the last ${forMs} ms; ` +
+    `they cannot tell for ${remainingMs} ms`;
+  throw new RedlockError('QUARANTINED', text, { resources: [name], remainingMs });
+}

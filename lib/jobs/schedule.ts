@@ -1,0 +1,70 @@
+/** When a job is due: instants of the masters' time, in ms since 1970. */
+import { dateAt } from './date.js';
+import type * as Croner from 'croner';
+import { RedlockError } from '../runtime/errors.js';
+import type { Timing } from './options.js';
+
+export interface Schedule {
+  /** The first tick after an instant; undefined if there is none any more. */
+  next(afterMs: number): number | undefined;
+}
+
+/** How many ticks one look goes through. Beyond it, those in the first half of the span do not count. */
+const MOST_STEPS = 10_000;
+
+/** The ticks after one instant and up to another, in order: the latest `most` of them. */
+export function ticksIn(schedule: Schedule, afterMs: number, toMs: number, most: number): readonly number[] {
+  const found: number[] = [];
+  let steps = 0;
+  for (let tick = schedule.next(afterMs); tick !== undefined && tick <= toMs; tick = schedule.next(tick)) {
+    found.push(tick);
+    if (found.length > 2 * most) found.splice(0, most);
+    if (++steps === MOST_STEPS) return ticksIn(schedule, tick + (toMs - tick) / 2, toMs, most);
+  }
+  return found.slice(-most);
+}
+
+class Every implements Schedule {
+  readonly #everyMs: number;
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  next(afterMs: number): number {
+    return (Math.floor(afterMs / this.#everyMs) + 1) * this.#everyMs;
+  }
+}
+
+class ByCron implements Schedule {
+  readonly #cron: Croner.Cron;
+
+  constructor(cron: Croner.Cron) {
+    this.#cron = cron;
+  }
+
+  next(afterMs: number): number | undefined {
+    return this.#cron.nextRun(dateAt(afterMs))?.getTime();
+  }
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT`: no cron expression, or croner is not installed */
+export async function scheduleOf(timing: Timing): Promise<Schedule> {
+  if ('every' in timing) return new Every(timing.every);
+  const { Cron } = await loadCroner();
+  const shown = JSON.stringify(timing.cron.slice(0, 80));
+  try {
+    return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone, paused: true }));
+  } catch (cause) {
+    throw new RedlockError('INVALID_ARGUMENT', `cron must be a cron expression; got ${shown}`, { cause });
+  }
+}
+
+async function loadCroner(): Promise<typeof Croner> {
+  try {
+    return await import('croner');
+  } catch (cause) {
+    const text = 'a job with a cron expression needs the package croner: npm install croner';
+    throw new RedlockError('INVALID_ARGUMENT', text, { cause });
+  }
+}

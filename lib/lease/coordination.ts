@@ -1,0 +1,32 @@
+/** What elections and jobs need of the instance that they come from. */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { InstanceTerms, ResolvedCall } from '../input/options.js';
+import type { Lease } from './public.js';
+import type { Notes } from './notes.js';
+import type { Random } from '../runtime/random.js';
+
+/** Where a note stands: it is the value of a leader, or the record of a job. */
+export type NoteKind = 'value' | 'record';
+
+export interface Coordination {
+  readonly terms: InstanceTerms;
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** The node timeout of what begins now, for leases of that ttl. */
+  nodeTimeoutFor(call: ResolvedCall): number;
+  notesOf(name: string, kind: NoteKind): Notes;
+  acquire(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
+  /** Runs a routine under a lease, and releases what it was given. */
+  run<Given extends { release(): Promise<void> }, T>(
+    lease: Lease,
+    given: Given,
+    routine: (given: Given) => Promise<T> | T,
+  ): Promise<T>;
+  /** A wait that `close` and the signal end. @throws RedlockError `CLOSED` */
+  begin(signal: AbortSignal | undefined): Cancellation;
+  end(cancellation: Cancellation): void;
+}

@@ -1,0 +1,148 @@
+/**
+ * Notes over all masters: what a lock's holder keeps beside its votes, written and read by quorum.
+ *
+ * A write counts once a quorum has taken it. Each of them had the writer's vote then, so nobody else held the lock. Whoever
+ * reads under a later vote, at a quorum of masters that have that vote, meets it at one of them.
+ */
+import { lossError, type RoundFailure, roundError } from '../quorum/failure.js';
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { RedlockError } from '../runtime/errors.js';
+import type { Look } from '../quorum/survey.js';
+import {
+  type Note,
+  type NotePlace,
+  type NoteReading,
+  noteDropping,
+  noteReading,
+  noteWriting,
+  readNote,
+  releaseOf,
+} from '../protocol/note-requests.js';
+import {
+  countOutcomes,
+  GRANTED,
+  oddReply,
+  type Outcome,
+  unknown,
+  unknownBy,
+  verdict,
+} from '../protocol/quorum.js';
+import type { Request } from '../protocol/request.js';
+
+/** What the masters said, by their index. */
+export interface NoteReadings {
+  /** Those that could be read. */
+  readonly readings: readonly (NoteReading | undefined)[];
+  /** Whether a quorum of masters could be read. */
+  readonly isComplete: boolean;
+}
+
+/** The notes of one lock. */
+export class Notes {
+  readonly resource: string;
+  readonly quorum: number;
+  readonly #coordinator: Coordinator;
+  readonly #place: NotePlace;
+
+  constructor(coordinator: Coordinator, resource: string, place: NotePlace) {
+    this.#coordinator = coordinator;
+    this.resource = resource;
+    this.quorum = coordinator.quorum;
+    this.#place = place;
+  }
+
+  get channel(): string {
+    return this.#place.channel;
+  }
+
+  /** Resolves when a quorum has taken the note; with the error if none has. An outcome may be unknown then. */
+  async write(token: string, note: Note, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
+    return this.#decide(noteWriting(this.#place, token, note), nodeTimeoutMs);
+  }
+
+  /** Removes the token's note. Resolves when a quorum no longer has its vote; with the error if that is not known. */
+  async drop(token: string, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
+    return this.#decide(noteDropping(this.#place, token), nodeTimeoutMs);
+  }
+
+  /** Gives back what votes a token may have left: its lease has ended. */
+  async withdraw(token: string, nodeTimeoutMs: number): Promise<void> {
+    await this.#coordinator.survey(releaseOf(this.#place, token), nodeTimeoutMs);
+  }
+
+  /** Asks all masters; each has the node timeout to answer. */
+  async read(nodeTimeoutMs: number): Promise<NoteReadings> {
+    const request = noteReading(this.#place);
+    const outcomes = await this.#survey(request, nodeTimeoutMs, () => false);
+    const readings = outcomes.map((one) => ('vote' in one ? one : undefined));
+    const count = readings.filter((one) => one !== undefined).length;
+    return { readings, isComplete: count >= this.quorum };
+  }
+
+  /** Reads under a vote: only masters that have it count. Those, or the error if they are no quorum. */
+  async readUnder(token: string, nodeTimeoutMs: number): Promise<readonly NoteReading[] | RedlockError> {
+    const request = noteReading(this.#place, token);
+    const isOwn = (one: NoteReading | Outcome): boolean => 'vote' in one && one.vote === 'own';
+    const answers = await this.#survey(
+      request,
+      nodeTimeoutMs,
+      (looks) =>
+        looks.filter((look) => look !== undefined && isOwn(readingOf(look, request))).length >= this.quorum,
+    );
+    const own = answers.filter((one): one is NoteReading => 'vote' in one && one.vote === 'own');
+    if (own.length >= this.quorum) return own;
+    return this.#error(answers.map((one) => ('vote' in one ? asOutcome(one) : one)));
+  }
+
+  async #decide(request: Request, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
+    const outcomeOf = (look: Look | undefined): Outcome | undefined =>
+      look === undefined ? undefined : outcomeIn(look, request);
+    const looks = await this.#coordinator.survey(
+      request,
+      nodeTimeoutMs,
+      (some) => some.filter((look) => outcomeOf(look)?.kind === 'granted').length >= this.quorum,
+    );
+    const outcomes = looks.map((look) => outcomeIn(look, request));
+    return verdict(countOutcomes(outcomes, outcomes.length)) === 'granted'
+      ? undefined
+      : this.#error(outcomes);
+  }
+
+  async #survey(
+    request: Request,
+    nodeTimeoutMs: number,
+    isEnough: (looks: readonly (Look | undefined)[]) => boolean,
+  ): Promise<readonly (NoteReading | Outcome)[]> {
+    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, isEnough);
+    return looks.map((look) => readingOf(look, request));
+  }
+
+  /** Masters that refuse have another's vote. */
+  #error(outcomes: readonly Outcome[]): RedlockError {
+    const decision = verdict(countOutcomes(outcomes, outcomes.length));
+    const failure: RoundFailure = decision === 'granted' ? 'unknown' : decision;
+    const resources = [this.resource];
+    const context = { resources, attempts: 1, elapsedMs: 0 };
+    const error = roundError(failure, { outcomes }, this.#coordinator.nodes, context);
+    if (failure !== 'held' && failure !== 'wrongType') return error;
+    return lossError('masters refuse what its holder writes', resources, error);
+  }
+}
+
+function outcomeIn(look: Look, request: Request): Outcome {
+  if (look.kind === 'unknown') return unknownBy(look.cause);
+  return request.read(look.reply) ?? unknown(oddReply());
+}
+
+function readingOf(look: Look, { scope }: Request): NoteReading | Outcome {
+  if (look.kind === 'unknown') return unknownBy(look.cause);
+  return readNote(look.reply, scope) ?? unknown(oddReply());
+}
+
+/** What a master's reading means for a holder who reads under its vote. */
+function asOutcome({ vote, remainingMs }: NoteReading): Outcome {
+  if (vote === 'own') return GRANTED;
+  if (vote === 'none') return unknown(new Error('the vote is not there'));
+  const refusedForMs = remainingMs === -1 ? Infinity : remainingMs;
+  return { kind: 'refused', remainingMs: refusedForMs, isWrongType: false, isForeignClient: false };
+}

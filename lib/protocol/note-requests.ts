@@ -1,0 +1,107 @@
+/** Requests about notes: texts that the holder of a lock keeps beside its vote. `lua/note.ts` says what they do. */
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from './lua/note.js';
+import { GRANTED, type Outcome, unknown } from './quorum.js';
+import { integers, readNo, toInteger } from './replies.js';
+import { lone, release, type Request } from './request.js';
+import { MUTEX, NO_MARKER, type Scope } from './scope.js';
+
+/** Where the notes of one lock are kept. */
+export interface NotePlace {
+  /** The lock's key. */
+  readonly key: string;
+  /** The key of its note. */
+  readonly noteKey: string;
+  /** Where those who watch are told of it; empty if nobody is. */
+  readonly channel: string;
+  /** The restart guard's marker; undefined without a guard. */
+  readonly marker: string | undefined;
+  /** The guard period in ms; 0 without a guard. */
+  readonly guardMs: number;
+}
+
+/** A note, as it is written. Of two, the one with the higher (fence, seq) is later. */
+export interface Note {
+  readonly fence: number;
+  readonly seq: number;
+  readonly text: string;
+  /** How long it may outlive the vote, in ms. */
+  readonly lifeMs: number;
+}
+
+/** What a master knows of a lock and its note. */
+export interface NoteReading {
+  readonly vote: 'own' | 'another' | 'none';
+  /** How long the vote lives; −1 without expiry, −2 without a vote. */
+  readonly remainingMs: number;
+  /** The master's clock. */
+  readonly clockUs: number;
+  /** By its clock: it may have forgotten notes that were written before. 0 if it has not. */
+  readonly sinceMs: number;
+  /** The note is that of whoever has the vote. */
+  readonly isHolders: boolean;
+  /** Of the note; both 0 if there is none. */
+  readonly fence: number;
+  readonly seq: number;
+  readonly text: string;
+}
+
+/** In place of a token: the reader has none. */
+const NOBODY = '-';
+
+export function noteWriting(place: NotePlace, token: string, { fence, seq, text, lifeMs }: Note): Request {
+  const args = [String(fence), String(seq), String(lifeMs), text, place.channel];
+  return lone(NOTE_WRITE, scopeOf(place.key, place.noteKey), token, args, {
+    read: (reply, scope) => readWritten(reply, scope, fence),
+  });
+}
+
+export function noteDropping({ key, noteKey, channel }: NotePlace, token: string): Request {
+  return lone(NOTE_DROP, scopeOf(key, noteKey), token, [channel], { read: readDropped });
+}
+
+/** Gives back the vote of a lease that has ended, and hands the lock over. */
+export function releaseOf({ key }: NotePlace, token: string): Request {
+  return release(scopeOf(key), token);
+}
+
+/** @param token  of the holder who reads it under its vote */
+export function noteReading({ key, noteKey, marker, guardMs }: NotePlace, token = NOBODY): Request {
+  const keys = marker === undefined ? [key, noteKey] : [key, noteKey, marker];
+  return lone(NOTE_READ, scopeOf(...keys), token, [String(marker === undefined ? 0 : guardMs)]);
+}
+
+/** A later note of the same holder is as good: this one came before it. A vote that is gone may come back by an extension. */
+function readWritten(reply: unknown, scope: Scope, fence: number): Outcome | undefined {
+  const [code, amount] = integers(reply, 3);
+  if (code === 1 || (code === 3 && amount === fence)) return GRANTED;
+  if (code === 3) return unknown(new Error('a note with a higher fencing token is there'));
+  if (code === 0 && amount === -2) return unknown(new Error('the vote is not there'));
+  return readNo(code, amount, scope);
+}
+
+function readDropped(reply: unknown): Outcome | undefined {
+  const gone = toInteger(reply);
+  if (gone === 1) return GRANTED;
+  return gone === 0 ? unknown(new Error('the vote is still there')) : undefined;
+}
+
+/** Reads the reply to `noteReading`; an outcome if the master did not let its note be read. */
+export function readNote(reply: unknown, scope: Scope): NoteReading | Outcome | undefined {
+  if (Array.isArray(reply) && reply.length === 3) {
+    const [code, amount] = integers(reply, 3);
+    return readNo(code, amount, scope);
+  }
+  const numbers = integers(reply, 7).map((number) => number ?? 0);
+  const [vote = 0, remainingMs = 0, clockUs = 0, sinceMs = 0, owns, fence = 0, seq = 0] = numbers;
+  const text: unknown = Array.isArray(reply) ? reply[7] : undefined;
+  if (numbers.length === 0 || typeof text !== 'string') return undefined;
+  return {
+    vote: vote === 1 ? 'own' : vote === 2 ? 'another' : 'none',
+    ...{ remainingMs, clockUs, sinceMs, fence, seq, text },
+    isHolders: owns === 1,
+  };
+}
+
+function scopeOf(...keys: readonly string[]): Scope {
+  return { keys, isFenced: false, marker: undefined, guardMs: NO_MARKER, kind: MUTEX };
+}

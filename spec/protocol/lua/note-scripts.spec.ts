@@ -1,0 +1,237 @@
+/**
+ * The scripts of notes on a real server: every documented reply, and random sequences that are compared with the twins. The
+ * server's clock stands still in the script, at the time that the twin has. Times left are compared by their millions of ms,
+ * since the server's count down.
+ */
+import { expect } from 'chai';
+import { NOTE_DROP, NOTE_READ, NOTE_SCRIPTS, NOTE_WRITE } from '../../../lib/protocol/lua/note.js';
+import type { Script } from '../../../lib/redis/script.js';
+import { sha1 } from '../../../lib/redis/script.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
+import { Draw } from '../../support/draw.js';
+import { FakeMaster } from '../../support/fake-master.js';
+import { FakeTime } from '../../support/fake-time.js';
+import { atInstant, NO_RIGHT, oneListener, oneServer, putData } from '../../support/server.js';
+
+const [LOCK, NOTE, MARKER] = ['lock', 'note', 'marker'] as const;
+const FENCE = 1_790_000_000_000_000;
+const [TTL_MS, LIFE_MS, GUARD_MS] = [3_250_000, 4_250_000, 50_000_000];
+const CHANNEL = 'quorate:push:leader:lock';
+
+describe('notes on a real server', () => {
+  const server = oneServer();
+  const listener = oneListener(server);
+  const { redis } = { redis: () => server.redis };
+  const hold = (token = 'mine'): Promise<unknown> => redis().set(LOCK, token, 'PX', TTL_MS);
+  const write = (seq: number, text: string, { token = 'mine', fence = FENCE } = {}): Promise<unknown> =>
+    server.run(NOTE_WRITE, [LOCK, NOTE], token, fence, seq, LIFE_MS, text, CHANNEL);
+  const read = (token = '-'): Promise<unknown> => server.run(NOTE_READ, [LOCK, NOTE], token, 0);
+  const drop = (token = 'mine'): Promise<unknown> => server.run(NOTE_DROP, [LOCK, NOTE], token, CHANNEL);
+
+  it('write: {1, us, 0}, and the note lives as long as the vote and so much longer', async () => {
+    await hold();
+    const [code, us, rest] = (await write(1, 'a|b\nc')) as number[];
+    expect([code, rest]).to.deep.equal([1, 0]);
+    expect(Number(us)).to.be.within((await server.micros()) - 5_000_000, await server.micros());
+    expect(await redis().pttl(NOTE)).to.be.within(TTL_MS + LIFE_MS - 5_000, TTL_MS + LIFE_MS);
+    expect(await redis().get(NOTE)).to.match(
+      new RegExp(`^1\\|${sha1('mine')}\\|${FENCE}\\|1\\|\\d{13}\\|a\\|b\\nc$`),
+    );
+  });
+
+  it('write: {1, us, 0} for the same note again, which lives longer then', async () => {
+    await hold();
+    await write(1, 'a');
+    await redis().pexpire(NOTE, 1_000);
+    expect(await write(1, 'a')).to.have.property('0', 1);
+    expect(await redis().pttl(NOTE)).to.be.above(1_000);
+  });
+
+  it('write: {3, fence, seq} for an earlier one, and for another text with the same numbers', async () => {
+    await hold();
+    await write(5, 'a');
+    expect(await write(4, 'a')).to.deep.equal([3, FENCE, 5]);
+    expect(await write(5, 'b')).to.deep.equal([3, FENCE, 5]);
+    expect(await write(9, 'b', { fence: FENCE - 1 })).to.deep.equal([3, FENCE, 5]);
+    expect(await write(1, 'b', { fence: FENCE + 1 })).to.have.property('0', 1);
+  });
+
+  it('write: {0, ms, 0} without the vote, for a reservation too, and {0, -2, 0} without any', async () => {
+    expect(await write(1, 'a')).to.deep.equal([0, -2, 0]);
+    for (const holder of ['other', 'mine!']) {
+      await hold(holder);
+      const [code, ms] = (await write(1, 'a')) as number[];
+      expect(code).to.equal(0);
+      expect(ms).to.be.within(TTL_MS - 5_000, TTL_MS);
+    }
+    expect(await redis().exists(NOTE)).to.equal(0);
+  });
+
+  it('write and read: {2, 0, 0} where a key holds something else', async () => {
+    await putData(redis(), LOCK, 'list');
+    expect([await write(1, 'a'), await read()]).to.deep.equal([
+      [2, 0, 0],
+      [2, 0, 0],
+    ]);
+    await hold();
+    await putData(redis(), NOTE, 'hash');
+    expect([await write(1, 'a'), await read()]).to.deep.equal([
+      [2, 0, 0],
+      [2, 0, 0],
+    ]);
+  });
+
+  it('read: whose the vote is, and whether the note is the holder’s', async () => {
+    await hold();
+    await write(2, 'text');
+    const seen = async (token?: string): Promise<unknown[]> => {
+      const [vote, , , since, ...rest] = (await read(token)) as unknown[];
+      return [vote, since, ...rest];
+    };
+    expect(await seen('mine')).to.deep.equal([1, 0, 1, FENCE, 2, 'text']);
+    expect(await seen()).to.deep.equal([2, 0, 1, FENCE, 2, 'text']);
+    await hold('next');
+    expect(await seen('next')).to.deep.equal([1, 0, 0, FENCE, 2, 'text']);
+    await redis().del(LOCK);
+    expect(await seen()).to.deep.equal([0, 0, 0, FENCE, 2, 'text']);
+    await redis().del(NOTE);
+    expect(await seen()).to.deep.equal([0, 0, 0, 0, 0, '']);
+  });
+
+  it('read: what has another form is no note', async () => {
+    for (const text of ['2|x|1|1|1|a', 'text', `1|ab|${'9'.repeat(30)}|1|1|a`]) {
+      await redis().set(NOTE, text);
+      expect(((await read()) as unknown[]).slice(4)).to.deep.equal([0, 0, 0, '']);
+    }
+  });
+
+  it('read under a guard: {-1, ms, 0} in quarantine, then since when notes may be missing', async () => {
+    await hold();
+    await write(1, 'a');
+    const guarded = (): Promise<unknown> => server.run(NOTE_READ, [LOCK, NOTE, MARKER], 'mine', 60_000);
+    expect(await guarded()).to.deep.equal([-1, 60_000, 0]);
+    const sinceMs = Math.floor((await server.micros()) / 1_000) - 70_000;
+    await redis().set(MARKER, `1|${server.runId}|${sinceMs}|60000`);
+    expect(await guarded()).to.have.property('3', 0); // the note was written after that
+    await redis().del(NOTE);
+    expect(await guarded()).to.have.property('3', sinceMs);
+    expect(await server.run(NOTE_READ, [LOCK, NOTE, MARKER], 'mine', 50_000)).to.deep.equal([-2, 60_000, 0]);
+  });
+
+  it('drop: removes the note of that token and no other; 0 while it has the vote', async () => {
+    await hold();
+    await write(1, 'a');
+    expect(await drop('other')).to.equal(1);
+    expect(await redis().exists(NOTE)).to.equal(1);
+    expect(await drop()).to.equal(0);
+    expect(await redis().exists(NOTE, LOCK)).to.equal(1);
+    await redis().del(LOCK);
+    expect(await drop()).to.equal(1);
+  });
+
+  it('pushes each write and each removal, and works without the right to', async () => {
+    await listener.listenTo(CHANNEL);
+    await hold();
+    await write(1, 'a');
+    await write(1, 'a');
+    await drop();
+    const heard = (await listener.heard()).map((text) => text.replace(/\d+$/, 'N'));
+    const written = `${CHANNEL} v ${FENCE} 1 N`;
+    expect(heard).to.deep.equal([written, written, `${CHANNEL} r N`]);
+    await server.without('publish', async () => expect(await write(2, 'b')).to.have.property('0', 1));
+  });
+
+  it('without the right to read the clock, nothing is written', async () => {
+    await hold();
+    const error = await server.without('time', () => write(1, 'a').catch(String));
+    expect(error).to.match(NO_RIGHT);
+    expect(await redis().exists(NOTE)).to.equal(0);
+  });
+
+  for (let seed = 1; seed <= 10; seed++) {
+    it(`seed ${seed}: the twins do the same in 100 random steps`, async () => {
+      const draw = new Draw(seed * 7_919);
+      const fake = new FakeMaster('fake', new FakeTime());
+      fake.runId = server.runId;
+      fake.hasPushes = true;
+      fake.clear();
+      for (let i = 0; i < 100; i++) {
+        const nowUs = await server.micros();
+        fake.clockAheadUs += nowUs - fake.micros();
+        await disturb(draw, fake, nowUs);
+        const { script, keys, args } = drawStep(draw);
+        const real = await server.run(atInstant(script, nowUs), keys, ...args);
+        const command = [script.source, String(keys.length), ...keys, ...args];
+        const twin = await fake.call({ name: 'eval', args: command });
+        const title = `step ${i}: ${script.name} ${keys.join()} ${args.join(' ')}`;
+        expect(inMillions(twin), title).to.deep.equal(inMillions(real));
+        for (const key of [LOCK, NOTE, MARKER])
+          expect(fakeState(fake, key), `${title}: ${key}`).to.equal(await realState(key));
+      }
+    });
+  }
+
+  async function disturb(draw: Draw, fake: FakeMaster, nowUs: number): Promise<void> {
+    const key = draw.pick([LOCK, LOCK, NOTE, MARKER]);
+    const ms = Math.floor(nowUs / 1_000) - draw.pick([0, GUARD_MS - 1_000, GUARD_MS + 5_000]);
+    const content = draw.pick(
+      key === LOCK
+        ? ['mine', 'mine', 'other', undefined]
+        : key === NOTE
+          ? [undefined, 'text', `1|${sha1('mine')}|${FENCE}|3|${ms}|a`]
+          : [undefined, `1|${server.runId}|${ms}|${GUARD_MS}`, `1|${server.runId}|${ms}|7`],
+    );
+    if (draw.below(3) === 0) return;
+    await server.redis.del(key);
+    fake.delete(key);
+    if (content === undefined) return;
+    if (draw.below(20) === 0 && key !== MARKER) {
+      await putData(server.redis, key, 'list');
+      fake.set(key, WRONG_TYPE);
+      return;
+    }
+    await server.redis.set(key, content, 'PX', TTL_MS);
+    fake.set(key, content, TTL_MS);
+  }
+
+  function drawStep(draw: Draw): {
+    readonly script: Script;
+    readonly keys: readonly string[];
+    readonly args: readonly string[];
+  } {
+    const script = draw.pick(NOTE_SCRIPTS);
+    const token = draw.pick(['mine', 'mine', 'other', '-']);
+    if (script === NOTE_DROP)
+      return { script, keys: [LOCK, NOTE], args: [token, draw.pick(['', 'channel'])] };
+    if (script === NOTE_READ) {
+      const isGuarded = draw.below(2) === 0;
+      const keys = isGuarded ? [LOCK, NOTE, MARKER] : [LOCK, NOTE];
+      return { script, keys, args: [token, String(isGuarded ? GUARD_MS : 0)] };
+    }
+    const numbers = [FENCE + draw.pick([-1, 0, 0, 1]), draw.below(5), LIFE_MS].map(String);
+    return {
+      script,
+      keys: [LOCK, NOTE],
+      args: [token, ...numbers, draw.pick(['a', 'b', '', '|']), 'channel'],
+    };
+  }
+
+  async function realState(key: string): Promise<string> {
+    const type = await server.redis.type(key);
+    const text = type === 'string' ? await server.redis.get(key) : type;
+    return `${text} ${Math.ceil((await server.redis.pttl(key)) / 1e6)}`;
+  }
+
+  function fakeState(fake: FakeMaster, key: string): string {
+    const text = fake.get(key);
+    return `${text === WRONG_TYPE ? 'list' : (text ?? 'none')} ${Math.ceil(fake.pttl(key) / 1e6)}`;
+  }
+});
+
+/** The time left is the second number of a refusal or of a reading. */
+function inMillions(reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply;
+  return (reply as unknown[]).map((one, i) =>
+    i === 1 && typeof one === 'number' && one < 1e8 ? Math.ceil(one / 1e6) : one,
+  );
+}

@@ -1,0 +1,79 @@
+/** Elections and jobs on real servers, over both versions of ioredis. */
+import { expect } from 'chai';
+import type { Leader } from '../../lib/election/public.js';
+import { valueKey } from '../../lib/protocol/keys.js';
+import { CLIENT_KINDS, eventually } from '../support/real.js';
+import { until } from '../support/rejection.js';
+import { RealBench } from './support/real-bench.js';
+
+const TERMS = { ttlMs: 2_000, nodeTimeoutMs: 500 } as const;
+
+for (const kind of CLIENT_KINDS) {
+  describe(`elections and jobs on real servers: ${kind.name}`, () => {
+    const bench = new RealBench(TERMS);
+    before(() => bench.open(3));
+    after(() => bench.close());
+    afterEach(() => Promise.all(bench.hands.map((hand) => hand.flushall())));
+
+    it('one leads, the next takes over when it resigns, and a watcher is told by pushes', async () => {
+      const [a, b, watcher] = [
+        await bench.lock({}, kind),
+        await bench.lock({}, kind),
+        await bench.lock({}, kind),
+      ];
+      const seen: (Leader | null)[] = [];
+      const controller = new AbortController();
+      const watching = (async (): Promise<void> => {
+        for await (const leader of watcher.election('e').observe({ signal: controller.signal }))
+          seen.push(leader);
+      })();
+      await eventually(() => seen.length === 1);
+      const first = await a.election('e').campaign('a');
+      const second = b.election('e').campaign('b');
+      await eventually(() => seen.at(-1)?.value === 'a');
+      await first.proclaim('a, ready');
+      await eventually(() => seen.at(-1)?.value === 'a, ready');
+      await first.resign();
+      const { fence } = await second;
+      await eventually(() => seen.at(-1)?.value === 'b');
+      expect(seen.at(-1)).to.deep.equal({ value: 'b', fence, seq: 1 });
+      expect(fence).to.be.above(first.fence);
+      controller.abort();
+      await watching;
+      await (await second).resign();
+      for (const hand of bench.hands) expect(await hand.exists(valueKey('e'), 'e')).to.equal(0);
+    });
+
+    it('a leader is named while a master is down, and its value comes back with that master’s vote', async () => {
+      const redlock = await bench.lock({}, kind);
+      const leadership = await redlock.election('e').campaign('a');
+      const [master, hand] = [bench.masters.list[0], bench.hands[0]];
+      await master?.kill();
+      expect(await redlock.election('e').leader()).to.include({ value: 'a' });
+      await leadership.proclaim('b');
+      await master?.restart(); // without its data
+      await eventually(async () => /\|b$/.test((await hand?.get(valueKey('e')).catch(() => '')) ?? ''));
+      expect(leadership.status).to.equal('held');
+      await leadership.resign();
+    });
+
+    it('three instances run each tick once', async () => {
+      const ran: number[] = [];
+      const jobs = await Promise.all(
+        Array.from({ length: 3 }, async () => {
+          const redlock = await bench.lock({}, kind);
+          return redlock.job('j', { every: 100 }, ({ scheduledAt }) => void ran.push(scheduledAt.getTime()));
+        }),
+      );
+      await until(() => ran.length >= 10);
+      await Promise.all(jobs.map((job) => job.stop()));
+      expect(new Set(ran).size).to.equal(ran.length);
+    });
+
+    it('once: one of many calls succeeds', async () => {
+      const locks = await Promise.all(Array.from({ length: 3 }, () => bench.lock({}, kind)));
+      const results = await Promise.all(locks.map((redlock) => redlock.once('o', 60_000, () => 'done')));
+      expect(results.filter(({ executed }) => executed)).to.have.lengthOf(1);
+    });
+  });
+}

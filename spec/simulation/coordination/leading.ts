@@ -1,0 +1,137 @@
+/** A client that campaigns, leads, resigns, and asks who leads. */
+import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { Leadership } from '../../../lib/election/public.js';
+import type { LeaderChecker } from './leader-checker.js';
+import type { Player, Stage } from '../world/stage.js';
+import { Routine } from '../workers/routine.js';
+import type { Seeded } from '../world/seeded.js';
+
+const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
+const NAME = 'election';
+
+export interface LeadingTerms {
+  readonly ttlMs: number;
+  readonly untilMs: number;
+}
+
+/** Throws what no fault explains. */
+function expected(error: unknown): void {
+  if (!RedlockError.is(error) || NEVER.includes(error.code)) throw error;
+}
+
+/** Campaigns again and again. */
+export class Leading extends Routine {
+  readonly #seeded: Seeded;
+  readonly #terms: LeadingTerms;
+  readonly #leaders: LeaderChecker;
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: LeadingTerms, leaders: LeaderChecker) {
+    super(stage, player);
+    this.#seeded = seeded;
+    this.#terms = terms;
+    this.#leaders = leaders;
+  }
+
+  protected override async work(): Promise<void> {
+    const { client, redlock } = this.player;
+    const election = redlock.election(NAME, { ttlMs: this.#terms.ttlMs });
+    while (this.stage.world.nowMs < this.#terms.untilMs) {
+      const beginning = this.#leaders.fence;
+      try {
+        const value = `${client.name} ${this.#seeded.whole(0, 99)}`;
+        const leadership = await election.campaign(value, { waitMs: this.#seeded.pick([0, 500, 3_000]) });
+        await this.#reign(leadership, beginning);
+      } catch (error) {
+        expected(error);
+      }
+      await client.sleep(this.#seeded.between(5, 300));
+    }
+  }
+
+  async #reign(leadership: Leadership, beginning: number): Promise<void> {
+    const { client } = this.player;
+    const { fence } = leadership;
+    const reign = this.#leaders.began(client, leadership, beginning);
+    let seq = 1;
+    this.#leaders.proclaims(fence, seq, leadership.value);
+    try {
+      while (this.#seeded.chance(0.7) && leadership.status === 'held') {
+        await client.sleep(this.#seeded.between(1, this.#terms.ttlMs));
+        leadership.assertHeld();
+        const value = `${client.name} ${fence} ${++seq}`;
+        this.#leaders.proclaims(fence, seq, value);
+        await leadership.proclaim(value);
+      }
+    } catch (error) {
+      expected(error);
+    } finally {
+      if (leadership.status === 'held') this.#leaders.ended(reign);
+    }
+    // a resignation that is late, or comes twice, touches nobody else
+    if (this.#seeded.chance(0.2)) await client.sleep(this.#seeded.between(0, 3 * this.#terms.ttlMs));
+    await leadership.resign().catch(expected);
+    this.#leaders.ended(reign);
+    if (!this.#seeded.chance(0.3)) return;
+    await client.sleep(this.#seeded.between(0, 500));
+    await leadership.resign().catch(expected);
+  }
+}
+
+/** Asks who leads, and watches. */
+export class Watching extends Routine {
+  readonly #seeded: Seeded;
+  readonly #untilMs: number;
+  readonly #leaders: LeaderChecker;
+  readonly #controller = new AbortController();
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, untilMs: number, leaders: LeaderChecker) {
+    super(stage, player);
+    this.#seeded = seeded;
+    this.#untilMs = untilMs;
+    this.#leaders = leaders;
+  }
+
+  protected override async work(): Promise<void> {
+    const { client, redlock } = this.player;
+    const election = redlock.election(NAME);
+    const watched = this.#watch();
+    while (this.stage.world.nowMs < this.#untilMs) {
+      this.#leaders.told(client, await election.leader());
+      await client.sleep(this.#seeded.between(10, 400));
+    }
+    this.#controller.abort();
+    await watched;
+  }
+
+  async #watch(): Promise<void> {
+    const { client, redlock } = this.player;
+    for await (const leader of redlock.election(NAME).observe({ signal: this.#controller.signal }))
+      this.#leaders.told(client, leader);
+  }
+}
+
+/** With nothing wrong any more: it leads, and everybody is told so. */
+export async function leadAtTheEnd(
+  stage: Stage,
+  players: readonly Player[],
+  leaders: LeaderChecker,
+): Promise<void> {
+  const { checker } = stage;
+  for (const { client, redlock } of players) {
+    const settled = checker.expect(client, 'campaign at the end', 6_000);
+    const leadership = await redlock.election(NAME).campaign(`${client.name} at the end`, { waitMs: 5_000 });
+    settled();
+    const reign = leaders.began(client, leadership, leaders.fence);
+    for (const other of players) {
+      const leader = await other.redlock.election(NAME).leader();
+      leaders.told(other.client, leader);
+      if (leader?.fence !== leadership.fence)
+        checker.fail(
+          'progress',
+          `${other.client.name} is told of ${leader?.fence}, and ${client.name} leads`,
+        );
+    }
+    leaders.ended(reign);
+    await leadership.resign();
+  }
+}

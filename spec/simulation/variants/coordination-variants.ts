@@ -1,0 +1,142 @@
+/** Known mistakes of elections and jobs, as changes to the production code that their simulation must notice. */
+import type { Variant } from './variants.js';
+
+const NOTES = 'lib/lease/notes.ts';
+const RECORD = 'lib/jobs/record.ts';
+const TWINS = 'lib/testing/master/note-twins.ts';
+
+export const COORDINATION_VARIANTS: readonly Variant[] = [
+  {
+    name: 'election: resign deletes a successor',
+    why: 'a resignation that is late, or comes twice, takes the votes of whoever leads by then',
+    of: 'coordination',
+    breaks: ['leader'],
+    patches: [
+      {
+        file: TWINS,
+        find: 'return store.get(lock) === token ? 0 : 1;',
+        replace: 'store.delete(lock);\n  return 1;',
+      },
+    ],
+  },
+  {
+    name: 'election: a leader believes past its validity',
+    why: 'its signal does not fire when its validity ends, and it goes on beside the next leader',
+    of: 'coordination',
+    breaks: ['leader'],
+    patches: [
+      {
+        file: 'lib/election/leadership.ts',
+        find: 'return this.#lease.signal;',
+        replace: 'return new AbortController().signal;',
+      },
+    ],
+  },
+  {
+    name: 'election: leader() goes back',
+    why: 'an answer that is late tells of an earlier leader, or of an earlier value',
+    of: 'coordination',
+    breaks: ['leader'],
+    options: { favoured: ['partition', 'connection cut', 'slow link'] },
+    patches: [
+      {
+        file: 'lib/election/seen-leaders.ts',
+        find: 'const latest = this.#latest.get(election);',
+        replace: 'const latest = undefined as Leader | undefined;',
+      },
+    ],
+  },
+  {
+    name: 'notes: taken from who holds no vote',
+    why: 'a runner that has lost its lock notes that it begins, after another has looked',
+    of: 'coordination',
+    breaks: ['ticks'],
+    options: { favoured: ['partition', 'slow link', 'client paused'], missed: 'skip' },
+    patches: [{ file: TWINS, find: 'if (owner !== token) return [0, ms, 0];', replace: '' }],
+  },
+  {
+    name: 'jobs: the record is not written by quorum',
+    why: 'the next runner reads it from other masters, and begins the tick again',
+    of: 'coordination',
+    breaks: ['ticks'],
+    options: { breaksAt: 'note-write', missed: 'skip' },
+    patches: [
+      {
+        file: NOTES,
+        find: "return verdict(countOutcomes(outcomes, outcomes.length)) === 'granted'",
+        replace: "return outcomes.some(({ kind }) => kind === 'granted')",
+      },
+    ],
+  },
+  {
+    name: 'jobs: the record is read from one master',
+    why: 'that one may not have what a quorum has taken',
+    of: 'coordination',
+    breaks: ['ticks'],
+    options: { favoured: ['partition', 'server stopped'], missed: 'skip' },
+    patches: [
+      {
+        file: NOTES,
+        find: 'isOwn(readingOf(look, request))).length >= this.quorum',
+        replace: 'isOwn(readingOf(look, request))).length >= 1',
+      },
+      {
+        file: NOTES,
+        find: 'if (own.length >= this.quorum) return own;',
+        replace: 'if (own.length >= 1) return own;',
+      },
+      {
+        file: RECORD,
+        find: 'const sinceMs = since[quorum - 1] ?? Infinity;',
+        replace: 'const sinceMs = since[Math.min(quorum, since.length) - 1] ?? Infinity;',
+      },
+    ],
+  },
+  {
+    name: 'jobs: ticks by the local clock',
+    why: 'a machine whose clock is ahead begins ticks that are not due',
+    of: 'coordination',
+    breaks: ['ticks'],
+    patches: [
+      {
+        file: 'lib/jobs/masters-time.ts',
+        find: 'this.#aheadMs = medianOf(clocksUs) / 1_000 - (sentAtMs + nowMs) / 2;',
+        replace:
+          'this.#aheadMs = 1_790_000_002_000 + 0 * medianOf(clocksUs) * sentAtMs; // two seconds ahead',
+      },
+    ],
+  },
+  {
+    name: 'jobs: what a master has forgotten under the guard counts as never written',
+    why: '`notBefore` is forgotten when masters restart: a quorum votes again that does not know it',
+    of: 'coordination',
+    breaks: ['ticks'],
+    options: {
+      favoured: ['server crash', 'server replaced', 'server emptied'],
+      guarded: true,
+      atLeastForMs: 4_000,
+    },
+    patches: [
+      {
+        file: RECORD,
+        find: 'sinceMs: sinceMs === 0 ? 0 : sinceMs + SKEW_MS,',
+        replace: 'sinceMs: 0 * SKEW_MS,',
+      },
+    ],
+  },
+  {
+    name: 'jobs: a run begins before it is noted',
+    why: 'whoever looks meanwhile finds the tick not begun',
+    of: 'coordination',
+    breaks: ['ticks'],
+    options: { breaksAt: 'note-write', missed: 'skip' },
+    patches: [
+      {
+        file: 'lib/jobs/job.ts',
+        find: "await record.write({ tick, state: 'started', notBeforeMs: notBefore });\n    lease.assertHeld();",
+        replace:
+          "void record.write({ tick, state: 'started', notBeforeMs: notBefore }).catch(() => undefined);",
+      },
+    ],
+  },
+];
