@@ -34,12 +34,25 @@ export class Arguments {
   /** As `500ms`, `10s`, `2m`, `1h`; in milliseconds. */
   timeMs(flag: string): number | undefined {
     const text = this.text(flag);
-    if (text === undefined) return undefined;
+    return text === undefined ? undefined : this.readTime(`--${flag}`, text);
+  }
+
+  /** One of a few words. */
+  choice<Word extends string>(flag: string, words: readonly Word[]): Word | undefined {
+    const text = this.text(flag);
+    const found = words.find((word) => word === text);
+    if (text !== undefined && found === undefined)
+      throw misuse(`--${flag} must be ${words.join(' or ')}, and not ${show(text)}`, this.command);
+    return found;
+  }
+
+  /** As `timeMs`, of any text. @param what  what it is, for whoever got it wrong */
+  readTime(what: string, text: string): number {
     const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
     const ms = Math.round(Number(number) * (UNITS[unit] ?? NaN));
     if (number === '' || !Number.isSafeInteger(ms))
       throw misuse(
-        `--${flag} must be a time such as 500ms, 10s, 2m or 1h, and not ${show(text)}`,
+        `${what} must be a time such as 500ms, 10s, 2m or 1h, and not ${show(text)}`,
         this.command,
       );
     return ms;

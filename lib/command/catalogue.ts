@@ -64,6 +64,47 @@ export const COMMANDS: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'elect',
+    operands: 'NAME -- COMMAND [ARGUMENT]...',
+    summary: 'run a command while this machine leads',
+    details: [
+      'Waits in line until it leads among all who are candidates for NAME, and runs COMMAND as long as it leads, as quorate run does. When COMMAND ends by itself, it resigns and ends with its exit code; when the leadership is lost, COMMAND is ended, and it is a candidate again.',
+    ],
+    flags: [
+      {
+        name: 'value',
+        value: 'TEXT',
+        text: 'what others see of the leader; never a secret (the host’s name)',
+      },
+      TTL,
+      KILL_AFTER,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'cron',
+    operands: "NAME 'EXPRESSION' -- COMMAND [ARGUMENT]...",
+    summary: 'run a command on a schedule, on one machine at each tick',
+    details: [
+      'Started on several machines with the same NAME and EXPRESSION, one of them runs COMMAND at each tick, by the masters’ time. EXPRESSION is a cron expression, which needs the package croner, or “every 10s”. COMMAND finds QUORATE_SCHEDULED_AT in its environment, beside what quorate run gives it, and reads nothing. On INT or TERM it passes the signal on, waits for COMMAND and ends with 0.',
+    ],
+    flags: [
+      {
+        name: 'time-zone',
+        value: 'ZONE',
+        text: 'of the expression, as Europe/Berlin; the same everywhere (UTC)',
+      },
+      { name: 'at-most', value: 'TIME', text: 'how long one run may hold the lock' },
+      { name: 'at-least', value: 'TIME', text: 'no run begins sooner after the beginning of the last one' },
+      { name: 'missed', value: 'skip|once|all', text: 'what becomes of ticks that nobody ran (skip)' },
+      { name: 'overlap', value: 'skip|queue', text: 'what becomes of a tick during a run (skip)' },
+      { name: 'jitter', value: 'TIME', text: 'wait for a random part of this after each tick (0s)' },
+      TTL,
+      KILL_AFTER,
+      ...MASTERS,
+    ],
+  },
+  {
     name: 'status',
     operands: '[NAME]',
     summary: 'show who holds a lock, master by master',

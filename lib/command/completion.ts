@@ -64,7 +64,7 @@ function zsh(): string {
       const argument = value === undefined ? '' : `:${value}:${file}`;
       return `        '${isRepeated === true ? '*' : ''}--${flag}[${quoted(text)}]${argument}'`;
     });
-    const rest = name === 'run' ? ["        '*::command:_normal'"] : [];
+    const rest = ['run', 'elect', 'cron'].includes(name) ? ["        '*::command:_normal'"] : [];
     return `      ${name})\n        _arguments \\\n${[...specs, ...rest].join(' \\\n')} ;;`;
   });
   const summaries = COMMANDS.map(({ name, summary }) => `    '${name}:${quoted(summary)}'`);

@@ -18,6 +18,7 @@ export function manPage(): string {
       ['QUORATE_REDIS_SERVER', 'The server that quorate up starts.'],
       ['QUORATE_RESOURCE', 'For a command that is run: the name of the lock.'],
       ['QUORATE_FENCE', 'For a command that is run: the fencing token, which rises with every grant.'],
+      ['QUORATE_SCHEDULED_AT', 'For a command that cron runs: the tick, by the masters\u2019 time.'],
       ['NO_COLOR', 'No colours, on terminals either.'],
     ]),
     '.SH FILES',

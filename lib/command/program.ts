@@ -13,6 +13,8 @@ type Work = (args: Arguments, rest: readonly string[]) => Promise<number> | numb
 /** Each is loaded when it is called for: `quorate run` in a crontab should start quickly. */
 const WORK: Readonly<Record<string, () => Promise<Work>>> = {
   run: async () => (await import('./commands/run.js')).run,
+  elect: async () => (await import('./commands/elect.js')).elect,
+  cron: async () => (await import('./commands/cron.js')).cron,
   status: async () => (await import('./commands/status.js')).status,
   unlock: async () => (await import('./commands/unlock.js')).unlock,
   doctor: async () => (await import('./commands/doctor.js')).doctor,

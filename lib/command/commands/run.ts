@@ -5,18 +5,14 @@ import type { Redlock } from '../../redlock.js';
 import { RedlockError } from '../../runtime/errors.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
-import { Failure, misuse } from '../failure.js';
+import { misuse } from '../failure.js';
 import { runUnder } from '../run/holding.js';
+import { holdingTimes } from '../run/holding-times.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
 import { connect, settingsOf } from '../settings.js';
 import { complain } from '../terminal.js';
 
-const TTL_MS = 30_000;
-const LEAST_TTL_MS = 1_000;
 const WAIT_MS = 10_000;
-const KILL_AFTER_MS = 5_000;
-/** The ttl is at least so many times the time between TERM and KILL: renewals start at a third of it. */
-const TTL_OF_KILL_AFTER = 3;
 const MOST_EXIT_CODE = 255;
 const MOST_PERMITS = 1_024;
 
@@ -40,7 +36,7 @@ export async function run(args: Arguments, command: readonly string[]): Promise<
     if (typeof lease === 'number') return lease;
     try {
       const { name, killAfterMs } = order;
-      return await runUnder(lease, { resource: name, command, killAfterMs, signals });
+      return (await runUnder(lease, { resource: name, command, killAfterMs, signals })).exitCode;
     } finally {
       await lease.release();
     }
@@ -64,16 +60,8 @@ async function acquired(redlock: Redlock, order: Order, signals: Signals): Promi
 }
 
 function readOrder(args: Arguments, command: readonly string[]): Order {
-  if (process.platform === 'win32')
-    throw new Failure('quorate run needs process groups, which Windows has not', EXIT.system);
   const name = args.name();
-  if (command.length === 0) throw misuse('a command is missing: quorate run NAME -- COMMAND', args.command);
-  const ttlMs = args.timeMs('ttl') ?? TTL_MS;
-  if (ttlMs < LEAST_TTL_MS) throw misuse('--ttl must be 1s or more', args.command);
-  const killAfterMs =
-    args.timeMs('kill-after') ?? Math.min(KILL_AFTER_MS, Math.floor(ttlMs / TTL_OF_KILL_AFTER));
-  if (ttlMs < TTL_OF_KILL_AFTER * killAfterMs)
-    throw misuse('--ttl must be at least three times --kill-after', args.command);
+  const { ttlMs, killAfterMs } = holdingTimes(args, command);
   if (args.has('no-wait') && args.has('wait'))
     throw misuse('--wait and --no-wait exclude each other', args.command);
   const isForEver = args.text('wait') === 'forever';

@@ -76,6 +76,7 @@ async function isWanted(name: string, shown: string): Promise<boolean> {
   print(shown);
   print('');
   print('Its holder may go on working until its next renewal fails, beside the next one who gets the lock.');
+  print('Where nobody waits for it, a holder that is alive takes it back by that renewal.');
   print('Only a fence that checks fencing tokens keeps its late writes out.');
   const reader = createInterface({ input: process.stdin, output: process.stdout });
   try {

@@ -14,6 +14,8 @@ export interface GroupTerms {
   readonly env: NodeJS.ProcessEnv;
   readonly bounds: Bounds;
   readonly killAfterMs: number;
+  /** Whether it reads what we would read. */
+  readonly hasInput: boolean;
 }
 
 const LOOK_MS = 10;
@@ -25,12 +27,12 @@ export class CommandGroup {
   readonly #killAfterMs: number;
   #group: number | undefined;
 
-  constructor({ command, env, bounds, killAfterMs }: GroupTerms) {
+  constructor({ command, env, bounds, killAfterMs, hasInput }: GroupTerms) {
     this.#killAfterMs = killAfterMs;
     const [, program = ''] = process.argv;
     // a session of its own: neither the terminal's signals nor those for our group reach it
     this.#watchdog = spawn(process.execPath, [...process.execArgv, program, WATCHDOG], {
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      stdio: [hasInput ? 'inherit' : 'ignore', 'inherit', 'inherit', 'ipc'],
       detached: true,
       env,
     });

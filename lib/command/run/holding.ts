@@ -29,6 +29,17 @@ export interface HoldingTerms {
   readonly command: readonly string[];
   readonly killAfterMs: number;
   readonly signals: Signals;
+  /** Whether the command reads what we would read. @default true */
+  readonly hasInput?: boolean;
+  /** More of its environment. @default nothing */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** How the command ended. */
+export interface Ended {
+  readonly exitCode: number;
+  /** The lease was lost, so the command was ended. */
+  readonly isLost: boolean;
 }
 
 /** KILL comes so long before the end of validity: a process takes its time to end. */
@@ -36,13 +47,14 @@ const BEFORE_END_MS = 100;
 /** The watchdog hears of renewals so many times in a ttl. */
 const LOOKS_IN_TTL = 10;
 
-/** Runs the command under the lease. @returns the exit code @throws Failure: it could not be run */
-export async function runUnder(held: Held, terms: HoldingTerms): Promise<number> {
+/** Runs the command under the lease. @throws Failure: it could not be run */
+export async function runUnder(held: Held, terms: HoldingTerms): Promise<Ended> {
   const holding = new Holding(held, terms);
   try {
-    return exitCodeOf(await holding.group.ended, holding.isLost);
+    return endedAs(await holding.group.ended, holding.isLost);
   } finally {
     holding.close();
+    terms.signals.keep();
   }
 }
 
@@ -56,12 +68,16 @@ class Holding {
   #bounds: Bounds;
   #timer: Timer | undefined;
 
-  constructor(held: Held, { resource, command, killAfterMs, signals }: HoldingTerms) {
+  constructor(
+    held: Held,
+    { resource, command, killAfterMs, signals, hasInput = true, env = {} }: HoldingTerms,
+  ) {
     this.#held = held;
     this.#killAfterMs = killAfterMs;
     this.#bounds = this.#boundsNow();
-    const env = environmentFor(resource, held.fence);
-    this.group = new CommandGroup({ command, env, bounds: this.#bounds, killAfterMs });
+    const whole = { ...environmentFor(resource, held.fence), ...env };
+    const bounds = this.#bounds;
+    this.group = new CommandGroup({ command, env: whole, bounds, killAfterMs, hasInput });
     signals.passTo((signal) => this.group.signal(signal));
     held.signal.addEventListener('abort', this.#onLost, { once: true });
     if (held.signal.aborted) this.#onLost();
@@ -109,10 +125,11 @@ function environmentFor(resource: string, fence: number | undefined): NodeJS.Pro
   return { ...rest, QUORATE_RESOURCE: resource, ...own };
 }
 
-function exitCodeOf({ exitCode, signal, isCut }: Ending, isLost: boolean): number {
+function endedAs({ exitCode, signal, isCut }: Ending, isLost: boolean): Ended {
   if (isLost || isCut) {
     complain('the lock was lost while the command ran, so the command was ended');
-    return EXIT.leaseLost;
+    return { exitCode: EXIT.leaseLost, isLost: true };
   }
-  return signal === null ? (exitCode ?? EXIT.system) : exitCodeOfSignal(signal);
+  const own = signal === null ? (exitCode ?? EXIT.system) : exitCodeOfSignal(signal);
+  return { exitCode: own, isLost: false };
 }

@@ -17,7 +17,7 @@ export interface Bounds {
   readonly killAtMs: number;
 }
 
-/** From the holder. */
+/** From the holder of the lock. */
 export type Order =
   | {
       readonly kind: 'start';
