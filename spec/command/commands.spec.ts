@@ -307,24 +307,4 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await quorate(['up', '--server', '/etc/passwd'])).code).to.equal(126);
     });
   });
-
-  describe('run on a terminal', () => {
-    it('the command reads what is typed, and Ctrl-C reaches it', async function () {
-      needs(this, 'script');
-      const command = `${process.execPath} ${program()} run t -- sh -c 'read line; echo "got $line"; sleep 60'`;
-      const child = spawn('script', ['-qec', command, '/dev/null'], {
-        env: { ...process.env, ...env },
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
-      let out = '';
-      child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-      await eventually(async () => (await redlock.inspect('t')).state === 'held');
-      child.stdin.write('typed\n');
-      await eventually(() => out.includes('got typed'));
-      child.stdin.write('\u0003');
-      const [code] = (await once(child, 'exit')) as [number | null];
-      expect(code).to.equal(130);
-      expect((await redlock.inspect('t')).state).to.equal('free');
-    });
-  });
 });
