@@ -1,7 +1,6 @@
 /** `quorate run` on a terminal, which `script` makes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { needs } from '../support/parts.js';
