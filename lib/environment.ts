@@ -13,6 +13,7 @@ import {
 } from './runtime/clock.js';
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
 import type { InstanceTerms } from './input/options.js';
+import { type Master, openClients } from './redis/connect.js';
 import { type Random, SystemRandom } from './runtime/random.js';
 import {
   checkClient,
@@ -61,6 +62,20 @@ export function environmentOver(clients: readonly RedisClient[], disconnect: () 
       disconnect();
     },
   };
+}
+
+/** Opens connections for what `make` makes of them, and closes them again if it throws. */
+export function overConnections<T>(masters: readonly Master[], make: (environment: Environment) => T): T {
+  const clients = openClients(masters);
+  const disconnect = (): void => {
+    for (const client of clients) client.disconnect();
+  };
+  try {
+    return make(environmentOver(clients, disconnect));
+  } catch (error) {
+    disconnect();
+    throw error;
+  }
 }
 
 const FOR_ADDRESS = 'Redlock.connect takes URLs';

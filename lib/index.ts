@@ -66,6 +66,9 @@ export {
   type RedlockErrorDetails,
   type RedlockErrorJson,
 } from './runtime/errors.js';
+export type { Diagnosis, NodeDiagnosis } from './diagnosis/diagnosis.js';
+export type { Finding, FindingCode, Severity } from './diagnosis/finding.js';
+export type { DiagnoseOptions } from './input/diagnose-options.js';
 export type { Inspection, NodeInspection } from './lease/inspection.js';
 export {
   type AcquireOptions,

@@ -3,9 +3,9 @@
  */
 import { acquisitionTermsOf, coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import { Cancellation } from './runtime/cancellation.js';
-import { type Master, openClients } from './redis/connect.js';
+import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
-import { nullIfTaken, RedlockError } from './runtime/errors.js';
+import { closedError, nullIfTaken } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { electionOf } from './election/election.js';
 import type { Election, ElectionOptions } from './election/public.js';
@@ -13,7 +13,13 @@ import { SeenLeaders } from './election/seen-leaders.js';
 import { jobOf } from './jobs/job.js';
 import { onceOf } from './jobs/once.js';
 import type { Job, JobOptions, JobResult, JobRoutine, OnceOptions } from './jobs/public.js';
-import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
+import {
+  checkMasters,
+  type Environment,
+  environmentOver,
+  isEnvironment,
+  overConnections,
+} from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import type { Inspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
@@ -32,6 +38,7 @@ import {
   type Semaphore,
   semaphoreOf,
 } from './locks/lockable.js';
+import { type DiagnoseOptions, diagnoseOver, type Diagnosis, resolveDiagnose } from './diagnosing.js';
 import { ResourceKeys } from './resource-keys.js';
 import {
   type AcquireOptions,
@@ -54,7 +61,6 @@ import {
   resolveResources,
   type TryAcquireOptions,
 } from './input/options.js';
-import type { Random } from './runtime/random.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
@@ -91,8 +97,7 @@ export class Redlock {
   readonly #hasCluster: boolean;
   readonly #keys: ResourceKeys;
   readonly #leaseEnvironment: LeaseEnvironment;
-  readonly #random: Random;
-  readonly #disconnect: () => void;
+  readonly #environment: Environment;
   /** Calls under way; `close` ends them. */
   readonly #waits = new LinkedList<Cancellation>();
   readonly #held: HeldLeases;
@@ -118,8 +123,7 @@ export class Redlock {
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.options = optionsInForce(terms, this.#hasCluster);
     this.#terms = terms;
-    this.#random = random;
-    this.#disconnect = environment.disconnect;
+    this.#environment = environment;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
       driftFactor: terms.driftFactor,
@@ -142,7 +146,7 @@ export class Redlock {
       coordinator: this.#coordinator,
       clock,
       timers: environment.leaseTimers ?? timers,
-      fraction: () => this.#random.fraction(),
+      fraction: () => random.fraction(),
       ttlBounds: terms,
       onEnd: (lease) => this.#held.delete(lease),
     };
@@ -156,16 +160,7 @@ export class Redlock {
    */
   static connect(masters: readonly Master[], options?: RedlockOptions): Redlock {
     resolveOptions(options); // before a connection is opened
-    const clients = openClients(masters);
-    const disconnect = (): void => {
-      for (const client of clients) client.disconnect();
-    };
-    try {
-      return new Redlock(environmentOver(clients, disconnect), options);
-    } catch (error) {
-      disconnect();
-      throw error;
-    }
+    return overConnections(masters, (environment) => new Redlock(environment, options));
   }
 
   /**
@@ -371,6 +366,27 @@ export class Redlock {
   }
 
   /**
+   * Is this set of masters fit for locks? Asks them for their version, role, settings, clocks, and for the user's rights.
+   * Changes nothing, and claims nothing. What a user may not ask is reported as not known. A master that is dead or frozen
+   * costs `timeoutMs`; masters' clocks are watched for `driftOverMs`, two seconds by default. docs/DOCTOR.md has each finding.
+   *
+   * @throws RedlockError `ABORTED` · `CLOSED`, `INVALID_ARGUMENT`
+   *
+   * @example
+   * ```ts
+   * const { verdict, findings } = await redlock.diagnose();
+   * for (const { severity, text, remedy, nodes } of findings) console.log(severity, nodes.join(), text, remedy);
+   * if (verdict === 'error') process.exitCode = 1;
+   * ```
+   */
+  async diagnose(options: DiagnoseOptions = NO_OPTIONS): Promise<Diagnosis> {
+    const call = resolveDiagnose(options, this.#keys.hasShared);
+    return this.#underCancellation(options.signal, (cancellation) =>
+      diagnoseOver(this.#environment, this.#terms, call, cancellation),
+    );
+  }
+
+  /**
    * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine.
    *
    * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
@@ -435,7 +451,7 @@ export class Redlock {
   get #insides(): Insides {
     return {
       ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, held: this.#held },
-      ...{ leases: this.#leaseEnvironment, random: this.#random },
+      ...{ leases: this.#leaseEnvironment, random: this.#environment.random },
       begin: (signal) => this.#begin(signal),
       end: (cancellation) => this.#end(cancellation),
       termsOf: (names, call, kind) => this.#wish(names, call, kind),
@@ -497,10 +513,6 @@ export class Redlock {
     for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
     await this.#held.drain(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
-    this.#disconnect();
+    this.#environment.disconnect();
   }
-}
-
-function closedError(): RedlockError {
-  return new RedlockError('CLOSED', 'the instance was closed.');
 }

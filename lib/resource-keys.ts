@@ -14,6 +14,8 @@ interface Master {
 }
 
 export class ResourceKeys {
+  /** A lock that several may hold was used. */
+  hasShared = false;
   readonly #masters: readonly Master[];
   readonly #keyPrefix: string;
   readonly #settings: Settings;
@@ -57,6 +59,7 @@ export class ResourceKeys {
 
   /** @throws RedlockError `INVALID_ARGUMENT`: a reserved name, or names that a cluster would spread */
   scopeOf(resources: readonly string[], kind: Kind, fencing: boolean): Scope {
+    if (kind.name !== 'mutex') this.hasShared = true;
     const scope = new SettledScope(this.#keysOf(resources), settingOfKind(this.#settings, kind, fencing));
     if (this.#hasCluster) checkOneSlot([...scope.keys, ...scope.keys.map(queueKey)], this.#masters);
     return scope;

@@ -13,10 +13,13 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
-import { ENTRIES, entryFields, outputName } from './entries.mjs';
+import { ENTRIES, entryFields, outputName, programName, PROGRAMS } from './entries.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const DIST = join(ROOT, 'dist');
+/** `--code DIR` builds the code alone, there: for specs, which need no types. */
+const [, , flag, folder] = process.argv;
+const IS_CODE_ALONE = flag === '--code';
+const DIST = IS_CODE_ALONE ? folder : join(ROOT, 'dist');
 const BUNDLED = ['p-limit', 'yocto-queue'];
 const require = createRequire(import.meta.url);
 
@@ -31,17 +34,18 @@ function syncManifest() {
   process.stdout.write('build: exports and typesVersions of package.json rewritten\n');
 }
 
+/** The modules that chunks are named after. */
+const CHUNKS = ['redlock', 'diagnosis'];
+
 /** What several entries share is in files with names of their own, the same after every build. */
 function chunkName({ moduleIds }) {
-  return moduleIds.some((id) => /\/redlock\.(d\.)?ts$/.test(id)) ? 'redlock' : 'common';
+  const has = (name) => moduleIds.some((id) => new RegExp(`/${name}\\.(d\\.)?ts$`).test(id));
+  return CHUNKS.find(has) ?? 'common';
 }
 
 /** @returns the modules that went in, as paths from here */
-async function bundle(folder, ending, inputOptions, outputOptions) {
-  const files = Object.entries(ENTRIES).map(([entry, file]) => [
-    outputName(entry),
-    join(folder, file + ending.source),
-  ]);
+async function bundle(inputs, ending, inputOptions, outputOptions) {
+  const files = Object.entries(inputs).map(([name, file]) => [name, file + ending.source]);
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(files),
@@ -60,16 +64,52 @@ async function bundle(folder, ending, inputOptions, outputOptions) {
   return output.flatMap(({ moduleIds }) => moduleIds).map((id) => relative(ROOT, id));
 }
 
+/** The entries' files in a folder, by the names that they get in dist. */
+function entriesIn(folder) {
+  return Object.fromEntries(
+    Object.entries(ENTRIES).map(([entry, file]) => [outputName(entry), join(folder, file)]),
+  );
+}
+
+const CODE = [
+  { source: '.ts', output: '.cjs' },
+  { tsconfig: 'tsconfig.build.json', transform: { target: 'es2022' } },
+];
+const COMMON_JS = { format: 'cjs', strict: true, comments: false };
+
 async function buildCode() {
+  const [ending, options] = CODE;
+  const library = { [`${PROGRAM}-library`]: join('lib', LIBRARY) };
+  const inputs = await bundle({ ...entriesIn('lib'), ...library }, ending, options, COMMON_JS);
+  refuseStrangers(inputs, (input) => input.startsWith('lib/') && !COMMANDS_OWN.test(input));
+}
+
+/** By itself, so that the files of the library have nothing of it; what it uses of the library stays there. */
+async function buildProgram() {
+  const [ending, options] = CODE;
   const inputs = await bundle(
-    'lib',
-    { source: '.ts', output: '.cjs' },
-    { tsconfig: 'tsconfig.build.json', transform: { target: 'es2022' } },
-    { format: 'cjs', strict: true, comments: false },
+    { [PROGRAM]: join('lib', PROGRAMS.quorate) },
+    ending,
+    {
+      ...options,
+      plugins: [{ name: 'library', resolveId: (id) => (id.endsWith('/library.js') ? SHARED : null) }],
+    },
+    { ...COMMON_JS, chunkFileNames: (chunk) => `${PROGRAM}-${chunk.name}.cjs` },
   );
-  const strangers = inputs.filter(
-    (input) => !input.startsWith('lib/') && !BUNDLED.some((name) => input.includes(`node_modules/${name}/`)),
-  );
+  refuseStrangers(inputs, (input) => COMMANDS_OWN.test(input) || COPIED.includes(input));
+}
+
+const PROGRAM = programName('quorate');
+const LIBRARY = 'command/library';
+const SHARED = { id: `./${PROGRAM}-library.cjs`, external: true };
+const COMMANDS_OWN = /^lib\/command\/(?!library\.ts)/;
+/** Small, and safe to have twice: errors are known by a brand. */
+const COPIED = ['lib/runtime/clock.ts', 'lib/runtime/errors.ts'];
+
+function refuseStrangers(inputs, isExpected) {
+  const isBundled = (input) => BUNDLED.some((name) => input.includes(`node_modules/${name}/`));
+  const isHelper = (input) => input.endsWith('rolldown/runtime.js');
+  const strangers = inputs.filter((input) => !isExpected(input) && !isBundled(input) && !isHelper(input));
   if (strangers.length > 0) throw new Error(`the bundle took in ${strangers.join(', ')}`);
 }
 
@@ -81,7 +121,7 @@ async function buildTypes() {
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) throw new Error('tsc failed');
   await bundle(
-    folder,
+    entriesIn(folder),
     { source: '.d.ts', output: '.d.cts' },
     { plugins: [dts({ dtsInput: true, tsconfig: false })], experimental: { attachDebugInfo: 'none' } },
     { format: 'es' },
@@ -114,9 +154,14 @@ function writeLicences() {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-syncManifest();
+if (!IS_CODE_ALONE) syncManifest();
 await buildCode();
-await buildTypes();
-writeModules();
-writeLicences();
-process.stdout.write(`build: ${readdirSync(DIST, { recursive: true }).length} files in dist\n`);
+await buildProgram();
+if (!IS_CODE_ALONE) {
+  await buildTypes();
+  writeModules();
+  writeLicences();
+}
+process.stdout.write(
+  `build: ${readdirSync(DIST, { recursive: true }).length} files in ${relative(ROOT, DIST)}\n`,
+);

@@ -18,6 +18,7 @@ import {
   LOADED,
   MOST_INSTALLED_BYTES,
   MOST_LOADED_BYTES,
+  MOST_PROGRAM_BYTES,
 } from './package/sizes.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -101,6 +102,25 @@ function checkLoads(folder) {
   }
 }
 
+/** The program that npm puts into place: what it loads to print its help, and that it holds a lock. */
+function checkProgram(folder, urls) {
+  const own = realpathSync(join(folder, 'node_modules/quorate')) + sep;
+  const script = `process.on('exit', () => console.log(JSON.stringify(Object.keys(require.cache)))); process.argv[2] = '--version'; require(${JSON.stringify(`${own}dist/command.cjs`)});`;
+  const [version, loaded] = run(undefined, process.execPath, ['-e', script, 'quorate'], { cwd: folder })
+    .trim()
+    .split('\n');
+  const files = JSON.parse(loaded);
+  const ours = files.filter((file) => file.startsWith(own));
+  if (ours.length < files.length) throw new Error(`quorate --version loads ${files.join(', ')}`);
+  const what = `quorate --version (${version}) loads ${ours.map((file) => relative(own, file)).join(', ')}`;
+  bounded(what, bytesOf(ours), MOST_PROGRAM_BYTES);
+  const options = { cwd: folder, env: { ...strangersEnv, QUORATE_NODES: urls.join(',') }, timeout: 60_000 };
+  const program = join(folder, 'node_modules/.bin/quorate');
+  const said = run('quorate run', program, ['run', 'package', '--', 'printenv', 'QUORATE_RESOURCE'], options);
+  // ioredis 5.4.0 prints lines of its own
+  if (!said.split('\n').includes('package')) throw new Error(`quorate run said ${said}`);
+}
+
 function checkUse(folder, ioredis, urls) {
   for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(folder, name), text);
   const options = { cwd: folder, timeout: 60_000 };
@@ -160,6 +180,7 @@ function checkBeside(ioredis, temporary, tarball, urls) {
   install(folder, `install beside ioredis ${ioredis}`, packages);
   if (isNewest) checkLoads(folder);
   checkUse(folder, ioredis, urls);
+  checkProgram(folder, urls);
   if (!isNewest) return;
   checkJest(folder, urls);
   checkBundles(folder, join(temporary, 'bundles'), urls);

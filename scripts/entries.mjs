@@ -1,12 +1,20 @@
 /**
  * The package's entry points: what a user imports, and the file of lib that it is. Adding one is one line here, and its bound in
- * check-package.mjs; the build writes `exports` and `typesVersions` of package.json from it.
+ * check-package.mjs; the build writes `bin`, `exports` and `typesVersions` of package.json from it.
  */
 export const ENTRIES = {
   '.': 'index',
   './fence': 'fence/index',
   './testing': 'testing/index',
 };
+
+/** The package's programs: no entries that anybody imports. */
+export const PROGRAMS = { quorate: 'command/main' };
+
+/** The name of a program's file in dist. */
+export function programName(program) {
+  return PROGRAMS[program].split('/')[0];
+}
 
 /** The name of an entry's files in dist. */
 export function outputName(entry) {
@@ -36,7 +44,14 @@ function typesVersions() {
   return { '*': Object.fromEntries(names.map((name) => [name, [`./dist/${name}.d.cts`]])) };
 }
 
+/** Where npm finds the programs. */
+function bin() {
+  return Object.fromEntries(
+    Object.keys(PROGRAMS).map((program) => [program, `dist/${programName(program)}.cjs`]),
+  );
+}
+
 /** What package.json says of the entries. */
 export function entryFields() {
-  return { exports: exportsMap(), typesVersions: typesVersions() };
+  return { bin: bin(), exports: exportsMap(), typesVersions: typesVersions() };
 }

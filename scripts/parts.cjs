@@ -42,6 +42,10 @@ const PARTS = {
     find: () => working('prlimit', ['--version']),
     get: 'apt-get install util-linux brings it',
   },
+  script: {
+    find: () => working('script', ['-qec', 'true', '/dev/null']),
+    get: 'apt-get install bsdutils brings it',
+  },
   '/proc': { find: () => ['/proc/self/stat'].find(existsSync), get: 'only Linux has it' },
   'bench/node_modules': {
     find: () => [BENCH_RECORD].find(existsSync),

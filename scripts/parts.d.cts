@@ -9,6 +9,7 @@ export type Part =
   | 'redis-server'
   | 'setpriv'
   | 'prlimit'
+  | 'script'
   | '/proc'
   | 'bench/node_modules';
 

@@ -11,7 +11,7 @@ import { provideServer, SERVERS } from './servers.mjs';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SPECS = [
   'spec/protocol/lua/*.spec.ts',
-  'spec/real/{contract,rights,guard-rights}.spec.ts',
+  'spec/real/{contract,rights,guard-rights,diagnosis}.spec.ts',
   'spec/timestamp/scripts.spec.ts',
   'spec/chaos/points.spec.ts',
 ];

@@ -22,6 +22,7 @@ import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, Ru
 import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
 import { type Schedule, scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
+import { runOf } from './run.js';
 
 /** How long the masters are left alone after they did not tell their time, in ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -191,7 +192,7 @@ class Job<T> implements PublicJob<T> {
     let failure: { readonly error: unknown } | undefined;
     let value: { readonly is: T } | undefined;
     try {
-      value = { is: await this.#routine({ signal: lease.signal, fence, scheduledAt }) };
+      value = { is: await this.#routine(runOf(lease, scheduledAt)) };
     } catch (error) {
       failure = { error };
     }
@@ -226,7 +227,7 @@ class Job<T> implements PublicJob<T> {
     await record.write({ ...before, notBeforeMs: notBefore });
     lease.assertHeld();
     const scheduledAt = dateAt(known.nowMs);
-    const value = await this.#routine({ signal: lease.signal, fence: lease.fence ?? 0, scheduledAt });
+    const value = await this.#routine(runOf(lease, scheduledAt));
     lease.assertHeld();
     return { executed: true, value };
   }

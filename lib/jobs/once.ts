@@ -9,6 +9,7 @@ import type { Lease } from '../lease/public.js';
 import { recordLifeMs, resolveOnce } from './options.js';
 import type { JobResult, JobRoutine, OnceOptions } from './public.js';
 import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
+import { runOf } from './run.js';
 
 interface OnceTerms<T> {
   readonly forMs: number;
@@ -42,11 +43,7 @@ async function runUnder<T>(
     return { executed: false, reason: 'done' };
   }
   checkKnown(name, known, forMs);
-  const value = await routine({
-    signal: lease.signal,
-    fence: lease.fence ?? 0,
-    scheduledAt: dateAt(known.nowMs),
-  });
+  const value = await routine(runOf(lease, dateAt(known.nowMs)));
   const tick = known.record?.tick ?? 0;
   await record.write({ tick, state: 'done', notBeforeMs: nextNotBeforeMs(known, forMs) });
   return { executed: true, value };

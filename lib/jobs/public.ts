@@ -8,6 +8,8 @@ export interface JobRun {
   readonly fence: number;
   /** The tick that this is the run of, by the masters' time. For `run()` and `once`: when it began. */
   readonly scheduledAt: Date;
+  /** How much validity the lock has left. Milliseconds; 0 when it is lost. */
+  remainingMs(): number;
 }
 
 /** What a job does. */

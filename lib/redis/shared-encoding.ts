@@ -4,8 +4,11 @@
  * `sendCommand`. With any other client, each encodes for itself.
  */
 
-/** What is sent without a script: a plain claim, the commands of a timestamp lock, and a look at the clock. */
-export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | 'time';
+/** What is sent without a script: a plain claim, the commands of a timestamp lock, and questions about the server. */
+export type PlainCommand = 'set' | 'setnx' | 'get' | 'getset' | 'del' | ServerQuestion;
+
+/** Questions about the server: the same in each database. */
+export type ServerQuestion = 'time' | 'ping' | 'info' | 'config' | 'pubsub';
 
 /** A command to send; one object for all masters. */
 export interface Command {

@@ -13,7 +13,13 @@
 import { createHash } from 'node:crypto';
 import { Database } from './database.js';
 import { scriptIn } from './script.js';
-import { type Command, type CommandSender, type PlainCommand, sharedSender } from './shared-encoding.js';
+import {
+  type Command,
+  type CommandSender,
+  type PlainCommand,
+  type ServerQuestion,
+  sharedSender,
+} from './shared-encoding.js';
 import { invalidArgument, withoutPassword } from '../runtime/errors.js';
 import {
   type PushListener,
@@ -39,6 +45,10 @@ export interface Transport {
   readonly isCluster: boolean;
   /** The prefix that the client itself puts before every key. */
   readonly keyPrefix: string;
+  /** The database that it is meant to use. @default 0 */
+  readonly database?: number;
+  /** The client asks a Sentinel where its master is. @default false */
+  readonly isBehindSentinel?: boolean;
   readonly state: TransportState;
   /** Whether it is `ready`; unlike a look at `state`, this connects nothing. */
   readonly isReady: boolean;
@@ -145,9 +155,21 @@ export class RedisTransport implements Transport {
       getset: builtin('getset'),
       del: builtin('del'),
       time: builtin('time'),
+      ping: builtin('ping'),
+      info: builtin('info'),
+      config: builtin('config'),
+      pubsub: builtin('pubsub'),
       evalsha: builtin('evalsha'),
       eval: builtin('eval'),
     };
+  }
+
+  get database(): number {
+    return this.#database.number ?? 0;
+  }
+
+  get isBehindSentinel(): boolean {
+    return hasSentinels(this.#client);
   }
 
   get state(): TransportState {
@@ -263,12 +285,16 @@ export function clientName(client: RedisClient & ClientDetails): string {
     return `cluster(${(client.startupNodes ?? []).slice(0, 3).map(startupName).join(',')})`;
   }
   const { host = 'localhost', port = 6379, path, name, sentinels } = client.options ?? {};
-  if (sentinels !== undefined && sentinels !== null && sentinels.length > 0) {
-    const first = sentinels[0];
+  if (hasSentinels(client)) {
+    const first = sentinels?.[0];
     return `${name ?? 'mymaster'}@${first?.host ?? 'localhost'}:${first?.port ?? 26379}`;
   }
   if (path !== undefined && path !== null) return path;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function hasSentinels({ options }: ClientDetails): boolean {
+  return (options?.sentinels ?? []).length > 0;
 }
 
 /** ioredis also accepts a Buffer, though its types do not say so. */
@@ -283,9 +309,17 @@ function startupName(node: unknown): string {
   return `${host}:${port}`;
 }
 
+const OF_THE_SERVER: ReadonlySet<string> = new Set<ServerQuestion>([
+  'time',
+  'ping',
+  'info',
+  'config',
+  'pubsub',
+]);
+
 /** The command that does the same in that database; one object for all masters, too. */
 function inDatabase(command: Command, database: number): Command {
-  if (command.name === 'time') return command; // the same in each
+  if (OF_THE_SERVER.has(command.name)) return command;
   if (command.selecting?.database !== database) {
     const { name, args } = inScript(command);
     const moved = args.slice();

@@ -129,6 +129,12 @@ function findBootClock(): BootClock | undefined {
   }
 }
 
+/** A clock that all processes of this machine share, that never jumps back and that counts suspensions; in ms since boot. */
+export function machineNowMs(): number {
+  const boot = systemBootClock();
+  return boot === undefined ? Number(process.hrtime.bigint()) / 1_000_000 : boot();
+}
+
 /**
  * The clock used in production.
  *

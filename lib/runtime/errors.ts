@@ -242,6 +242,11 @@ export async function nullIfTaken<T>(acquired: Promise<T>): Promise<T | null> {
   }
 }
 
+/** A call on an instance that was closed. */
+export function closedError(): RedlockError {
+  return new RedlockError('CLOSED', 'the instance was closed.');
+}
+
 /** Wrong input: names the option and the given value. @param hint  what to do about it, if known */
 export function invalidArgument(option: string, given: unknown, wanted: string, hint?: string): RedlockError {
   const text = `${option} must be ${wanted}; got ${show(given)}`;

@@ -4,6 +4,7 @@ import type { Script } from '../../protocol/lua/scripts.js';
 import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from '../../timestamp/scripts.js';
 import type { Command, PlainCommand } from '../../redis/transport.js';
 import { WRONG_TYPE } from './keyspace.js';
+import { SERVER_TWINS } from './server-twins.js';
 import type { Store } from './store.js';
 
 const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
@@ -37,10 +38,7 @@ export const PLAIN_TWINS: Readonly<Record<PlainCommand, Plain>> = {
     return before ?? null;
   },
   del: (store, keys) => keys.filter((key) => store.delete(key)).length,
-  time(store) {
-    const us = store.micros();
-    return [String(Math.floor(us / 1_000_000)), String(us % 1_000_000)];
-  },
+  ...SERVER_TWINS,
 };
 
 /** Whether it is a command without a script. */

@@ -8,6 +8,7 @@
 import { HOLDS } from '../../protocol/lua/mutex.js';
 import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import { isOurs } from '../../runtime/random.js';
+import { RIGHTS } from '../../protocol/lua/rights.js';
 import {
   ACCEPT,
   BOOTSTRAP,
@@ -53,12 +54,13 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   [BOOTSTRAP, bootstrap],
   [HELLO, hello],
   [INSPECT, inspect],
+  [RIGHTS, () => []],
   ...TIMESTAMP_TWINS,
   ...NOTE_TWINS,
   ...SHARED_TWINS,
 ]);
 
-const ALL = [...SCRIPTS, ...TIMESTAMP_SCRIPTS];
+const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
 const BY_DIGEST = new Map(ALL.map((script) => [scriptDigest(script.source), script]));
 const BY_SOURCE = new Map(ALL.map((script) => [script.source, script]));
 

@@ -1,0 +1,192 @@
+/** The commands and their flags: what is parsed, and what help, man page and completion are made of. */
+
+/** A flag, as `--wait 10s`. */
+export interface Flag {
+  readonly name: string;
+  /** What stands for its value; undefined for a switch. */
+  readonly value?: string;
+  /** It may be given several times. */
+  readonly isRepeated?: boolean;
+  readonly text: string;
+}
+
+/** One command. */
+export interface CommandEntry {
+  readonly name: string;
+  /** What follows its flags. */
+  readonly operands: string;
+  readonly summary: string;
+  /** Paragraphs for its help and the man page. */
+  readonly details: readonly string[];
+  readonly flags: readonly Flag[];
+}
+
+const MASTERS: readonly Flag[] = [
+  {
+    name: 'node',
+    value: 'URL',
+    isRepeated: true,
+    text: 'a master, as redis://user:password@host:6379/0; once for each. Other users see it in ps',
+  },
+  { name: 'config', value: 'FILE', text: 'a JSON file with masters and options' },
+  { name: 'key-prefix', value: 'TEXT', text: 'stands before each name in the masters’ keys' },
+];
+const JSON_FLAG: Flag = { name: 'json', text: 'print JSON' };
+const TTL: Flag = {
+  name: 'ttl',
+  value: 'TIME',
+  text: 'how long the lock outlives a holder that dies; renewed meanwhile (30s)',
+};
+const KILL_AFTER: Flag = {
+  name: 'kill-after',
+  value: 'TIME',
+  text: 'between TERM and KILL when the lock cannot be kept; at most a third of the ttl (5s)',
+};
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'run',
+    operands: 'NAME -- COMMAND [ARGUMENT]...',
+    summary: 'hold a lock while a command runs',
+    details: [
+      'Waits for the lock NAME, runs COMMAND while it is held and renewed, and releases it. Input, output and signals pass through. COMMAND finds QUORATE_RESOURCE and QUORATE_FENCE in its environment, and not QUORATE_NODES. The exit code is that of COMMAND, or 128 and the number of the signal that ended it.',
+      'When the lock cannot be kept, the whole process group of COMMAND gets TERM, --kill-after before the lock’s validity ends, and KILL before it ends; the exit code is 70. A watchdog process does the same if quorate itself is killed or stopped.',
+    ],
+    flags: [
+      { name: 'wait', value: 'TIME', text: 'how long to wait for the lock, or “forever” (10s)' },
+      { name: 'no-wait', text: 'do not wait: one attempt' },
+      TTL,
+      KILL_AFTER,
+      { name: 'shared', text: 'as one of several readers of a read-write lock' },
+      { name: 'permits', value: 'N/K', text: 'N of the K permits of a semaphore' },
+      { name: 'conflict-exit-code', value: 'N', text: 'the exit code when others hold the lock (75)' },
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'elect',
+    operands: 'NAME -- COMMAND [ARGUMENT]...',
+    summary: 'run a command while this machine leads',
+    details: [
+      'Waits in line until it leads among all who are candidates for NAME, and runs COMMAND as long as it leads, as quorate run does. When COMMAND ends by itself, it resigns and ends with its exit code; when the leadership is lost, COMMAND is ended, and it is a candidate again.',
+    ],
+    flags: [
+      {
+        name: 'value',
+        value: 'TEXT',
+        text: 'what others see of the leader; never a secret (the host’s name)',
+      },
+      TTL,
+      KILL_AFTER,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'cron',
+    operands: "NAME 'EXPRESSION' -- COMMAND [ARGUMENT]...",
+    summary: 'run a command on a schedule, on one machine at each tick',
+    details: [
+      'Started on several machines with the same NAME and EXPRESSION, one of them runs COMMAND at each tick, by the masters’ time. EXPRESSION is a cron expression, which needs the package croner, or “every 10s”. COMMAND finds QUORATE_SCHEDULED_AT in its environment, beside what quorate run gives it, and reads nothing. On INT or TERM it passes the signal on, waits for COMMAND and ends with 0.',
+    ],
+    flags: [
+      {
+        name: 'time-zone',
+        value: 'ZONE',
+        text: 'of the expression, as Europe/Berlin; the same everywhere (UTC)',
+      },
+      { name: 'at-most', value: 'TIME', text: 'how long one run may hold the lock' },
+      { name: 'at-least', value: 'TIME', text: 'no run begins sooner after the beginning of the last one' },
+      { name: 'missed', value: 'skip|once|all', text: 'what becomes of ticks that nobody ran (skip)' },
+      { name: 'overlap', value: 'skip|queue', text: 'what becomes of a tick during a run (skip)' },
+      { name: 'jitter', value: 'TIME', text: 'wait for a random part of this after each tick (0s)' },
+      TTL,
+      KILL_AFTER,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'status',
+    operands: '[NAME]',
+    summary: 'show who holds a lock, master by master',
+    details: [
+      'Shows the holder of NAME by a fingerprint, the time left, who waits, and the last fencing token. Without NAME it shows the masters; with --names, the locks whose names match a pattern.',
+    ],
+    flags: [
+      { name: 'watch', text: 'show it again every second, until interrupted' },
+      { name: 'names', value: 'PATTERN', text: 'list locks by a glob pattern, found by SCAN in small steps' },
+      { name: 'limit', value: 'N', text: 'list at most so many (1000)' },
+      JSON_FLAG,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'unlock',
+    operands: 'NAME',
+    summary: 'take a lock away from its holder',
+    details: [
+      'Releases NAME whoever holds it, and hands it over to the first who waits. The holder may go on working until its next renewal fails: only fencing tokens keep its late writes out. Asks before it does so, unless --force is given.',
+    ],
+    flags: [{ name: 'force', text: 'do not ask' }, JSON_FLAG, ...MASTERS],
+  },
+  {
+    name: 'doctor',
+    operands: '',
+    summary: 'find what makes masters unfit for locks',
+    details: [
+      'Asks each master for its version, role, settings and clock, and what the user may do; changes nothing. Prints what it finds, what to do about it, and the smallest rights. The exit code is 0 for nothing or notes, 1 for warnings, 2 for errors.',
+    ],
+    flags: [
+      { name: 'timeout', value: 'TIME', text: 'how long a master may take for its answers (3s)' },
+      { name: 'watch-clocks', value: 'TIME', text: 'for how long the rate of the clocks is watched (2s)' },
+      { name: 'shared', text: 'look at the rights for read-write locks and semaphores, too' },
+      JSON_FLAG,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'up',
+    operands: '[N]',
+    summary: 'start local masters, until interrupted',
+    details: [
+      'Starts N redis-server or valkey-server processes (3) on loopback ports, prints the QUORATE_NODES that leads to them, and ends them on Ctrl-C. Their data are gone then, unless --dir keeps them.',
+    ],
+    flags: [
+      { name: 'port', value: 'N', text: 'the first port; the others follow (6381)' },
+      { name: 'dir', value: 'DIR', text: 'keep the data there, in append-only files' },
+      {
+        name: 'server',
+        value: 'PATH',
+        text: 'the server to start (QUORATE_REDIS_SERVER, else that of the PATH)',
+      },
+      JSON_FLAG,
+    ],
+  },
+  {
+    name: 'bench',
+    operands: '',
+    summary: 'measure locks on your masters, and on the first of them alone',
+    details: [
+      'Acquires and releases locks of names of its own, one after another and many at a time, on all masters and on the first alone, and prints latencies and rates. It puts load on the masters for four times --seconds.',
+    ],
+    flags: [
+      { name: 'seconds', value: 'N', text: 'how long each of the four measurements takes (2)' },
+      { name: 'clients', value: 'N', text: 'how many locks at a time (32)' },
+      JSON_FLAG,
+      ...MASTERS,
+    ],
+  },
+  {
+    name: 'completion',
+    operands: 'bash|zsh|fish',
+    summary: 'print the completion for a shell',
+    details: ['For example: quorate completion bash > /etc/bash_completion.d/quorate'],
+    flags: [],
+  },
+];
+
+/** What every command takes. */
+export const HELP: Flag = { name: 'help', text: 'print this help' };
+
+export function entryOf(name: string): CommandEntry | undefined {
+  return COMMANDS.find((entry) => entry.name === name);
+}

@@ -1,0 +1,13 @@
+/** `quorate completion`: prints what a shell needs. */
+import type { Arguments } from '../arguments.js';
+import { completionFor } from '../completion.js';
+import { EXIT } from '../exit-codes.js';
+import { misuse } from '../failure.js';
+
+export function completion(args: Arguments): number {
+  const shell = args.name();
+  if (shell !== 'bash' && shell !== 'zsh' && shell !== 'fish')
+    throw misuse('the shell must be bash, zsh or fish', args.command);
+  process.stdout.write(completionFor(shell));
+  return EXIT.done;
+}

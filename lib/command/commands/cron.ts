@@ -1,0 +1,93 @@
+/** `quorate cron`: a command that one machine runs at each tick of a schedule. */
+import type { Job, JobOptions, JobRun } from '../../jobs/public.js';
+import type { Arguments } from '../arguments.js';
+import { EXIT } from '../exit-codes.js';
+import { misuse } from '../failure.js';
+import { runUnder } from '../run/holding.js';
+import { type HoldingTimes, holdingTimes } from '../run/holding-times.js';
+import { Signals } from '../run/signals.js';
+import { connect, settingsOf } from '../settings.js';
+import { complain } from '../terminal.js';
+
+const MISSED = ['skip', 'once', 'all'] as const;
+const OVERLAPS = ['skip', 'queue'] as const;
+const EVERY = /^every\s+(\S+)$/;
+
+/** Runs until a signal asks for its end, and until the command that runs by then has ended. */
+export async function cron(args: Arguments, command: readonly string[]): Promise<number> {
+  const [name = '', expression = ''] = operandsOf(args);
+  const times = holdingTimes(args, command);
+  const options = optionsOf(args, expression, times);
+  const connection = connect(settingsOf(args));
+  const signals = new Signals();
+  try {
+    const terms = { resource: name, command, killAfterMs: times.killAfterMs, signals, hasInput: false };
+    const job = await connection.redlock.job(name, options, async (run: JobRun) => {
+      const env = { QUORATE_SCHEDULED_AT: run.scheduledAt.toISOString() };
+      const { exitCode } = await runUnder(heldBy(run, times), { ...terms, env });
+      if (exitCode !== EXIT.done) throw new Error(`exit code ${exitCode}`);
+    });
+    tellOf(job);
+    try {
+      await aborted(signals.asked);
+    } finally {
+      await job.stop();
+    }
+    return EXIT.done;
+  } finally {
+    await connection.close();
+    signals.close();
+  }
+}
+
+function operandsOf(args: Arguments): readonly string[] {
+  if (args.operands.length === 2) return args.operands;
+  throw misuse("a name and one expression in quotes are wanted, as in report '0 6 * * *'", args.command);
+}
+
+/** The library checks the expression, the time zone and the spans. */
+function optionsOf(args: Arguments, expression: string, { ttlMs }: HoldingTimes): JobOptions {
+  const [, period] = EVERY.exec(expression) ?? [];
+  const timeZone = args.text('time-zone');
+  if (period !== undefined && timeZone !== undefined)
+    throw misuse('--time-zone is for cron expressions alone', args.command);
+  const timing =
+    period === undefined ? { cron: expression, timeZone } : { every: args.readTime('the period', period) };
+  return {
+    ...timing,
+    ttlMs,
+    atMostForMs: args.timeMs('at-most'),
+    atLeastForMs: args.timeMs('at-least'),
+    jitterMs: args.timeMs('jitter'),
+    missed: args.choice('missed', MISSED),
+    overlap: args.choice('overlap', OVERLAPS),
+  };
+}
+
+function heldBy(run: JobRun, { ttlMs }: HoldingTimes) {
+  return { fence: run.fence, signal: run.signal, ttlMs, remainingMs: () => run.remainingMs() };
+}
+
+/** One line for each event that somebody may want to know of. */
+function tellOf(job: Job<void>): void {
+  const tell = (scheduledAt: Date, what: string): void =>
+    complain(`${job.name}: ${scheduledAt.toISOString()} ${what}`);
+  job.on('started', ({ scheduledAt, fence }) => tell(scheduledAt, `started, fence ${fence}`));
+  job.on('done', ({ scheduledAt, tookMs }) => tell(scheduledAt, `done after ${tookMs} ms`));
+  job.on('failed', ({ scheduledAt, error }) => tell(scheduledAt, `failed: ${textOf(error)}`));
+  job.on('missed', ({ scheduledAt, reason }) => tell(scheduledAt, `missed: ${reason}`));
+  job.on('skipped', ({ scheduledAt, reason, error }) => {
+    if (reason !== 'done') tell(scheduledAt, `skipped: ${error === undefined ? reason : textOf(error)}`);
+  });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,86 @@
+/** `quorate run`: holds a lock while a command runs. */
+import type { AcquireOptions } from '../../input/options.js';
+import type { Lease } from '../../lease/public.js';
+import type { Redlock } from '../../redlock.js';
+import { RedlockError } from '../../runtime/errors.js';
+import type { Arguments } from '../arguments.js';
+import { EXIT } from '../exit-codes.js';
+import { misuse } from '../failure.js';
+import { runUnder } from '../run/holding.js';
+import { holdingTimes } from '../run/holding-times.js';
+import { exitCodeOfSignal, Signals } from '../run/signals.js';
+import { connect, settingsOf } from '../settings.js';
+import { complain } from '../terminal.js';
+
+const WAIT_MS = 10_000;
+const MOST_EXIT_CODE = 255;
+const MOST_PERMITS = 1_024;
+
+/** What was asked for. */
+interface Order {
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly killAfterMs: number;
+  readonly conflictExitCode: number;
+  readonly acquire: (redlock: Redlock, options: AcquireOptions) => Promise<Lease>;
+}
+
+/** @returns the exit code of the command, or one of ours */
+export async function run(args: Arguments, command: readonly string[]): Promise<number> {
+  const order = readOrder(args, command);
+  const connection = connect(settingsOf(args));
+  const signals = new Signals();
+  try {
+    const lease = await acquired(connection.redlock, order, signals);
+    if (typeof lease === 'number') return lease;
+    try {
+      const { name, killAfterMs } = order;
+      return (await runUnder(lease, { resource: name, command, killAfterMs, signals })).exitCode;
+    } finally {
+      await lease.release();
+    }
+  } finally {
+    await connection.close();
+    signals.close();
+  }
+}
+
+/** The lease, or the exit code for having none. */
+async function acquired(redlock: Redlock, order: Order, signals: Signals): Promise<Lease | number> {
+  const { name, ttlMs, waitMs, conflictExitCode } = order;
+  try {
+    return await order.acquire(redlock, { ttlMs, waitMs, renew: true, signal: signals.ending });
+  } catch (error) {
+    if (signals.ended !== undefined) return exitCodeOfSignal(signals.ended);
+    if (!RedlockError.is(error) || error.code !== 'LOCK_TAKEN') throw error;
+    complain(`${name} is held by another; quorate status ${name} shows it`);
+    return conflictExitCode;
+  }
+}
+
+function readOrder(args: Arguments, command: readonly string[]): Order {
+  const name = args.name();
+  const { ttlMs, killAfterMs } = holdingTimes(args, command);
+  if (args.has('no-wait') && args.has('wait'))
+    throw misuse('--wait and --no-wait exclude each other', args.command);
+  const isForEver = args.text('wait') === 'forever';
+  const waitMs = args.has('no-wait') ? 0 : isForEver ? Infinity : (args.timeMs('wait') ?? WAIT_MS);
+  const conflictExitCode = args.count('conflict-exit-code', 0, MOST_EXIT_CODE) ?? EXIT.notAcquired;
+  return { name, ttlMs, waitMs, killAfterMs, conflictExitCode, acquire: wayTo(name, args) };
+}
+
+function wayTo(name: string, args: Arguments): Order['acquire'] {
+  const text = args.text('permits');
+  if (args.has('shared') && text !== undefined)
+    throw misuse('--shared and --permits exclude each other', args.command);
+  if (args.has('shared')) return (redlock, options) => redlock.readWriteLock(name).read.acquire(options);
+  if (text === undefined) return (redlock, options) => redlock.acquire(name, options);
+  const [, wanted = 0, all = 0] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).map(Number);
+  if (wanted < 1 || all < wanted || all > MOST_PERMITS)
+    throw misuse(
+      `--permits must be N/K with N from 1 to K, and K up to ${MOST_PERMITS}; got ${text.slice(0, 60)}`,
+      args.command,
+    );
+  return (redlock, options) => redlock.semaphore(name, all).acquire({ ...options, permits: wanted });
+}

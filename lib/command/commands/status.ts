@@ -1,0 +1,145 @@
+/** `quorate status`: who holds a lock, master by master; which locks there are; the masters. */
+import type { Inspection, NodeInspection } from '../../lease/inspection.js';
+import type { MemberInspection, NodeMembers } from '../../lease/shared-inspection.js';
+import type { Arguments } from '../arguments.js';
+import { EXIT } from '../exit-codes.js';
+import { Failure, misuse } from '../failure.js';
+import { RedisTransport } from '../library.js';
+import { lastFence, namesOn } from '../masters-data.js';
+import { type Connection, connect, settingsOf } from '../settings.js';
+import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
+import { untilInterrupted } from '../until-interrupted.js';
+import { masters } from './doctor.js';
+
+const EVERY_MS = 1_000;
+const MOST_NAMES = 100_000;
+const NAMES = 1_000;
+/** So many locks are looked at at a time. */
+const AT_ONCE = 50;
+const CLEAR = '\u001B[2J\u001B[H';
+
+/** A lock, whatever its kind, and its last fencing token. */
+export type Seen = (Inspection | (MemberInspection & { readonly kind: 'shared' })) & {
+  readonly fence?: number;
+};
+
+export async function status(args: Arguments): Promise<number> {
+  const pattern = args.text('names');
+  if (pattern !== undefined) args.noOperands();
+  const isWhole = args.operands.length === 0;
+  const name = isWhole ? undefined : args.name();
+  const limit = args.count('limit', 1, MOST_NAMES) ?? NAMES;
+  if (args.has('watch') && args.has('json'))
+    throw misuse('--watch and --json exclude each other', args.command);
+  const connection = connect(settingsOf(args));
+  try {
+    const show = async (): Promise<number> => {
+      if (pattern !== undefined) return showNames(connection, { pattern, limit, isJson: args.has('json') });
+      return name === undefined ? showMasters(connection, args) : showLock(connection, name, args);
+    };
+    if (!args.has('watch')) return await show();
+    await untilInterrupted(EVERY_MS, async () => {
+      if (process.stdout.isTTY) process.stdout.write(CLEAR);
+      await show();
+    });
+    return EXIT.done;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A lock of either kind: a key that holds no exclusive lock may hold a shared one. */
+export async function see({ redlock, clients, keyPrefix }: Connection, name: string): Promise<Seen> {
+  const inspection = await redlock.inspect(name);
+  const isElse = inspection.nodes.some(({ state }) => state === 'foreign');
+  const shared = isElse ? await redlock.readWriteLock(name).read.inspect() : undefined;
+  const answering = clients.filter((_client, i) => inspection.nodes[i]?.state !== 'unknown');
+  const fences = await Promise.all(
+    answering.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
+  );
+  const known = fences.filter((fence) => fence !== undefined);
+  const fence = known.length === 0 ? {} : { fence: Math.max(...known) };
+  if (shared === undefined || shared.state === 'foreign') return { ...inspection, ...fence };
+  return { ...shared, kind: 'shared', ...fence };
+}
+
+async function showLock(connection: Connection, name: string, args: Arguments): Promise<number> {
+  const seen = await see(connection, name);
+  if (args.has('json')) printJson(seen);
+  else print(shownLock(seen));
+  return seen.state === 'unknown' ? EXIT.noQuorum : EXIT.done;
+}
+
+export function shownLock(seen: Seen): string {
+  const { resource, state, waiting, fence } = seen;
+  return [
+    `${coloured(resource, 'bold')}: ${holderOf(seen) ?? (state === 'foreign' ? 'no lock: the key holds something else' : state)}`,
+    `waiting: ${waiting}${fence === undefined ? '' : `   last fencing token: ${fence}`}`,
+    '',
+    table([['master', 'state', 'holder', 'time left'], ...seen.nodes.flatMap(rowsOf)]),
+  ].join('\n');
+}
+
+function holderOf(seen: Seen): string | undefined {
+  if ('kind' in seen) {
+    if (seen.writer !== undefined) return `held by writer ${seen.writer}`;
+    const readers = seen.readers.map((reader) => `reader ${reader}`);
+    const holders = seen.holders.map(({ holder, slots }) => `${holder} (permits ${slots.join(', ')})`);
+    const all = [...readers, ...holders];
+    return all.length === 0 ? undefined : `held by ${all.join('; ')}`;
+  }
+  if (seen.holder === undefined) return undefined;
+  return `held by ${seen.holder}, for another ${shownTime(seen.remainingMs ?? 0)} unless it is renewed`;
+}
+
+function rowsOf(node: NodeInspection | NodeMembers): readonly (readonly string[])[] {
+  if (node.state === 'unknown') return [[node.node, 'unknown', node.cause.message, '']];
+  if ('members' in node && node.members.length > 0) {
+    return node.members.map(({ holder, role, remainingMs }) => [
+      node.node,
+      node.state,
+      `${holder} (${role})`,
+      shownTime(remainingMs),
+    ]);
+  }
+  const isHeld = 'holder' in node;
+  return [[node.node, node.state, isHeld ? node.holder : '', isHeld ? shownTime(node.remainingMs) : '']];
+}
+
+interface NamesOrder {
+  readonly pattern: string;
+  readonly limit: number;
+  readonly isJson: boolean;
+}
+
+/** A name is listed if it is a lock on any master that answers. */
+async function showNames(connection: Connection, { pattern, limit, isJson }: NamesOrder): Promise<number> {
+  const { clients, keyPrefix } = connection;
+  const found = await Promise.allSettled(
+    clients.map((client) => namesOn(client, { keyPrefix, pattern, limit })),
+  );
+  const answers = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  if (answers.length === 0)
+    throw new Failure('no master answers; quorate doctor looks into it', EXIT.noQuorum);
+  const names = [...new Set(answers.flatMap((set) => [...set]))].sort().slice(0, limit);
+  const locks: Seen[] = [];
+  for (let i = 0; i < names.length; i += AT_ONCE)
+    locks.push(...(await Promise.all(names.slice(i, i + AT_ONCE).map((name) => see(connection, name)))));
+  const listed = locks.filter(({ state }) => state !== 'foreign');
+  if (isJson) printJson(listed);
+  else if (listed.length === 0) print('no locks');
+  else print(table([['name', 'state', 'waiting'], ...listed.map(listRow)]));
+  if (answers.some(({ size }) => size >= limit)) complain(`there may be more than ${limit}: raise --limit`);
+  return EXIT.done;
+}
+
+function listRow(seen: Seen): readonly string[] {
+  return [seen.resource, holderOf(seen) ?? seen.state, String(seen.waiting)];
+}
+
+async function showMasters({ redlock }: Connection, args: Arguments): Promise<number> {
+  const { nodes } = await redlock.diagnose({ driftOverMs: 0 });
+  if (args.has('json')) printJson(nodes);
+  else print(masters(nodes));
+  return nodes.some(({ answers }) => answers) ? EXIT.done : EXIT.noQuorum;
+}

@@ -1,0 +1,14 @@
+/**
+ * What the command uses of the library, beside its clock and its errors. The build takes this for an entry of its own, so
+ * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
+ */
+export { openClients } from '../redis/connect.js';
+export { Redlock } from '../redlock.js';
+export { RedisTransport } from '../redis/transport.js';
+export { Silence, toError } from '../redis/server-errors.js';
+export { counterKey, RESERVED } from '../protocol/keys.js';
+export { STORED_KIND } from '../protocol/lua/shared.js';
+export { quorumOf } from '../protocol/quorum.js';
+export { release } from '../protocol/request.js';
+export { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
+export { isOurs, publicPart, SystemRandom, tokenIn } from '../runtime/random.js';

@@ -1,0 +1,64 @@
+/** The man page, from the catalogue. */
+import { COMMANDS, type CommandEntry, HELP } from './catalogue.js';
+import { synopsisOf, usageOf } from './help.js';
+
+export function manPage(): string {
+  return `${[
+    '.TH QUORATE 1',
+    '.SH NAME',
+    'quorate \\- locks by quorum over independent Redis masters',
+    '.SH SYNOPSIS',
+    ...COMMANDS.flatMap((entry) => [`.B ${escaped(synopsisOf(entry))}`, '.br']),
+    '.SH COMMANDS',
+    ...COMMANDS.flatMap(section),
+    '.SH ENVIRONMENT',
+    ...terms([
+      ['QUORATE_NODES', 'The masters as URLs, separated by commas. Not passed on to commands that are run.'],
+      ['QUORATE_CONFIG', 'A file with masters and options, where QUORATE_NODES and flags name none.'],
+      ['QUORATE_REDIS_SERVER', 'The server that quorate up starts.'],
+      ['QUORATE_RESOURCE', 'For a command that is run: the name of the lock.'],
+      ['QUORATE_FENCE', 'For a command that is run: the fencing token, which rises with every grant.'],
+      ['QUORATE_SCHEDULED_AT', 'For a command that cron runs: the tick, by the masters\u2019 time.'],
+      ['NO_COLOR', 'No colours, on terminals either.'],
+    ]),
+    '.SH FILES',
+    ...terms([['~/.config/quorate.json', 'Masters and options: {"nodes": [URL, ...], "options": {...}}.']]),
+    '.SH EXIT STATUS',
+    ...terms([
+      ['0', 'Done; of a command that is run: what it ended with.'],
+      ['1, 2', 'The doctor found warnings, errors; 1 also if somebody said no to unlock.'],
+      ['64', 'Wrong flags, names or values.'],
+      ['65', 'The name holds data, or another kind of lock.'],
+      ['69', 'No quorum of masters answered in time.'],
+      ['70', 'The lock was lost while the command ran.'],
+      ['71', 'The system refused something.'],
+      ['75', 'Others hold the lock (or --conflict-exit-code).'],
+      ['77', 'The masters refuse the user, or lack its rights.'],
+      ['78', 'The file with the settings cannot be used.'],
+      ['126, 127', 'The command cannot be run, was not found.'],
+      ['128 + n', 'Signal n ended the command, or the wait for the lock.'],
+    ]),
+  ].join('\n')}\n`;
+}
+
+function section(entry: CommandEntry): readonly string[] {
+  return [
+    `.SS ${escaped(synopsisOf(entry))}`,
+    ...entry.details.flatMap((paragraph) => [escaped(paragraph), '.PP']),
+    ...terms([...entry.flags, HELP].map((flag) => [usageOf(flag), `${flag.text}.`])),
+  ];
+}
+
+function terms(pairs: readonly (readonly [term: string, text: string])[]): readonly string[] {
+  return pairs.flatMap(([term, text]) => ['.TP', `.B ${escaped(term)}`, escaped(text)]);
+}
+
+/** A hyphen that is one, quotes that every terminal has, and no line that begins as a request. */
+function escaped(text: string): string {
+  const plain = text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/[“”]/g, '"')
+    .replaceAll('’', "'");
+  return plain.replace(/^([.'])/, '\\&$1');
+}

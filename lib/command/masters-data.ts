@@ -1,0 +1,138 @@
+/**
+ * What the command reads on the masters beside what the library shows: fencing counters, names of locks, and the tokens of
+ * holders, to take a lock away from them. Tokens are never printed.
+ */
+import { SystemTimers } from '../runtime/clock.js';
+import {
+  counterKey,
+  MUTEX,
+  NO_MARKER,
+  READ,
+  RedisTransport,
+  release,
+  RESERVED,
+  SettledScope,
+  Silence,
+  STORED_KIND,
+  toError,
+  tokenIn,
+} from './library.js';
+import type { Command } from '../redis/shared-encoding.js';
+import type { Client } from './settings.js';
+
+/** How long a master may take for an answer. */
+const ANSWER_MS = 2_000;
+/** How many keys a step of SCAN looks at. */
+const SCANNED = 500;
+
+const timers = new SystemTimers();
+
+/** The answer of a master within two seconds. @throws Error */
+export async function ask(transport: RedisTransport, command: Command): Promise<unknown> {
+  await ready(transport);
+  return within(transport.call(command));
+}
+
+/** Resolves with the same; rejects with a `Silence` if that takes too long. */
+function within<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = timers.wait(ANSWER_MS, () => reject(new Silence(ANSWER_MS)));
+    answer.then(resolve, (error: unknown) => reject(toError(error))).finally(() => timer.cancel());
+  });
+}
+
+/** A client that was just made gets as long to connect. */
+async function ready(transport: RedisTransport): Promise<void> {
+  if (transport.state === 'ready') return;
+  let unwatch = (): void => undefined;
+  const isReady = new Promise<void>((resolve) => {
+    unwatch = transport.watch(() => transport.isReady && resolve());
+  });
+  try {
+    await within(isReady);
+  } catch (error) {
+    throw transport.lossReason ?? error;
+  } finally {
+    unwatch();
+  }
+}
+
+/** The last fencing token of a lock that a master accepted; undefined if it has none, or does not say. */
+export async function lastFence(transport: RedisTransport, key: string): Promise<number | undefined> {
+  const counter = await ask(transport, { name: 'get', args: [counterKey(key)] }).catch(() => null);
+  const fence = typeof counter === 'string' ? Number(counter) : NaN;
+  return Number.isSafeInteger(fence) ? fence : undefined;
+}
+
+/** The names of keys that may be locks: strings and hashes that are not the library's own. At most `limit`. */
+export async function namesOn(
+  client: Client,
+  {
+    keyPrefix,
+    pattern,
+    limit,
+  }: { readonly keyPrefix: string; readonly pattern: string; readonly limit: number },
+): Promise<ReadonlySet<string>> {
+  await ready(new RedisTransport(client));
+  const names = new Set<string>();
+  for (const type of ['string', 'hash']) {
+    let cursor = '0';
+    do {
+      const step = client.scan(cursor, 'MATCH', escaped(keyPrefix) + pattern, 'COUNT', SCANNED, 'TYPE', type);
+      const [next, keys] = await within(step);
+      cursor = next;
+      for (const key of keys) {
+        if (names.size >= limit) return names;
+        if (!key.startsWith(RESERVED)) names.add(key.slice(keyPrefix.length));
+      }
+    } while (cursor !== '0');
+  }
+  return names;
+}
+
+/** A prefix stands for itself in a pattern. */
+function escaped(prefix: string): string {
+  return prefix.replace(/[\\*?[\]]/g, '\\$&');
+}
+
+/** What a lock's key holds on one master. */
+export interface Holders {
+  readonly isShared: boolean;
+  /** Secret: never to be printed. */
+  readonly tokens: readonly string[];
+  /** It has no expiry, as no lock of any library. */
+  readonly isEndless: boolean;
+}
+
+/** @throws Error */
+export async function holdersOn(transport: RedisTransport, key: string): Promise<Holders> {
+  const reply = await ask(transport, { name: 'eval', args: [HOLDERS, '1', key] });
+  const [type, ttlMs, ...tokens] = Array.isArray(reply) ? reply.map(String) : [];
+  return { isShared: type === 'shared', isEndless: ttlMs === '-1', tokens: tokens.map(tokenIn) };
+}
+
+/** Takes the lock away from them, and hands it over to the first who waits. @throws Error */
+export async function releaseOn(
+  transport: RedisTransport,
+  key: string,
+  { isShared, tokens }: Holders,
+): Promise<void> {
+  const kind = isShared ? READ : MUTEX;
+  const scope = new SettledScope([key], { isFenced: false, marker: undefined, guardMs: NO_MARKER, kind });
+  for (const token of tokens) await ask(transport, release(scope, token).whole());
+}
+
+/**
+ * Who holds a lock.
+ * KEYS 1 resource → 'exclusive' or 'shared', the time to live in ms, then the tokens; nothing for a key that is no lock
+ */
+const HOLDERS = `local kind, ttl = redis.call('TYPE', KEYS[1]).ok, tostring(redis.call('PTTL', KEYS[1]))
+if kind == 'string' then return {'exclusive', ttl, redis.call('GET', KEYS[1])} end
+if kind ~= 'hash' then return {} end
+local stored = redis.call('HGET', KEYS[1], 'kind')
+if stored ~= '${STORED_KIND.readWrite}' and stored ~= '${STORED_KIND.semaphore}' then return {} end
+local found = {'shared', ttl}
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if string.find(name, ':', 1, true) then found[#found + 1] = name end
+end
+return found`;

@@ -1,0 +1,94 @@
+/** A command under a watchdog, as the holder of the lock sees it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { machineNowMs, SystemTimers } from '../../runtime/clock.js';
+import { EXIT } from '../exit-codes.js';
+import { Failure } from '../failure.js';
+import { type Bounds, type Order, type Report, WATCHDOG } from './orders.js';
+
+/** How it ended. */
+export type Ending = Extract<Report, { kind: 'ended' }>;
+
+/** What it is started with. */
+export interface GroupTerms {
+  readonly command: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly bounds: Bounds;
+  readonly killAfterMs: number;
+  /** Whether it reads what we would read. */
+  readonly hasInput: boolean;
+}
+
+const LOOK_MS = 10;
+
+export class CommandGroup {
+  /** Resolves when it has ended. @throws Failure: it could not be run, or its watchdog died */
+  readonly ended: Promise<Ending>;
+  readonly #watchdog: ChildProcess;
+  readonly #killAfterMs: number;
+  #group: number | undefined;
+
+  constructor({ command, env, bounds, killAfterMs, hasInput }: GroupTerms) {
+    this.#killAfterMs = killAfterMs;
+    const [, program = ''] = process.argv;
+    // a session of its own: neither the terminal's signals nor those for our group reach it
+    this.#watchdog = spawn(process.execPath, [...process.execArgv, program, WATCHDOG], {
+      stdio: [hasInput ? 'inherit' : 'ignore', 'inherit', 'inherit', 'ipc'],
+      detached: true,
+      env,
+    });
+    this.ended = new Promise((resolve, reject) => {
+      this.#watchdog.on('message', (report: Report) => {
+        if (report.kind === 'started') this.#group = report.group;
+        else if (report.kind === 'ended') resolve(report);
+        else reject(cannotRun(command[0] ?? '', report));
+      });
+      this.#watchdog.once('error', (error) => reject(new Failure(error.message, EXIT.system)));
+      this.#watchdog.once('exit', () => void this.#onWatchdogGone().then(reject));
+    });
+    this.#tell({ kind: 'start', command, bounds, killAfterMs });
+  }
+
+  /** Until when it may run, as far as is known now. */
+  set bounds(bounds: Bounds) {
+    this.#tell({ kind: 'bounds', bounds });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#tell({ kind: 'signal', signal });
+  }
+
+  #tell(order: Order): void {
+    if (this.#watchdog.connected) this.#watchdog.send(order, () => undefined);
+  }
+
+  /** Somebody ended it, or it has told all it had to tell, and then this changes nothing. */
+  async #onWatchdogGone(): Promise<Failure> {
+    const timers = new SystemTimers();
+    const killAtMs = machineNowMs() + this.#killAfterMs;
+    this.#kill('SIGTERM');
+    while (this.#kill(0)) {
+      if (machineNowMs() >= killAtMs) this.#kill('SIGKILL');
+      await new Promise<void>((resolve) => timers.wait(LOOK_MS, resolve));
+    }
+    return new Failure('the watchdog died, so the command was ended', EXIT.system);
+  }
+
+  #kill(signal: NodeJS.Signals | 0): boolean {
+    if (this.#group === undefined) return false;
+    try {
+      return process.kill(-this.#group, signal);
+    } catch {
+      return false;
+    }
+  }
+}
+
+function cannotRun(
+  program: string,
+  { code, message }: { readonly code: string; readonly message: string },
+): Failure {
+  if (code === 'ENOENT') return new Failure(`${program}: not found`, EXIT.notFound);
+  if (code === 'EACCES' || code === 'ENOEXEC')
+    return new Failure(`${program}: cannot be executed (${code})`, EXIT.notExecutable);
+  return new Failure(`${program}: ${message}`, EXIT.notExecutable);
+}

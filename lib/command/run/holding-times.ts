@@ -1,0 +1,29 @@
+/** The times of a lock under which a command runs, from flags. */
+import type { Arguments } from '../arguments.js';
+import { EXIT } from '../exit-codes.js';
+import { Failure, misuse } from '../failure.js';
+
+const TTL_MS = 30_000;
+const LEAST_TTL_MS = 1_000;
+const KILL_AFTER_MS = 5_000;
+/** The ttl is at least so many times the time between TERM and KILL: renewals start at a third of it. */
+const TTL_OF_KILL_AFTER = 3;
+
+export interface HoldingTimes {
+  readonly ttlMs: number;
+  readonly killAfterMs: number;
+}
+
+/** @throws Failure: there is no command, or the times do not fit */
+export function holdingTimes(args: Arguments, command: readonly string[]): HoldingTimes {
+  if (process.platform === 'win32')
+    throw new Failure('commands run in process groups, which Windows has not', EXIT.system);
+  if (command.length === 0)
+    throw misuse(`a command is missing: quorate ${args.command} NAME -- COMMAND`, args.command);
+  const ttlMs = args.timeMs('ttl') ?? TTL_MS;
+  if (ttlMs < LEAST_TTL_MS) throw misuse('--ttl must be 1s or more', args.command);
+  const most = Math.floor(ttlMs / TTL_OF_KILL_AFTER);
+  const killAfterMs = args.timeMs('kill-after') ?? Math.min(KILL_AFTER_MS, most);
+  if (killAfterMs > most) throw misuse('--ttl must be at least three times --kill-after', args.command);
+  return { ttlMs, killAfterMs };
+}

@@ -1,0 +1,110 @@
+/**
+ * Which masters, and with which options: by flags, by the environment, or by a file. The first that names masters counts:
+ * `--node`, `--config`, `QUORATE_NODES`, `QUORATE_CONFIG`, then `quorate.json` in the folder of the user's settings.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { RedlockOptions } from '../input/options.js';
+import type { Master } from '../redis/connect.js';
+import { show } from '../runtime/errors.js';
+import type { Arguments } from './arguments.js';
+import { EXIT } from './exit-codes.js';
+import { Failure } from './failure.js';
+import { openClients, Redlock } from './library.js';
+
+/** Where the locks are. */
+export interface Settings {
+  readonly masters: readonly Master[];
+  readonly options: RedlockOptions;
+}
+
+/** A client of a master, and the one of its locks. */
+export type Client = ReturnType<typeof openClients>[number];
+
+/** Connections to all masters, and the instance over them. */
+export interface Connection {
+  readonly clients: readonly Client[];
+  readonly redlock: Redlock;
+  readonly keyPrefix: string;
+  /** Releases what is held, and ends the connections. */
+  close(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws Failure */
+export function settingsOf(args: Arguments, env: Environment = process.env): Settings {
+  const nodes = args.all('node');
+  const file = args.text('config');
+  const { masters, options } =
+    nodes.length > 0
+      ? { masters: nodes, options: file === undefined ? {} : readFile(file).options }
+      : fromElsewhere(file, env);
+  const keyPrefix = args.text('key-prefix');
+  return { masters, options: keyPrefix === undefined ? options : { ...options, keyPrefix } };
+}
+
+/** @throws RedlockError `INVALID_ARGUMENT` */
+export function connect(settings: Settings, more: RedlockOptions = {}): Connection {
+  const options = { ...settings.options, ...more };
+  const clients = openClients(settings.masters);
+  const disconnect = (): void => {
+    for (const client of clients) client.disconnect();
+  };
+  try {
+    const redlock = new Redlock(clients, options);
+    const close = async (): Promise<void> => {
+      await redlock.close({ drainMs: 0, releaseHeld: true });
+      disconnect();
+    };
+    return { clients, redlock, keyPrefix: redlock.options.keyPrefix, close };
+  } catch (error) {
+    disconnect();
+    throw error;
+  }
+}
+
+function fromElsewhere(file: string | undefined, env: Environment): Settings {
+  if (file !== undefined) return readFile(file);
+  const nodes = (env['QUORATE_NODES'] ?? '').split(',').filter((url) => url.trim() !== '');
+  if (nodes.length > 0) return { masters: nodes.map((url) => url.trim()), options: {} };
+  const named = env['QUORATE_CONFIG'];
+  if (named !== undefined && named !== '') return readFile(named);
+  const own = join(env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'quorate.json');
+  if (existsSync(own)) return readFile(own);
+  const text = `no masters are named: set QUORATE_NODES=redis://a:6379,redis://b:6379,redis://c:6379, write ${own}, or start some by quorate up`;
+  throw new Failure(text, EXIT.usage);
+}
+
+const NAMES = ['nodes', 'options'];
+
+function readFile(path: string): Settings {
+  let given: unknown;
+  try {
+    given = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // a message of JSON.parse shows a part of the text, which may be a password
+    const isText = error instanceof SyntaxError;
+    throw wrongFile(path, isText ? 'it is no JSON' : `it cannot be read (${codeOf(error)})`);
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw wrongFile(path, 'it is no object');
+  const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
+  if (unknown !== undefined)
+    throw wrongFile(path, `${show(unknown)} is not known: it has ${NAMES.join(' and ')}`);
+  const { nodes, options = {} } = given as { readonly nodes?: unknown; readonly options?: unknown }; // checked here
+  if (!Array.isArray(nodes) || nodes.length === 0)
+    throw wrongFile(path, 'nodes must be a list of URLs or ioredis options');
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw wrongFile(path, 'options must be an object');
+  return { masters: nodes as readonly Master[], options }; // the library checks what they are
+}
+
+function wrongFile(path: string, why: string): Failure {
+  return new Failure(`the settings in ${path} cannot be used: ${why}`, EXIT.config);
+}
+
+function codeOf(error: unknown): string {
+  return (error as { readonly code?: string }).code ?? 'unknown';
+}

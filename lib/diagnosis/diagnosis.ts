@@ -1,0 +1,116 @@
+/**
+ * Is this set of masters fit for locks? Asks each master a few questions, changes nothing on them and claims nothing. This
+ * is loaded on the first call of `redlock.diagnose`.
+ */
+import { aheadMs } from './clock-comparison.js';
+import { findInData } from './data-findings.js';
+import { type ExaminationTerms, examine, type Facts, readAgain } from './examination.js';
+import { type Finding, type RemarkOn, type Severity, together, worstOf } from './finding.js';
+import { findAtMaster, percentile } from './master-findings.js';
+import { DOCTORS_RULES, rulesFor } from './rights.js';
+import { findInSet } from './set-findings.js';
+import { Stopper } from './stopper.js';
+import type { FindingTerms } from './terms.js';
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import { publicPart, type Random } from '../runtime/random.js';
+import type { Transport } from '../redis/transport.js';
+
+/** What one master was found to be. What is left out is not known. */
+export interface NodeDiagnosis {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** Whether it answered all that it was asked. */
+  readonly answers: boolean;
+  /** The software and its version, as in `Redis 7.0.15`. */
+  readonly server?: string;
+  /** The usual round trip, and the one that 99 of 100 do not exceed. Milliseconds. */
+  readonly roundTripMs?: {
+    /** Half of them take no longer. */
+    readonly median: number;
+    /** All but one in a hundred take no longer. */
+    readonly p99: number;
+  };
+  /** How far its clock is ahead of the first master's whose clock is known, within a round trip. Milliseconds. */
+  readonly clockAheadMs?: number;
+}
+
+/** What `redlock.diagnose` found. */
+export interface Diagnosis {
+  /** The worst severity among the findings; `fit` without any. */
+  readonly verdict: 'fit' | Severity;
+  /** What was found, the worst first. */
+  readonly findings: readonly Finding[];
+  /** Master by master, in the order of the instance's clients. */
+  readonly nodes: readonly NodeDiagnosis[];
+  /** The smallest rights for what this instance does, as rules of `ACL SETUSER`. */
+  readonly rights: readonly string[];
+  /** What the user needs besides, for a diagnosis that knows everything. */
+  readonly rightsToDiagnose: readonly string[];
+}
+
+/** What a diagnosis stands on. */
+export interface DiagnosisEnvironment {
+  readonly transports: readonly Transport[];
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+/** How it is done. Times in milliseconds. */
+export interface DiagnosisTerms extends FindingTerms {
+  /** How long a master may take for its answers. */
+  readonly timeoutMs: number;
+  /** For how long the rate of the clocks is watched; 0 for not at all. */
+  readonly driftOverMs: number;
+}
+
+/** Never rejects. If it is cancelled, it resolves soon, with what is known by then. */
+export async function diagnose(
+  { transports, clock, timers, random }: DiagnosisEnvironment,
+  terms: DiagnosisTerms,
+  cancellation: Cancellation,
+): Promise<Diagnosis> {
+  const stopper = new Stopper();
+  cancellation.listen(() => stopper.stop());
+  const { timeoutMs, driftOverMs, features } = terms;
+  const id = publicPart(random.token());
+  const examination: ExaminationTerms = { clock, timers, stopper, timeoutMs, features, id };
+  const all = await Promise.all(transports.map((transport) => examine(transport, examination)));
+  if (driftOverMs > 0) {
+    await cancellation.sleep(timers, driftOverMs);
+    cancellation.listen(() => stopper.stop());
+    await Promise.all(all.map((facts) => readAgain(facts, examination)));
+  }
+  return report(all, terms);
+}
+
+function report(all: readonly Facts[], terms: FindingTerms): Diagnosis {
+  const remarks: RemarkOn[] = [...findInSet(all, terms)];
+  for (const facts of all) {
+    const nodes = [facts.transport.name];
+    const own = [...findAtMaster(facts, terms), ...findInData(facts, terms)];
+    remarks.push(...own.map((remark) => ({ ...remark, nodes })));
+  }
+  const findings = together(remarks);
+  const origin = all.find(({ first }) => first !== undefined)?.first;
+  return {
+    verdict: worstOf(findings) ?? 'fit',
+    findings,
+    nodes: all.map((facts) => diagnosisOf(facts, origin === undefined ? NaN : aheadMs(origin))),
+    rights: rulesFor(terms.features, terms.keyPrefix),
+    rightsToDiagnose: DOCTORS_RULES,
+  };
+}
+
+function diagnosisOf({ transport, failure, info, tripsMs, first }: Facts, originMs: number): NodeDiagnosis {
+  const median = percentile(tripsMs, 0.5);
+  const p99 = percentile(tripsMs, 0.99);
+  return {
+    node: transport.name,
+    answers: failure === undefined,
+    ...(info === undefined ? {} : { server: `${info.software.name} ${info.software.version}` }),
+    ...(median === undefined || p99 === undefined ? {} : { roundTripMs: { median, p99 } }),
+    ...(first === undefined ? {} : { clockAheadMs: aheadMs(first) - originMs }),
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * What `diagnose` reports: findings, each with its severity, its threshold, and what to do about it. docs/DOCTOR.md has a
+ * heading for each code.
+ */
+
+/** `error`: locks fail or are unsafe · `warning`: they will when something else happens · `note`: good to know. */
+export type Severity = 'note' | 'warning' | 'error';
+
+/** What can be found; docs/DOCTOR.md says for each code what it means and what to do. */
+export type FindingCode =
+  /** A master has no connection, or does not answer in time. */
+  | 'UNREACHABLE'
+  /** A master refuses the user or the password. */
+  | 'LOGIN_REFUSED'
+  /** A master is too slow for the node timeout or the ttl. */
+  | 'ROUND_TRIP'
+  /** A server is too old for what is used. */
+  | 'VERSION'
+  /** A server is neither Redis nor Valkey. */
+  | 'FORK'
+  /** Two masters are one server. */
+  | 'SAME_SERVER'
+  /** A master is a replica of another server. */
+  | 'REPLICA'
+  /** A master has replicas, to which somebody may fail over. */
+  | 'HAS_REPLICAS'
+  /** A master is watched by a Sentinel, or found through one. */
+  | 'SENTINEL'
+  /** A master is a Redis Cluster, or a part of one. */
+  | 'CLUSTER'
+  /** A server may evict locks. */
+  | 'EVICTION'
+  /** A server is near its memory limit. */
+  | 'MEMORY'
+  /** A server forgets its locks when it restarts. */
+  | 'NO_PERSISTENCE'
+  /** A server may forget its last locks when its machine fails. */
+  | 'APPENDFSYNC'
+  /** A server cannot write to its disk, and so refuses writes. */
+  | 'WRITES_REFUSED'
+  /** Masters' clocks show different times. */
+  | 'CLOCKS_APART'
+  /** A master's clock runs at another rate. */
+  | 'CLOCK_DRIFT'
+  /** The number of masters is even. */
+  | 'EVEN_NUMBER'
+  /** There is one master only. */
+  | 'ONE_MASTER'
+  /** The user lacks rights. */
+  | 'RIGHTS'
+  /** Pushes do not arrive: waiters learn of a hand-over late. */
+  | 'PUSHES'
+  /** Clients use different databases, or one that the server refuses. */
+  | 'DATABASE'
+  /** A server has I/O threads, and answers late. */
+  | 'IO_THREADS'
+  /** A server has few connections left. */
+  | 'CONNECTIONS'
+  /** Something could not be asked, so nothing is known of it. */
+  | 'NOT_KNOWN';
+
+/** One thing that was found. */
+export interface Finding {
+  /** What it is: the contract, where texts may improve. */
+  readonly code: FindingCode;
+  /** How bad it is. */
+  readonly severity: Severity;
+  /** What was found, in one sentence. */
+  readonly text: string;
+  /** From where on it is reported. */
+  readonly threshold: string;
+  /** What to do about it. */
+  readonly remedy: string;
+  /** The heading in docs/DOCTOR.md, in the package and in the repository. */
+  readonly link: string;
+  /** The masters that it is about, by host and port; empty if it is about their number. */
+  readonly nodes: readonly string[];
+}
+
+/** A finding before it has its nodes and its link. */
+export interface Remark {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  readonly text: string;
+  readonly threshold: string;
+  readonly remedy: string;
+}
+
+/** A finding of some masters. */
+export interface RemarkOn extends Remark {
+  readonly nodes: readonly string[];
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, note: 2 };
+
+/** Puts findings that say the same of several masters together; the worst come first. */
+export function together(remarks: readonly RemarkOn[]): readonly Finding[] {
+  const found = new Map<string, Finding>();
+  for (const remark of remarks) {
+    const id = `${remark.code} ${remark.severity} ${remark.text}`;
+    const nodes = [...(found.get(id)?.nodes ?? []), ...remark.nodes];
+    found.set(id, { ...remark, link: linkOf(remark.code), nodes });
+  }
+  return [...found.values()].sort((a, b) => RANK[a.severity] - RANK[b.severity]);
+}
+
+/** The worst severity; undefined if nothing was found. */
+export function worstOf(findings: readonly Finding[]): Severity | undefined {
+  return findings[0]?.severity;
+}
+
+function linkOf(code: FindingCode): string {
+  return `docs/DOCTOR.md#${code.toLowerCase()}`;
+}

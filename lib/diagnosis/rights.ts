@@ -1,0 +1,54 @@
+/**
+ * The smallest rights for what is used, as in docs/OPERATION.md. Specs compare both, and run the library under exactly
+ * these.
+ */
+import { PUSH_CHANNELS, RESERVED } from '../protocol/keys.js';
+
+/** What an instance does, as far as rights go. */
+export type Feature =
+  /** Exclusive locks. */
+  | 'exclusive'
+  /** Exclusive locks without fencing, queues and guard. */
+  | 'plain'
+  /** Read-write locks and semaphores. */
+  | 'shared'
+  /** The restart guard. */
+  | 'guard'
+  /** A database other than 0. */
+  | 'select';
+
+const BASICS = ['eval', 'evalsha', 'set', 'get', 'del', 'exists', 'pttl', 'pexpire'];
+const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscribe'];
+
+const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
+  exclusive: [...BASICS, 'mget', 'time', ...QUEUES],
+  plain: [...BASICS, 'mget', 'zcard', 'zrange'],
+  shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hdel', 'hgetall', 'hlen', 'hexists', ...QUEUES],
+  guard: ['info'],
+  select: ['select'],
+};
+
+/** The commands that these need, each once. */
+export function commandsFor(features: readonly Feature[]): readonly string[] {
+  return [...new Set(features.flatMap((feature) => COMMANDS[feature]))];
+}
+
+/** Whether waiters are told by pushes. */
+export function hasPushes(features: readonly Feature[]): boolean {
+  return features.includes('exclusive') || features.includes('shared');
+}
+
+/** The rules of an ACL user, without its name and password. */
+export function rulesFor(features: readonly Feature[], keyPrefix: string): readonly string[] {
+  const keys = keyPrefix === '' ? ['~*'] : [`~${escaped(keyPrefix)}*`, `~${RESERVED}*`];
+  const channels = hasPushes(features) ? [`&${PUSH_CHANNELS}*`] : [];
+  return [...keys, 'resetchannels', ...channels, ...commandsFor(features).map((name) => `+${name}`)];
+}
+
+/** What the doctor asks beside that. It works without, and then says what it does not know. */
+export const DOCTORS_RULES: readonly string[] = ['+ping', '+time', '+info', '+config|get', '+pubsub|numsub'];
+
+/** A prefix stands for itself in a pattern. */
+function escaped(prefix: string): string {
+  return prefix.replace(/[\\*?[\]]/g, '\\$&');
+}

@@ -1,0 +1,165 @@
+/** What is found about the masters together: their number, their clocks, two that are one. Pure. */
+import { BACK_US } from '../protocol/lua/mutex.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { apartMs, driftOf, type Reading } from './clock-comparison.js';
+import type { Facts } from './examination.js';
+import type { Remark, RemarkOn } from './finding.js';
+import { counted, shownMs } from './master-findings.js';
+import type { FindingTerms } from './terms.js';
+
+/** Clocks that NTP keeps are nearer than this. */
+const APART_MS = 100;
+/** Half of what a fencing token may lie back (protocol A2): from there on a grant takes a second round trip. */
+const TOO_FAR_MS = BACK_US / 2_000;
+
+export function findInSet(all: readonly Facts[], terms: FindingTerms): readonly RemarkOn[] {
+  return [
+    ...ofNumber(all),
+    ...ofFailures(all),
+    ...ofTwins(all),
+    ...ofDatabases(all),
+    ...ofClocks(all),
+    ...ofDrift(all, terms),
+  ];
+}
+
+function on(nodes: readonly Facts[], remark: Remark): RemarkOn {
+  return { ...remark, nodes: nodes.map(({ transport }) => transport.name) };
+}
+
+function ofNumber(all: readonly Facts[]): readonly RemarkOn[] {
+  const count = all.length;
+  if (count === 1) {
+    return [
+      on([], {
+        code: 'ONE_MASTER',
+        severity: 'note',
+        text: 'There is one master: the lock is as available as it is, and a fail-over is not covered.',
+        threshold: '1',
+        remedy: 'Use three or five independent masters where locks must outlive one.',
+      }),
+    ];
+  }
+  if (count % 2 !== 0) return [];
+  return [
+    on([], {
+      code: 'EVEN_NUMBER',
+      severity: 'warning',
+      text: `${count} masters need a quorum of ${quorumOf(count)}, and so bear ${counted(count - quorumOf(count), 'failure')}, as ${count - 1} would.`,
+      threshold: 'any even number',
+      remedy: 'Add a master, or take one away.',
+    }),
+  ];
+}
+
+function ofFailures(all: readonly Facts[]): readonly RemarkOn[] {
+  const failed = all.filter(({ failure }) => failure !== undefined);
+  const hasQuorum = all.length - failed.length >= quorumOf(all.length);
+  return failed.map((facts) => {
+    const cause = facts.failure?.message ?? '';
+    const refused: Remark = {
+      code: 'LOGIN_REFUSED',
+      severity: 'error',
+      text: `The master refuses the login: ${cause}.`,
+      threshold: 'any',
+      remedy: 'Correct user and password in the client’s address.',
+    };
+    const rest = hasQuorum ? 'The others are a quorum.' : 'The others are no quorum: nothing can be locked.';
+    const unreachable: Remark = {
+      code: 'UNREACHABLE',
+      severity: hasQuorum ? 'warning' : 'error',
+      text: `The master does not answer: ${cause}. ${rest}`,
+      threshold: 'no answer within the timeout; fewer than a quorum answer: error',
+      remedy: 'Start the server, or look at the network, the address and the firewall between.',
+    };
+    return on([facts], facts.isLoginRefused ? refused : unreachable);
+  });
+}
+
+/** The run id is the process's; an address may lead to the same process by another way. */
+function ofTwins(all: readonly Facts[]): readonly RemarkOn[] {
+  const byProcess = new Map<string, Facts[]>();
+  for (const facts of all) {
+    const runId = facts.info?.text('run_id');
+    if (runId !== undefined && !facts.transport.isCluster)
+      byProcess.set(runId, [...(byProcess.get(runId) ?? []), facts]);
+  }
+  return [...byProcess.values()]
+    .filter((same) => same.length > 1)
+    .map((same) =>
+      on(same, {
+        code: 'SAME_SERVER',
+        severity: 'error',
+        text: `${same.length} addresses lead to one server, which votes once for each: a quorum may be that server alone.`,
+        threshold: 'any',
+        remedy: 'List each server once.',
+      }),
+    );
+}
+
+function ofDatabases(all: readonly Facts[]): readonly RemarkOn[] {
+  const numbers = [...new Set(all.map(({ transport }) => transport.database ?? 0))];
+  if (numbers.length < 2) return [];
+  return [
+    on(all, {
+      code: 'DATABASE',
+      severity: 'error',
+      text: `The clients use different databases (${numbers.join(', ')}): other processes that use one see other locks.`,
+      threshold: 'any',
+      remedy: 'Give all clients, in all processes, the same database number.',
+    }),
+  ];
+}
+
+function ofClocks(all: readonly Facts[]): readonly RemarkOn[] {
+  const read = all.flatMap((facts) => (facts.first === undefined ? [] : [{ facts, reading: facts.first }]));
+  let worst: { readonly ms: number; readonly pair: readonly Facts[] } = { ms: 0, pair: [] };
+  for (const [i, one] of read.entries()) {
+    for (const other of read.slice(i + 1)) {
+      const ms = apartMs(one.reading, other.reading);
+      // the one that is ahead first
+      const pair = ms > 0 ? [one.facts, other.facts] : [other.facts, one.facts];
+      if (Math.abs(ms) > worst.ms) worst = { ms: Math.abs(ms), pair };
+    }
+  }
+  if (worst.ms <= APART_MS) return [];
+  const isTooFar = worst.ms > TOO_FAR_MS;
+  const names = worst.pair.map(({ transport }) => transport.name);
+  return [
+    on(worst.pair, {
+      code: 'CLOCKS_APART',
+      severity: isTooFar ? 'error' : 'warning',
+      text: `The clock of ${names[0]} is ${shownMs(worst.ms)} or more ahead of that of ${names[1]}.`,
+      threshold: `${APART_MS} ms; ${TOO_FAR_MS} ms: error`,
+      remedy: 'Let NTP keep the clocks of all masters; slew them, do not step them.',
+    }),
+  ];
+}
+
+function ofDrift(all: readonly Facts[], { driftFactor }: FindingTerms): readonly RemarkOn[] {
+  return all.flatMap((facts) => {
+    const { first, last } = facts;
+    if (first === undefined || last === undefined) return [];
+    const drift = driftOf(first, last);
+    if (Math.abs(drift) <= driftFactor / 2) return [];
+    const isTooMuch = Math.abs(drift) > driftFactor;
+    const way = drift > 0 ? 'gained' : 'lost';
+    return [
+      on([facts], {
+        code: 'CLOCK_DRIFT',
+        severity: isTooMuch ? 'error' : 'warning',
+        text: `The master's clock ${way} ${percent(drift)} or more of ${seconds(first, last)} on ours; ${percent(driftFactor)} are allowed for.`,
+        threshold: 'half of driftFactor; driftFactor: error',
+        remedy: 'Let NTP slew slowly (chrony: maxslewrate 500), do not step clocks, or raise driftFactor.',
+      }),
+    ];
+  });
+}
+
+function percent(share: number): string {
+  return `${(Math.abs(share) * 100).toFixed(2)} %`;
+}
+
+function seconds(first: Reading, last: Reading): string {
+  return `${((last.receivedMs - first.receivedMs) / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,310 @@
+/** `quorate status`, `unlock`, `doctor`, `up` and `bench` as processes, on real masters. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { freePort } from '../../scripts/masters/wait.js';
+import { needs } from '../support/parts.js';
+import { byHand, eventually } from '../support/real.js';
+import { isAlive, program, quorate, Running } from './support/program.js';
+
+/** What the specs read of what is printed as JSON. */
+interface Printed {
+  readonly verdict: string;
+  readonly nodes: readonly object[];
+}
+
+interface Measured {
+  readonly masters: number;
+  readonly clients: number;
+  readonly perSecond: number;
+  readonly acquireMs: { readonly median: number; readonly p99: number };
+}
+
+const NODES = 3;
+const NOBODY = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
+
+describe(`the command: N=${NODES}, real masters`, function () {
+  this.timeout(60_000);
+  let masters: Masters;
+  let redlock: Redlock;
+  let hands: readonly Redis[];
+  let env: Readonly<Record<string, string>>;
+  before(async () => {
+    program();
+    masters = await startMasters(NODES, { backend: 'process', persist: true });
+    redlock = Redlock.connect(masters.urls, { ttlMs: 60_000 });
+    await redlock.ready();
+    hands = masters.list.map(({ port }) => byHand(port));
+    env = { QUORATE_NODES: masters.urls.join(',') };
+  });
+  after(async () => {
+    for (const hand of hands) hand.disconnect();
+    await redlock.close({ releaseHeld: true, drainMs: 0 });
+    await masters.stop();
+  });
+  afterEach(async () => {
+    for (const hand of hands) await hand.flushall();
+  });
+
+  const json = async <T = Printed>(...args: readonly string[]): Promise<T> => {
+    const { code, out, complaints } = await quorate([...args, '--json'], { env });
+    expect([code, complaints]).to.deep.equal([0, '']);
+    return JSON.parse(out) as T; // the specs look at it
+  };
+
+  describe('status', () => {
+    it('a lock: its holder by fingerprint, master by master, the time left, who waits, the fence, and no token', async () => {
+      const lease = await redlock.acquire('invoice:42');
+      const other = Redlock.connect(masters.urls);
+      const controller = new AbortController();
+      const waiting = other
+        .acquire('invoice:42', { waitMs: Infinity, signal: controller.signal })
+        .catch(() => undefined);
+      await eventually(async () => (await redlock.inspect('invoice:42')).waiting === 1);
+      const { holder } = await redlock.inspect('invoice:42');
+      const seen = await json('status', 'invoice:42');
+      expect(seen).to.include({
+        resource: 'invoice:42',
+        state: 'held',
+        holder,
+        waiting: 1,
+        fence: lease.fence,
+      });
+      expect(seen.nodes).to.have.length(NODES);
+      const { out } = await quorate(['status', 'invoice:42'], { env });
+      expect(out).to.match(
+        new RegExp(`^invoice:42: held by ${holder}, for another .* s unless it is renewed\n`),
+      );
+      expect(out).to.contain(`last fencing token: ${lease.fence}`);
+      for (const { port } of masters.list)
+        expect(out).to.match(new RegExp(`127.0.0.1:${port} +held +${holder}`));
+      expect(out + JSON.stringify(seen))
+        .to.not.contain(lease.token)
+        .and.to.not.contain('\u001B');
+      controller.abort();
+      await waiting;
+      await other.close();
+      await lease.release();
+      expect(await json('status', 'invoice:42')).to.include({ state: 'free', fence: lease.fence });
+    });
+
+    it('shared locks: readers, permits', async () => {
+      const reader = await redlock.readWriteLock('rw').read.acquire();
+      const permits = await redlock.semaphore('s', 3).acquire({ permits: 2 });
+      expect((await quorate(['status', 'rw'], { env })).out).to.match(/^rw: held by reader \w{10}\n/);
+      expect((await quorate(['status', 's'], { env })).out).to.match(/^s: held by \w{10} \(permits 0, 1\)\n/);
+      await reader.release();
+      await permits.release();
+    });
+
+    it('--names lists locks by a pattern, of either kind, and no data; in steps, up to --limit', async () => {
+      const keys = Array.from({ length: 2_000 }, (_, i) => [`other:${i}`, 'x']).flat();
+      for (const hand of hands) await hand.mset(...keys);
+      for (const hand of hands) await hand.lpush('job:list', 'data');
+      const leases = [await redlock.acquire('job:a'), await redlock.semaphore('job:b', 2).acquire()];
+      const names = (await json<readonly { readonly resource: string }[]>('status', '--names', 'job:*')).map(
+        ({ resource }) => resource,
+      );
+      expect(names).to.deep.equal(['job:a', 'job:b']);
+      const limited = await quorate(['status', '--names', 'job:*', '--limit', '1'], { env });
+      expect(limited.out.trim().split('\n')).to.have.length(2); // a heading, and one
+      expect(limited.complaints).to.match(/there may be more than 1/);
+      for (const lease of leases) await lease.release();
+      expect((await quorate(['status', '--names', 'job:*'], { env })).out).to.equal('no locks\n');
+    });
+
+    it('without a name: the masters', async () => {
+      const { out } = await quorate(['status'], { env });
+      for (const { port } of masters.list)
+        expect(out).to.match(new RegExp(`127.0.0.1:${port} +answers +\\w+ \\d`));
+    });
+
+    it('--watch shows it again until interrupted', async () => {
+      const one = new Running(['status', '--watch', 'w'], { env });
+      await one.says('w: free');
+      const lease = await redlock.acquire('w');
+      await one.says('w: held by');
+      one.process.kill('SIGINT');
+      expect(await one.ends()).to.equal(0);
+      await lease.release();
+    });
+
+    it('masters that do not answer: 69', async () => {
+      const { code, out } = await quorate(['status', 'r'], { env: NOBODY });
+      expect(code).to.equal(69);
+      expect(out)
+        .to.match(/^r: unknown\n/)
+        .and.to.match(/ECONNREFUSED/);
+      expect((await quorate(['status', '--names', '*'], { env: NOBODY })).code).to.equal(69);
+    });
+  });
+
+  describe('unlock', () => {
+    it('--force takes the lock away from its holder, and hands it over to the first who waits', async () => {
+      const lease = await redlock.acquire('u');
+      const other = Redlock.connect(masters.urls);
+      const next = other.acquire('u', { waitMs: 30_000 });
+      await eventually(async () => (await redlock.inspect('u')).waiting === 1);
+      const { code, out } = await quorate(['unlock', '--force', 'u'], { env });
+      expect([code, out]).to.deep.equal([
+        0,
+        'u was released on 3 masters; its holder may still be working\n',
+      ]);
+      const second = await next;
+      expect(second.fence).to.be.greaterThan(lease.fence ?? Infinity);
+      await second.release();
+      await other.close();
+    });
+
+    it('all holders of a shared lock', async () => {
+      const semaphore = redlock.semaphore('s', 3);
+      await semaphore.acquire();
+      await semaphore.acquire({ permits: 2 });
+      expect((await quorate(['unlock', '--force', 's'], { env })).code).to.equal(0);
+      expect((await semaphore.inspect()).state).to.equal('free');
+    });
+
+    it('asks on a terminal, says what it breaks, and leaves it without a yes', async function () {
+      needs(this, 'script');
+      await redlock.acquire('u');
+      const command = `${process.execPath} ${program()} unlock u`;
+      const answer = async (text: string): Promise<{ code: number | null; out: string }> => {
+        const child = spawn('script', ['-qec', command, '/dev/null'], {
+          env: { ...process.env, ...env },
+          stdio: ['pipe', 'pipe', 'inherit'],
+        });
+        let out = '';
+        child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+        await eventually(() => out.includes('[y/N]'));
+        child.stdin.write(`${text}\n`);
+        const [code] = (await once(child, 'exit')) as [number | null];
+        return { code, out };
+      };
+      const no = await answer('');
+      expect(no.code).to.equal(1);
+      expect(no.out).to.match(/may go on working until its next renewal fails/);
+      expect((await redlock.inspect('u')).state).to.equal('held');
+      expect((await answer('y')).code).to.equal(0);
+      expect((await redlock.inspect('u')).state).to.equal('free');
+    });
+
+    it('without a terminal it wants --force: 64', async () => {
+      const lease = await redlock.acquire('u');
+      expect((await quorate(['unlock', 'u'], { env })).code).to.equal(64);
+      lease.assertHeld();
+      expect((await redlock.inspect('u')).state).to.equal('held');
+      await lease.release();
+    });
+
+    it('data is never deleted, and what another library may have written only with --force', async () => {
+      for (const hand of hands) await hand.set('data', 'text');
+      expect((await quorate(['unlock', '--force', 'data'], { env })).code).to.equal(65);
+      expect(await hands[0]?.get('data')).to.equal('text');
+      for (const hand of hands) await hand.lpush('list', 'text');
+      expect((await quorate(['unlock', '--force', 'list'], { env })).out).to.equal(
+        'list is held by nobody\n',
+      );
+      expect(await hands[0]?.lrange('list', 0, 0)).to.deep.equal(['text']);
+      for (const hand of hands) await hand.set('foreign', 'token', 'PX', 60_000);
+      expect((await quorate(['unlock', '--force', 'foreign'], { env })).code).to.equal(0);
+      expect(await hands[0]?.exists('foreign')).to.equal(0);
+    });
+
+    it('nobody holds it: says so. No quorum answers: 69, and nothing is changed', async () => {
+      expect(await json('unlock', '--force', 'u')).to.deep.equal({ name: 'u', released: 0, silent: 0 });
+      expect((await quorate(['unlock', '--force', 'u'], { env: NOBODY })).code).to.equal(69);
+    });
+  });
+
+  describe('doctor', () => {
+    it('masters that are fit: 0; it prints the smallest rights', async () => {
+      const { code, out } = await quorate(['doctor'], { env });
+      expect(out)
+        .to.match(/these masters are fit for locks/)
+        .and.to.match(/ACL SETUSER locker .*\+evalsha/);
+      expect(code).to.equal(0);
+      expect((await json('doctor', '--watch-clocks', '0s')).verdict).to.equal('fit');
+    });
+
+    it('exit code by the worst: 1 for warnings, 2 for errors', async () => {
+      const two = { QUORATE_NODES: masters.urls.slice(1).join(',') };
+      const warned = await quorate(['doctor', '--watch-clocks', '0s'], { env: two });
+      expect(warned.code).to.equal(1);
+      expect(warned.out).to.match(/WARNING EVEN_NUMBER\n {2}.*\n {2}→ .*docs\/DOCTOR.md#even_number/);
+      const dead = await quorate(['doctor', '--timeout', '300ms', '--watch-clocks', '0s'], { env: NOBODY });
+      expect(dead.code).to.equal(2);
+      expect(dead.out).to.match(/ERROR UNREACHABLE at 127.0.0.1:1/);
+    });
+  });
+
+  describe('bench', () => {
+    it('measures all masters beside the first alone, and leaves no lock', async () => {
+      const results = await json<readonly Measured[]>('bench', '--seconds', '1', '--clients', '4');
+      expect(results.map(({ masters: count, clients }) => [count, clients])).to.deep.equal([
+        [NODES, 1],
+        [1, 1],
+        [NODES, 4],
+        [1, 4],
+      ]);
+      for (const { perSecond, acquireMs } of results) {
+        expect(perSecond).to.be.greaterThan(0);
+        expect(acquireMs.p99).to.be.at.least(acquireMs.median);
+      }
+      expect(await json<readonly object[]>('status', '--names', 'quorate-bench:*')).to.deep.equal([]);
+    });
+
+    it('wants sensible numbers: 64; and a quorum: 69', async () => {
+      const { code, complaints } = await quorate(['bench', '--seconds', '0'], { env });
+      expect([code, complaints]).to.deep.equal([
+        64,
+        'quorate: --seconds must be a whole number from 1 to 60, and not "0"; see quorate bench --help\n',
+      ]);
+      expect((await quorate(['bench'], { env: NOBODY })).code).to.equal(69);
+    });
+  });
+
+  describe('up', () => {
+    /** The first of some ports that are likely to be free. */
+    const firstPort = async (): Promise<string> => String(await freePort());
+
+    it('starts masters, prints how to reach them, and ends them on Ctrl-C', async () => {
+      const one = new Running(['up', '2', '--port', await firstPort()]);
+      await one.says('Ctrl-C');
+      const [, nodes = ''] = /QUORATE_NODES=(\S+)/.exec(one.out) ?? [];
+      expect(nodes.split(',')).to.have.length(2);
+      const ran = await quorate(['run', 'r', '--', 'true'], { env: { QUORATE_NODES: nodes } });
+      expect(ran.code).to.equal(0);
+      one.process.kill('SIGINT');
+      expect(await one.ends()).to.equal(0);
+      const after = await quorate(['run', '--no-wait', 'r', '--', 'true'], { env: { QUORATE_NODES: nodes } });
+      expect(after.code).to.equal(69);
+    });
+
+    it('a port that is taken: one sentence, and nothing is left running', async () => {
+      const { code, complaints } = await quorate(['up', '--port', String(masters.list[0]?.port)]);
+      expect(code).to.equal(71);
+      expect(complaints).to.equal(`quorate: port ${masters.list[0]?.port} is taken: say --port N\n`);
+    });
+
+    it('a server that ends by itself: 71, and the others end, too', async () => {
+      const one = new Running(['up', '2', '--port', await firstPort()]);
+      await one.says('Ctrl-C');
+      const urls = (/QUORATE_NODES=(\S+)/.exec(one.out)?.[1] ?? '').split(',');
+      const [first, second] = urls.map((url) => byHand(Number(new URL(url).port)));
+      const pid = Number(/process_id:(\d+)/.exec((await second?.info('server')) ?? '')?.[1]);
+      void first?.call('SHUTDOWN', 'NOSAVE').catch(() => undefined); // it is not answered
+      expect(await one.ends()).to.equal(71);
+      expect(isAlive(pid)).to.equal(false);
+      for (const hand of [first, second]) hand?.disconnect();
+    });
+
+    it('no server, or one that cannot be run: 127, 126', async () => {
+      const none = await quorate(['up'], { env: { PATH: '/nowhere', QUORATE_REDIS_SERVER: '' } });
+      expect(none.code).to.equal(127);
+      expect((await quorate(['up', '--server', '/etc/passwd'])).code).to.equal(126);
+    });
+  });
+});

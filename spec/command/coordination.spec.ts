@@ -1,0 +1,171 @@
+/** `quorate elect` and `quorate cron` as processes, on real masters. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { eventually } from '../support/real.js';
+import { isAlive, program, quorate, Running } from './support/program.js';
+
+const NODES = 3;
+const PATIENT = 'echo pid $$ fence $QUORATE_FENCE; sleep 60';
+const QUICK = ['--ttl', '2s', '--kill-after', '300ms'];
+
+describe(`the command: elections and schedules, N=${NODES}, real masters`, function () {
+  this.timeout(25_000);
+  let masters: Masters;
+  let redlock: Redlock;
+  let folder: string;
+  let env: Readonly<Record<string, string>>;
+  const running: Running[] = [];
+  before(async () => {
+    program();
+    masters = await startMasters(NODES, { backend: 'process' });
+    redlock = Redlock.connect(masters.urls);
+    await redlock.ready();
+    env = { QUORATE_NODES: masters.urls.join(',') };
+  });
+  after(async () => {
+    await redlock.close();
+    await masters.stop();
+  });
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quorate-coordination-'))));
+  afterEach(async () => {
+    for (const one of running.splice(0)) {
+      one.process.kill('SIGKILL');
+      await one.ends();
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function start(...args: readonly string[]): Running {
+    const one = new Running(args, { env });
+    running.push(one);
+    return one;
+  }
+
+  const numbersIn = ({ out }: Running, what: string): readonly number[] =>
+    [...out.matchAll(new RegExp(`${what} (\\d+)`, 'g'))].map(([, number]) => Number(number));
+  const waiting = async (name: string): Promise<number> => (await redlock.inspect(name)).waiting;
+
+  describe('elect', () => {
+    const candidate = (value: string): Running =>
+      start('elect', '--value', value, ...QUICK, 'boss', '--', 'sh', '-c', PATIENT);
+
+    it('one leads, and others see its value; when it is killed −9, its command ends and the next one leads', async () => {
+      const first = candidate('first');
+      await first.says('pid');
+      const second = candidate('second');
+      await eventually(async () => (await waiting('boss')) === 1);
+      expect((await redlock.election('boss').leader())?.value).to.equal('first');
+      first.process.kill('SIGKILL');
+      await second.says('pid');
+      const [pid = 0] = numbersIn(first, 'pid');
+      expect(isAlive(pid)).to.equal(false);
+      expect(numbersIn(second, 'fence')[0]).to.be.greaterThan(numbersIn(first, 'fence')[0] ?? Infinity);
+      expect((await redlock.election('boss').leader())?.value).to.equal('second');
+      second.process.kill('SIGTERM');
+      expect(await second.ends()).to.equal(143);
+      expect(await redlock.election('boss').leader()).to.equal(null);
+    });
+
+    it('when the leadership is taken away, the command ends, and runs again once it leads again', async () => {
+      const one = candidate('one');
+      await one.says('pid');
+      const next = redlock.acquire('boss', { waitMs: 30_000, renew: true });
+      await eventually(async () => (await waiting('boss')) === 1);
+      await quorate(['unlock', '--force', 'boss'], { env });
+      const lease = await next;
+      await eventually(() => one.complaints.includes('campaigning again'));
+      await lease.release();
+      await eventually(() => numbersIn(one, 'pid').length === 2);
+      const [before = 0, after = 0] = numbersIn(one, 'fence');
+      expect(after).to.be.greaterThan(before);
+      expect(one.complaints).to.match(/boss: campaigning again/);
+      expect(isAlive(numbersIn(one, 'pid')[0] ?? 0)).to.equal(false);
+    });
+
+    it('a command that ends by itself ends it with its exit code; the next one leads at once', async () => {
+      const { code } = await quorate(['elect', 'boss', '--', 'sh', '-c', 'exit 4'], { env });
+      expect(code).to.equal(4);
+      expect((await redlock.inspect('boss')).state).to.equal('free');
+    });
+
+    it('a signal while it waits ends the wait', async () => {
+      const lease = await redlock.acquire('boss', { ttlMs: 60_000 });
+      const one = candidate('one');
+      await eventually(async () => (await waiting('boss')) === 1);
+      one.process.kill('SIGINT');
+      expect(await one.ends()).to.equal(130);
+      await lease.release();
+    });
+  });
+
+  describe('cron', () => {
+    /** Writes each tick that is run, with its fence. */
+    const script = () => `echo "$QUORATE_SCHEDULED_AT $QUORATE_FENCE" >> ${join(folder, 'ticks')}`;
+    const ticks = (): readonly string[] => {
+      try {
+        return readFileSync(join(folder, 'ticks'), 'utf8').trim().split('\n');
+      } catch {
+        return []; // none yet
+      }
+    };
+
+    it('three processes, one of them killed −9: each tick is run once, with rising fences; TERM ends the others with 0', async () => {
+      const command = ['cron', ...QUICK, 'tick', 'every 500ms', '--', 'sh', '-c', script()];
+      const all = [start(...command), start(...command), start(...command)];
+      await eventually(() => ticks().length >= 3);
+      all[0]?.process.kill('SIGKILL');
+      const seen = ticks().length;
+      await eventually(() => ticks().length >= seen + 4);
+      for (const one of all.slice(1)) one.process.kill('SIGTERM');
+      for (const one of all.slice(1)) expect(await one.ends()).to.equal(0);
+      const instants = ticks().map((line) => line.split(' ')[0]);
+      expect(new Set(instants).size).to.equal(instants.length);
+      for (const instant of instants) expect(Date.parse(instant ?? '') % 500).to.equal(0);
+      const fences = ticks().map((line) => Number(line.split(' ')[1]));
+      expect(fences).to.deep.equal(fences.toSorted((a, b) => a - b));
+      expect(all[1]?.complaints).to.match(/tick: .* started, fence \d+/);
+    });
+
+    it('a cron expression, with seconds; a command that fails is told, and the next tick is run', async () => {
+      const one = start('cron', ...QUICK, 'failing', '* * * * * *', '--', 'sh', '-c', `${script()}; exit 3`);
+      await eventually(() => ticks().length >= 2);
+      expect(one.complaints).to.match(/failing: \S+ failed: exit code 3/);
+    });
+
+    it('TERM is passed on to the command, which may end in order', async () => {
+      const patient = 'trap "echo ended; exit 0" TERM; echo begun; while :; do sleep 0.02; done';
+      const one = start('cron', ...QUICK, 'slow', 'every 300ms', '--', 'sh', '-c', patient);
+      await one.says('begun');
+      one.process.kill('SIGTERM');
+      expect(await one.ends()).to.equal(0);
+      expect(one.out).to.match(/ended/);
+    });
+
+    const CASES: readonly (readonly [readonly string[], RegExp])[] = [
+      [['cron', 'x', '--', 'true'], /a name and one expression in quotes are wanted/],
+      [['cron', 'x', '* * *', '--', 'true'], /cron must be/],
+      [['cron', 'x', 'every 5', '--', 'true'], /the period must be a time such as/],
+      [['cron', 'x', 'every 0s', '--', 'true'], /every must be/],
+      [['cron', '--time-zone', 'Mars/Base', 'x', '* * * * *', '--', 'true'], /timeZone must be/],
+      [
+        ['cron', '--missed', 'some', 'x', '* * * * *', '--', 'true'],
+        /--missed must be skip or once or all, and not "some"/,
+      ],
+      [['cron', 'x', '* * * * *'], /a command is missing: quorate cron NAME -- COMMAND/],
+      [['elect', '--value', 'x'.repeat(5_000), 'boss', '--', 'true'], /value must be/],
+    ];
+    for (const [args, text] of CASES) {
+      it(`wrong use: ${args.join(' ').slice(0, 60)}`, async () => {
+        const { code, complaints } = await quorate(args, { env });
+        expect(complaints)
+          .to.match(text)
+          .and.to.match(/^quorate: [^\n]+\n$/);
+        expect(code).to.equal(64);
+      });
+    }
+  });
+});

@@ -1,0 +1,325 @@
+/** `quorate run` as a process, on real masters: what passes through, what it ends with, and what ends the command. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { eventually } from '../support/real.js';
+import { needs } from '../support/parts.js';
+import { isAlive, program, quorate, Running } from './support/program.js';
+
+const NODES = 3;
+/** Says its process id and waits for TERM, which it says, too, and does not obey. */
+const STUBBORN = 'trap "echo TERM" TERM; echo pid $$; while :; do sleep 0.05; done';
+
+describe(`quorate run: N=${NODES}, real masters`, function () {
+  this.timeout(60_000);
+  let masters: Masters;
+  let redlock: Redlock;
+  let folder: string;
+  let env: Readonly<Record<string, string>>;
+  const running: Running[] = [];
+  before(async () => {
+    program();
+    masters = await startMasters(NODES, { backend: 'process' });
+    redlock = Redlock.connect(masters.urls);
+    await redlock.ready();
+    env = { QUORATE_NODES: masters.urls.join(',') };
+    folder = mkdtempSync(join(tmpdir(), 'quorate-run-'));
+  });
+  after(async () => {
+    await redlock.close();
+    await masters.stop();
+    rmSync(folder, { recursive: true });
+  });
+  afterEach(async () => {
+    for (const one of running.splice(0)) {
+      one.process.kill('SIGTERM');
+      one.process.kill('SIGKILL');
+      await one.ends();
+    }
+  });
+
+  function start(...args: readonly string[]): Running {
+    const one = new Running(['run', ...args], { env });
+    running.push(one);
+    return one;
+  }
+
+  /** The id of the command's process, as it said itself. */
+  async function pidOf(one: Running): Promise<number> {
+    await one.says('pid ');
+    return Number(/pid (\d+)/.exec(one.out)?.[1]);
+  }
+
+  const isFree = async (name: string): Promise<boolean> => (await redlock.inspect(name)).state === 'free';
+  const isGone = (pid: number) => eventually(() => !isAlive(pid));
+
+  it('the command runs while the lock is held, and the lock is free when it has ended', async () => {
+    const one = start('held', '--', 'sh', '-c', 'echo started; read line', 'sh');
+    await one.ends(); // its input is empty
+    const other = start('held', '--', 'sh', '-c', 'echo pid $$; sleep 60');
+    const pid = await pidOf(other);
+    expect((await redlock.inspect('held')).state).to.equal('held');
+    process.kill(pid, 'SIGKILL');
+    expect(await other.ends()).to.equal(137);
+    expect(await isFree('held')).to.equal(true);
+  });
+
+  it('exit codes, input, output and the environment pass through; addresses do not', async () => {
+    const script = 'echo "[$QUORATE_RESOURCE] [$QUORATE_FENCE] [$QUORATE_NODES]"; cat; echo oops >&2; exit 7';
+    const outer = { ...env, QUORATE_FENCE: '1', QUORATE_RESOURCE: 'outer' };
+    const { code, out, complaints } = await quorate(['run', 'through', '--', 'sh', '-c', script], {
+      env: outer,
+      input: 'what is read\n',
+    });
+    expect(code).to.equal(7);
+    expect(out).to.match(/^\[through\] \[\d{16}\] \[\]\nwhat is read\n$/);
+    expect(complaints).to.equal('oops\n');
+  });
+
+  it('a fence rises from run to run; a shared lock has none, whatever an outer run had', async () => {
+    const fenceOf = async (...flags: readonly string[]): Promise<string> =>
+      (
+        await quorate(['run', ...flags, '--', 'printenv', 'QUORATE_FENCE'], {
+          env: { ...env, QUORATE_FENCE: '1' },
+        })
+      ).out;
+    const first = Number(await fenceOf('fenced'));
+    expect(Number(await fenceOf('fenced'))).to.be.greaterThan(first);
+    expect(await fenceOf('--shared', 'read')).to.equal('');
+  });
+
+  it('a signal that ends the command: 128 and its number', async () => {
+    expect((await quorate(['run', 'r', '--', 'sh', '-c', 'kill -HUP $$'], { env })).code).to.equal(129);
+  });
+
+  it('no such command: 127; one that cannot be executed: 126; nothing stays held', async () => {
+    const missing = await quorate(['run', 'r', '--', 'no-such-command'], { env });
+    expect([missing.code, missing.complaints]).to.deep.equal([127, 'quorate: no-such-command: not found\n']);
+    const other = await quorate(['run', 'r', '--', '/etc/passwd'], { env });
+    expect(other.code).to.equal(126);
+    expect(await isFree('r')).to.equal(true);
+  });
+
+  it('held by another: 75 or what was asked for, without waiting, and after the wait', async () => {
+    const lease = await redlock.acquire('taken', { ttlMs: 60_000 });
+    const plain = await quorate(['run', '--no-wait', 'taken', '--', 'true'], { env });
+    expect([plain.code, plain.complaints]).to.deep.equal([
+      75,
+      'quorate: taken is held by another; quorate status taken shows it\n',
+    ]);
+    const own = await quorate(
+      ['run', '--wait', '200ms', '--conflict-exit-code', '0', 'taken', '--', 'false'],
+      { env },
+    );
+    expect(own.code).to.equal(0);
+    await lease.release();
+  });
+
+  it('waits for its turn, and runs as soon as the lock is released', async () => {
+    const lease = await redlock.acquire('turn', { ttlMs: 60_000 });
+    const one = start('--wait', 'forever', 'turn', '--', 'echo', 'mine');
+    await eventually(async () => (await redlock.inspect('turn')).waiting === 1);
+    await lease.release();
+    expect(await one.ends()).to.equal(0);
+    await one.says('mine');
+  });
+
+  it('a signal while it waits ends the wait: 128 and its number, and no place is left', async () => {
+    const lease = await redlock.acquire('turn', { ttlMs: 60_000 });
+    const one = start('--wait', 'forever', 'turn', '--', 'true');
+    await eventually(async () => (await redlock.inspect('turn')).waiting === 1);
+    one.process.kill('SIGTERM');
+    expect(await one.ends()).to.equal(143);
+    await eventually(async () => (await redlock.inspect('turn')).waiting === 0);
+    await lease.release();
+  });
+
+  it('several readers at a time, no writer beside them; N of K permits', async () => {
+    const reader = start('--shared', 'rw', '--', 'sh', '-c', 'echo pid $$; sleep 60');
+    await pidOf(reader);
+    expect((await quorate(['run', '--no-wait', '--shared', 'rw', '--', 'true'], { env })).code).to.equal(0);
+    expect(await redlock.readWriteLock('rw').write.tryAcquire()).to.equal(null);
+    const two = start('--permits', '2/3', 's', '--', 'sh', '-c', 'echo pid $$; sleep 60');
+    await pidOf(two);
+    expect(
+      (await quorate(['run', '--no-wait', '--permits', '2/3', 's', '--', 'true'], { env })).code,
+    ).to.equal(75);
+    expect(
+      (await quorate(['run', '--no-wait', '--permits', '1/3', 's', '--', 'true'], { env })).code,
+    ).to.equal(0);
+  });
+
+  it('the name of another kind of lock: 65', async () => {
+    const lease = await redlock.acquire('exclusive', { ttlMs: 60_000 });
+    expect(
+      (await quorate(['run', '--no-wait', '--shared', 'exclusive', '--', 'true'], { env })).code,
+    ).to.equal(65);
+    await lease.release();
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
+    it(`${signal} is passed on to the command, which decides what comes of it`, async () => {
+      const name = signal.slice(3);
+      const one = start(
+        'r',
+        '--',
+        'sh',
+        '-c',
+        `trap "echo got; exit 3" ${name}; echo pid $$; while :; do sleep 0.02; done`,
+      );
+      await pidOf(one);
+      one.process.kill(signal);
+      expect(await one.ends()).to.equal(3);
+      await one.says('got');
+    });
+  }
+
+  it('the whole process group gets the signal, children of the command included', async () => {
+    const file = join(folder, 'child');
+    const script = `(trap "echo child >${file}; exit" TERM; echo ready; while :; do sleep 0.02; done) & echo pid $!; wait`;
+    const one = start('r', '--', 'sh', '-c', script);
+    const child = await pidOf(one);
+    await one.says('ready');
+    one.process.kill('SIGTERM');
+    expect(await one.ends()).to.equal(143);
+    await isGone(child);
+    expect(readFileSync(file, 'utf8')).to.equal('child\n');
+  });
+
+  it('the lock is taken away: TERM, then KILL after --kill-after, and 70', async () => {
+    const one = start('--ttl', '3s', '--kill-after', '300ms', 'lost', '--', 'sh', '-c', STUBBORN);
+    const pid = await pidOf(one);
+    await quorate(['unlock', '--force', 'lost'], { env });
+    const other = await redlock.acquire('lost', { ttlMs: 60_000 });
+    expect(await one.ends()).to.equal(70);
+    expect(isAlive(pid)).to.equal(false);
+    expect(one.out).to.match(/TERM/);
+    expect(one.complaints).to.match(/the lock was lost while the command ran/);
+    other.assertHeld();
+    await other.release();
+  });
+
+  it('all masters freeze: TERM before validity ends, KILL before its end, and 70', async () => {
+    const one = start('--ttl', '2s', '--kill-after', '500ms', 'frozen', '--', 'sh', '-c', STUBBORN);
+    const pid = await pidOf(one);
+    await Promise.all(masters.list.map((master) => master.freeze()));
+    try {
+      expect(await one.ends()).to.equal(70);
+      expect(isAlive(pid)).to.equal(false);
+    } finally {
+      await Promise.all(masters.list.map((master) => master.thaw()));
+    }
+    expect(one.out).to.match(/TERM/);
+  });
+
+  it('a minority of masters that is frozen or dead costs nothing', async () => {
+    const [first] = masters.list;
+    await first?.freeze();
+    try {
+      const { code } = await quorate(['run', '--ttl', '1s', 'r', '--', 'sleep', '2'], { env });
+      expect(code).to.equal(0);
+    } finally {
+      await first?.thaw();
+    }
+  });
+
+  it('killed −9: its watchdog ends the command, and the lock runs out by its ttl', async () => {
+    const one = start('--ttl', '3s', '--kill-after', '300ms', 'killed', '--', 'sh', '-c', STUBBORN);
+    const pid = await pidOf(one);
+    one.process.kill('SIGKILL');
+    await isGone(pid);
+    expect(one.out).to.match(/TERM/);
+    expect((await redlock.inspect('killed')).state, 'held still: nobody released it').to.equal('held');
+    await (await redlock.acquire('killed')).release();
+  });
+
+  it('stopped: its watchdog ends the command while the lock is still held', async () => {
+    const one = start('--ttl', '2s', '--kill-after', '500ms', 'stopped', '--', 'sh', '-c', STUBBORN);
+    const pid = await pidOf(one);
+    one.process.kill('SIGSTOP');
+    await isGone(pid);
+    expect((await redlock.inspect('stopped')).state).to.equal('held');
+    one.process.kill('SIGCONT');
+    expect(await one.ends()).to.equal(70);
+  });
+
+  it('its watchdog is killed −9: the command is ended, and it says so', async function () {
+    needs(this, '/proc');
+    const one = start('r', '--kill-after', '300ms', '--', 'sh', '-c', STUBBORN);
+    const pid = await pidOf(one);
+    const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+    expect(parent).to.not.equal(one.process.pid);
+    process.kill(parent, 'SIGKILL');
+    expect(await one.ends()).to.equal(71);
+    expect(isAlive(pid)).to.equal(false);
+    expect(await isFree('r')).to.equal(true);
+  });
+
+  it('masters that do not answer: 69, one sentence, and the command was not run', async () => {
+    const file = join(folder, 'never');
+    const unreachable = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
+    const { code, complaints } = await quorate(['run', '--wait', '300ms', 'r', '--', 'touch', file], {
+      env: unreachable,
+    });
+    expect(code).to.equal(69);
+    expect(complaints).to.match(/^quorate: [^\n]*ECONNREFUSED[^\n]*quorate doctor looks into it\n$/);
+    expect(existsSync(file)).to.equal(false);
+  });
+
+  it('a password is in no text', async () => {
+    const secret = masters.urls.map((url) => url.replace('redis://', 'redis://user:open-sesame@'));
+    const { code, complaints } = await quorate(['run', '--no-wait', 'r', '--', 'true'], {
+      env: { QUORATE_NODES: secret.join(',') },
+    });
+    expect(code).to.equal(77);
+    expect(complaints).to.not.match(/sesame/);
+  });
+
+  describe('wrong use: 64, one sentence that names it, and nothing is run', () => {
+    const CASES: readonly (readonly [readonly string[], RegExp])[] = [
+      [['run'], /a name is missing/],
+      [['run', 'r'], /a command is missing: quorate run NAME -- COMMAND/],
+      [['run', 'r', 'q', '--', 'true'], /one name is wanted, and "q" is another/],
+      [
+        ['run', 'r', '--ttl', '5', '--', 'true'],
+        /--ttl must be a time such as 500ms, 10s, 2m or 1h, and not "5"/,
+      ],
+      [['run', 'r', '--ttl', '--', 'true'], /--ttl wants a value: --ttl TIME/],
+      [['run', 'r', '--ttl', '100ms', '--', 'true'], /--ttl must be 1s or more/],
+      [
+        ['run', 'r', '--ttl', '6s', '--kill-after', '3s', '--', 'true'],
+        /--ttl must be at least three times --kill-after/,
+      ],
+      [['run', 'r', '--wait', '1s', '--no-wait', '--', 'true'], /--wait and --no-wait exclude each other/],
+      [
+        ['run', 'r', '--shared', '--permits', '1/2', '--', 'true'],
+        /--shared and --permits exclude each other/,
+      ],
+      [['run', 'r', '--permits', '3/2', '--', 'true'], /--permits must be N\/K/],
+      [
+        ['run', 'r', '--conflict-exit-code', '256', '--', 'true'],
+        /--conflict-exit-code must be a whole number from 0 to 255/,
+      ],
+      [['run', 'r', '--no-wait=1', '--', 'true'], /--no-wait takes no value/],
+      [['run', 'r', '--tll', '1s', '--', 'true'], /--tll is no flag of this command/],
+      [['run', 'quorate:x', '--', 'true'], /names that do not begin with quorate:/],
+      [
+        ['run', 'r', '--node', 'localhost', '--', 'true'],
+        /masters\[0\] must be a redis:\/\/ or rediss:\/\/ URL/,
+      ],
+      [['runn'], /"runn" is no command: there are run, /],
+    ];
+    for (const [args, text] of CASES) {
+      it(args.join(' '), async () => {
+        const { code, out, complaints } = await quorate(args, { env });
+        expect([code, out]).to.deep.equal([64, '']);
+        expect(complaints)
+          .to.match(text)
+          .and.to.match(/^quorate: [^\n]+\n$/);
+      });
+    }
+  });
+});

@@ -1,0 +1,93 @@
+/** The command as it is built, run as a process of its own. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '../../support/real.js';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** Within the repository, so that it finds ioredis; one for each process that runs specs. */
+const FOLDER = join(ROOT, `output/spec-command-${process.pid}`);
+
+let built: string | undefined;
+
+/** Its path; built once. */
+export function program(): string {
+  if (built !== undefined) return built;
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs', '--code', FOLDER], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the build failed: ${stderr}`);
+  process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
+  built = join(FOLDER, 'command.cjs');
+  return built;
+}
+
+/** What it is run with beside its arguments. */
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What it reads; nothing where it is left out. */
+  readonly input?: string;
+}
+
+/** A run under way. */
+export class Running {
+  readonly process: ChildProcess;
+  out = '';
+  complaints = '';
+  readonly #closed: Promise<unknown>;
+
+  constructor(args: readonly string[], { env = {}, input }: RunOptions = {}) {
+    const { QUORATE_NODES: _nodes, ...rest } = process.env;
+    this.process = spawn(process.execPath, [program(), ...args], {
+      env: { ...rest, HOME: '/nowhere', ...env },
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    this.process.stdout?.on('data', (chunk: Buffer) => (this.out += chunk.toString()));
+    this.process.stderr?.on('data', (chunk: Buffer) => (this.complaints += chunk.toString()));
+    if (input !== undefined) this.process.stdin?.end(input);
+    this.#closed = once(this.process, 'exit');
+  }
+
+  /** Waits for a text on its output. */
+  async says(text: string): Promise<void> {
+    await eventually(() => {
+      if (this.out.includes(text)) return true;
+      const { exitCode } = this.process;
+      if (exitCode !== null)
+        throw new Error(`it ended with ${exitCode}, and said ${this.out} ${this.complaints}`);
+      return false;
+    });
+  }
+
+  /** Waits for its end. @returns its exit code, or the signal that ended it */
+  async ends(): Promise<number | string> {
+    if (this.process.exitCode === null && this.process.signalCode === null) await this.#closed;
+    return this.process.exitCode ?? this.process.signalCode ?? 'unknown';
+  }
+}
+
+/** Runs it to its end. */
+export async function quorate(
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<{ readonly code: number | string; readonly out: string; readonly complaints: string }> {
+  const running = new Running(args, options);
+  const isOpen = (stream: NodeJS.ReadableStream | null): boolean => stream?.readable === true;
+  const code = await running.ends();
+  await eventually(() => !isOpen(running.process.stdout) && !isOpen(running.process.stderr));
+  return { code, out: running.out, complaints: running.complaints };
+}
+
+/** Whether a process of that number runs; a dead one that nobody has waited for does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
+}

@@ -1,0 +1,46 @@
+/** `quorate run` on a terminal, which `script` makes. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Redlock } from '../../lib/redlock.js';
+import { type Masters, startMasters } from '../../scripts/masters.js';
+import { needs } from '../support/parts.js';
+import { eventually } from '../support/real.js';
+import { program } from './support/program.js';
+
+const NODES = 3;
+
+describe(`quorate run on a terminal: N=${NODES}, real masters`, () => {
+  let masters: Masters;
+  let redlock: Redlock;
+  let env: Readonly<Record<string, string>>;
+  before(async () => {
+    program();
+    masters = await startMasters(NODES, { backend: 'process' });
+    redlock = Redlock.connect(masters.urls);
+    await redlock.ready();
+    env = { QUORATE_NODES: masters.urls.join(',') };
+  });
+  after(async () => {
+    await redlock.close();
+    await masters.stop();
+  });
+
+  it('the command reads what is typed, and Ctrl-C reaches it', async function () {
+    needs(this, 'script');
+    const command = `${process.execPath} ${program()} run t -- sh -c 'read line; echo "got $line"; sleep 60'`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    await eventually(async () => (await redlock.inspect('t')).state === 'held');
+    child.stdin.write('typed\n');
+    await eventually(() => out.includes('got typed'));
+    child.stdin.write('\u0003');
+    await eventually(async () => (await redlock.inspect('t')).state === 'free'); // long before its sleep is over
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL'); // it may stop reading its terminal at Ctrl-C, and then nobody there can end
+    await gone;
+  });
+});
