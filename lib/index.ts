@@ -46,11 +46,14 @@ export {
   type BootstrapOptions,
   type CloseOptions,
   DEFAULTS,
+  type LossOptions,
+  type OnLoss,
   type RedlockOptions,
   type ResolvedOptions,
   type ResolvedRetry,
   type RetryOptions,
   type TryAcquireOptions,
+  type UsingOptions,
 } from './input/options.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
@@ -64,4 +67,5 @@ export {
   type TimestampLockOptions,
   type TimestampMethod,
   type TimestampTryOptions,
+  type TimestampUsingOptions,
 } from './timestamp/options.js';

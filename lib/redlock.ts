@@ -1,18 +1,15 @@
 /**
- * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
+ * The facade: checks what comes in, resolves options, and wires the rest. Leases come from `lease-source.ts`.
  */
-import { Cancellation } from './runtime/cancellation.js';
 import { type Master, openClients } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
-import { nullIfTaken, RedlockError } from './runtime/errors.js';
-import type { Grant } from './quorum/grant.js';
+import { nullIfTaken } from './runtime/errors.js';
 import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import { type Inspection, readInspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
-import { HeldLeases } from './lease/held-leases.js';
-import { Lease as OwnLease, type LeaseEnvironment } from './lease/lease.js';
+import { closedError, LeaseSource } from './lease-source.js';
 import type { Lease } from './lease/public.js';
 import {
   type LockBackend,
@@ -39,25 +36,21 @@ import {
   optionsInForce,
   or,
   type RedlockOptions,
-  type ResolvedCall,
   type ResolvedClose,
   type ResolvedOptions,
   resolveBootstrap,
   resolveCall,
   resolveClose,
+  resolveOnLoss,
   resolveOptions,
   resolveResources,
   type TryAcquireOptions,
+  type UsingOptions,
 } from './input/options.js';
-import type { Random } from './runtime/random.js';
 import { sharedInspection } from './protocol/request.js';
-import { type Kind, MUTEX, WRITE } from './protocol/scope.js';
+import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
-import { TimerCoalescer } from './runtime/timer-coalescer.js';
-import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
-import { LinkedList } from './runtime/linked-list.js';
 import type { RedisClient } from './redis/transport.js';
-import { WriteLease } from './lease/write-lease.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
 
 /** What `redlock.using` runs while the lock is held. */
@@ -84,17 +77,10 @@ export class Redlock {
   readonly #terms: InstanceTerms;
   readonly #coordinator: Coordinator;
   readonly #guard: RestartGuard;
-  readonly #hasCluster: boolean;
   readonly #keys: ResourceKeys;
-  readonly #leaseEnvironment: LeaseEnvironment;
-  readonly #random: Random;
-  readonly #disconnect: () => void;
-  /** Calls under way; `close` ends them. */
-  readonly #waits = new LinkedList<Cancellation>();
-  readonly #held: HeldLeases;
+  readonly #source: LeaseSource;
   readonly #reentrance: Reentrance;
-  /** Nothing new is begun. */
-  #isClosing = false;
+  readonly #disconnect: () => void;
   #closing: Promise<void> | undefined;
 
   /**
@@ -110,10 +96,11 @@ export class Redlock {
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, idle, timers, random, transports, wall } = environment;
     checkMasters(transports, terms);
-    this.#hasCluster = transports.some(({ isCluster }) => isCluster);
-    this.options = optionsInForce(terms, this.#hasCluster);
+    this.options = optionsInForce(
+      terms,
+      transports.some(({ isCluster }) => isCluster),
+    );
     this.#terms = terms;
-    this.#random = random;
     this.#disconnect = environment.disconnect;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
@@ -127,20 +114,8 @@ export class Redlock {
       ttlMs: terms.ttlMs,
       nodeTimeoutMs: terms.nodeTimeoutMs,
     });
-    this.#held = new HeldLeases(clock, timers);
-    this.#reentrance = new Reentrance(this.#held);
-    this.#leaseEnvironment = {
-      renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
-        const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
-        this.#coordinator.renew(due, onDone);
-      }),
-      coordinator: this.#coordinator,
-      clock,
-      timers: environment.leaseTimers ?? timers,
-      fraction: () => this.#random.fraction(),
-      ttlBounds: terms,
-      onEnd: (lease) => this.#held.delete(lease),
-    };
+    this.#source = new LeaseSource(environment, terms, this.#coordinator, this.#keys);
+    this.#reentrance = new Reentrance(this.#source.held);
   }
 
   /**
@@ -183,12 +158,12 @@ export class Redlock {
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-    const cancellation = this.#begin(options.signal);
+    const cancellation = this.#source.begin(options.signal);
     try {
-      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
-      return this.#toLease(grant, names, call);
+      const grant = await this.#source.grant(names, MUTEX, call, cancellation);
+      return this.#source.lease(grant, names, call);
     } finally {
-      this.#end(cancellation);
+      this.#source.end(cancellation);
     }
   }
 
@@ -199,15 +174,15 @@ export class Redlock {
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.#terms);
-    return nullIfTaken(this.#acquire(names, { ...call, waitMs: 0 }, options.signal));
+    return nullIfTaken(this.#source.acquire(names, MUTEX, { ...call, waitMs: 0 }, options.signal));
   }
 
   /**
    * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
    * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
-   * by `lease.signal`. A failed release replaces neither.
+   * by `lease.signal`, and the caller by `LOCK_LOST` where `onLoss` is `throw`. A failed release replaces neither.
    *
-   * @throws RedlockError as `acquire` does
+   * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    *
    * @example
    * ```ts
@@ -219,22 +194,24 @@ export class Redlock {
   using<T>(resources: string | readonly string[], routine: Routine<T>): Promise<T>;
   using<T>(
     resources: string | readonly string[],
-    options: AcquireOptions | undefined,
+    options: UsingOptions | undefined,
     routine: Routine<T>,
   ): Promise<T>;
   async using<T>(
     resources: string | readonly string[],
-    optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
+    optionsOrRoutine: UsingOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
-    const { options = NO_OPTIONS, routine } = argumentsOfUsing<AcquireOptions, Routine<T>>(
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<UsingOptions, Routine<T>>(
       optionsOrRoutine,
       routineAfterOptions,
     );
     const names = resolveResources(resources);
-    const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-    const lease = await this.#acquire(names, { ...call, renew: or(options.renew, true) }, options.signal);
-    return this.#held.run(lease, lease, routine);
+    const call = resolveCall(options, CALL_NAMES.using, this.#terms);
+    const onLoss = resolveOnLoss(options);
+    const renewed = { ...call, renew: or(options.renew, true) };
+    const lease = await this.#source.acquire(names, MUTEX, renewed, options.signal);
+    return this.#source.held.run(lease, lease, routine, onLoss);
   }
 
   /**
@@ -247,11 +224,7 @@ export class Redlock {
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
     const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.#terms);
     const call = { ...resolveCall(options, CALL_NAMES.adopt, this.#terms), ttlMs, fencing: fence > 0 };
-    return this.#underCancellation(options.signal, async (cancellation) => {
-      const wish = this.#wish(resources, call, kind);
-      const grant = await this.#coordinator.adopt(wish, { token, fence }, cancellation);
-      return this.#toLease(grant, resources, call);
-    });
+    return this.#source.adopt(resources, kind, { token, fence }, call, options.signal);
   }
 
   /**
@@ -310,7 +283,7 @@ export class Redlock {
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */
   async inspect(resource: string): Promise<Inspection> {
     const name = this.#keys.one(resource);
-    if (this.#isClosing) throw closedError();
+    this.#source.assertOpen();
     const looks = await this.#coordinator.inspect(this.#keys.keyOf(name), this.#nodeTimeoutMs);
     return readInspection(name, looks, this.#coordinator.nodes);
   }
@@ -321,7 +294,7 @@ export class Redlock {
    * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
    */
   async ready(): Promise<void> {
-    await this.#underCancellation(undefined, async (cancellation) => {
+    await this.#source.during(undefined, async (cancellation) => {
       await this.#coordinator.ready(cancellation);
       await this.#guard.voting(cancellation);
       if (cancellation.cancelled !== undefined) throw closedError();
@@ -337,7 +310,7 @@ export class Redlock {
    */
   async bootstrap(options: BootstrapOptions = NO_OPTIONS): Promise<BootstrapReport> {
     const { force } = resolveBootstrap(options);
-    return this.#underCancellation(undefined, () => this.#guard.bootstrap(force));
+    return this.#source.during(undefined, () => this.#guard.bootstrap(force));
   }
 
   /**
@@ -358,8 +331,7 @@ export class Redlock {
    */
   async close(options: CloseOptions = NO_OPTIONS): Promise<void> {
     const terms = resolveClose(options);
-    if (this.#isClosing) this.#held.hasten(terms);
-    this.#isClosing = true;
+    this.#source.held.hasten(terms);
     this.#closing ??= this.#close(terms);
     await this.#closing;
   }
@@ -369,31 +341,17 @@ export class Redlock {
     return this.close();
   }
 
-  #acquire(names: readonly string[], call: ResolvedCall, signal: AbortSignal | undefined): Promise<OwnLease> {
-    return this.#underCancellation(signal, async (cancellation) => {
-      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
-      return this.#toLease(grant, names, call);
-    });
-  }
-
   /** What the locks of one name need of this instance. */
   get #backend(): LockBackend {
-    const grant = (name: string, kind: Kind, call: ResolvedCall, signal?: AbortSignal): Promise<Grant> =>
-      this.#underCancellation(signal, (cancellation) =>
-        this.#coordinator.acquire(this.#wish([name], call, kind), cancellation),
-      );
+    const source = this.#source;
     return {
       terms: this.#terms,
-      run: (lease, routine) => this.#held.run(lease, lease, routine),
-      acquire: async (name, kind, call, signal) =>
-        this.#toLease(await grant(name, kind, call, signal), [name], call),
-      acquireToWrite: async (name, call, signal) => {
-        const granted = await grant(name, WRITE, call, signal);
-        return this.#hold(new WriteLease(this.#leaseEnvironment, granted, [name], call));
-      },
+      run: (lease, routine, onLoss) => source.held.run(lease, lease, routine, onLoss),
+      acquire: (name, kind, call, signal) => source.acquire([name], kind, call, signal),
+      acquireToWrite: (name, call, signal) => source.acquireToWrite(name, call, signal),
       inspect: (name) => this.inspect(name),
       inspectMembers: async (name) => {
-        if (this.#isClosing) throw closedError();
+        source.assertOpen();
         const request = sharedInspection(this.#keys.keyOf(name));
         const looks = await this.#coordinator.survey(request, this.#nodeTimeoutMs);
         return readShared(name, looks, this.#coordinator.nodes);
@@ -401,70 +359,14 @@ export class Redlock {
     };
   }
 
-  /** Runs a call that `close` and the caller's signal can end. */
-  async #underCancellation<T>(
-    signal: AbortSignal | undefined,
-    call: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T> {
-    const cancellation = this.#begin(signal);
-    try {
-      return await call(cancellation);
-    } finally {
-      this.#end(cancellation);
-    }
-  }
-
   /** The node timeout of what begins now, and is no call with options of its own. */
   get #nodeTimeoutMs(): number {
     return this.#coordinator.nodeTimeoutFor(this.#terms);
   }
 
-  #begin(signal: AbortSignal | undefined): Cancellation {
-    if (this.#isClosing) throw closedError();
-    const cancellation = new Cancellation(signal);
-    this.#waits.add(cancellation);
-    return cancellation;
-  }
-
-  #end(cancellation: Cancellation): void {
-    this.#waits.delete(cancellation);
-    cancellation.dispose();
-  }
-
-  #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
-    const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
-    return {
-      resources,
-      scope: this.#keys.scopeOf(resources, kind, call.fencing),
-      ttlMs,
-      waitMs,
-      nodeTimeoutMs,
-      minDelayMs,
-      maxDelayMs,
-      isFair: call.fair && waitMs > 0 && !this.#hasCluster,
-    };
-  }
-
-  #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): OwnLease {
-    const isWriter = grant.kind.name === 'write';
-    return this.#hold(new (isWriter ? WriteLease : OwnLease)(this.#leaseEnvironment, grant, resources, call));
-  }
-
-  #hold<Held extends OwnLease>(lease: Held): Held {
-    this.#held.add(lease);
-    if (!this.#isClosing) return lease;
-    void lease.release(); // closed in this very turn: nobody works under it yet
-    throw closedError();
-  }
-
   async #close(terms: ResolvedClose): Promise<void> {
-    for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
-    await this.#held.drain(terms);
+    await this.#source.close(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
     this.#disconnect();
   }
-}
-
-function closedError(): RedlockError {
-  return new RedlockError('CLOSED', 'the instance was closed.');
 }

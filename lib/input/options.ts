@@ -79,11 +79,30 @@ export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `acquire` and `using`. */
+/** Options of `acquire`. */
 export interface AcquireOptions extends SharedOptions {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/**
+ * What `using` does where its lease was lost by the time its routine has settled. `signal`: nothing more than
+ * `lease.signal` does, and the routine's result or error stands. `throw`: it rejects with `LOCK_LOST`.
+ */
+export type OnLoss = 'signal' | 'throw';
+
+/** What `using` takes beside the options of `acquire`. */
+export interface LossOptions {
+  /**
+   * With `throw`, `using` rejects with `LOCK_LOST` where the lease was lost by the time the routine has settled, whatever
+   * the routine returned; if it threw, that is the `cause`. Validity decides, as the clock shows it at that instant, not
+   * the signal. A lease that the routine itself released or handed over was not lost. @default 'signal'
+   */
+  readonly onLoss?: OnLoss | undefined;
+}
+
+/** Options of `using`. */
+export interface UsingOptions extends AcquireOptions, LossOptions {}
 
 /** Options of `adopt`. */
 export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair'>;
@@ -147,6 +166,8 @@ export const DEFAULTS = Object.freeze({
   maxDelayMs: 200,
   /** Of `close`'s `drainMs`. */
   drainMs: 30_000,
+  /** Of `using`'s `onLoss`: the routine's result or error stands. */
+  onLoss: 'signal',
 });
 
 /** What a call without options is given. */
@@ -225,6 +246,7 @@ const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGua
 /** The names that a call takes; `using` renews unless told otherwise. */
 export const CALL_NAMES = {
   acquire: [...SHARED_NAMES, 'signal'],
+  using: [...SHARED_NAMES, 'signal', 'onLoss'],
   tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'signal'],
   adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
 } as const;
@@ -289,6 +311,14 @@ export function resolveCall(
   const { signal } = given;
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
   return resolveShared(given, instance);
+}
+
+/** What a `using` does about a loss. Its other options are checked by `resolveCall`. */
+export function resolveOnLoss(given: LossOptions): OnLoss {
+  const onLoss = or(given.onLoss, DEFAULTS.onLoss);
+  if (onLoss !== 'signal' && onLoss !== 'throw')
+    throw invalidArgument('onLoss', onLoss, "'signal' or 'throw'");
+  return onLoss;
 }
 
 /** The ttl of an extension: `given`, or the lease's own. */

@@ -6,9 +6,10 @@
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Lease as OwnLease } from './lease.js';
-import type { Lease } from './public.js';
-import type { ResolvedClose } from '../input/options.js';
+import type { AnyLease, Lease } from './public.js';
+import type { OnLoss, ResolvedClose } from '../input/options.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
+import { type RoutineUnder, settled } from './routine.js';
 
 /** A routine that runs under a lease. */
 class Work implements Linked<Work> {
@@ -19,11 +20,6 @@ class Work implements Linked<Work> {
   constructor(lease: Lease) {
     this.lease = lease;
   }
-}
-
-/** What a routine is given: a lease, or an entry into one that is held already. */
-interface Releasable {
-  release(): Promise<void>;
 }
 
 /** How many held leases are looked at as one is added. */
@@ -55,16 +51,20 @@ export class HeldLeases {
     this.#proceed();
   }
 
-  /** Runs a routine under a lease, and releases what it was given. A failed release replaces neither result nor error. */
-  async run<Given extends Releasable, T>(
+  /**
+   * Runs a routine under a lease, and releases what it was given: the lease, or an entry into it. A failed release replaces
+   * neither result nor error.
+   */
+  async run<Given extends AnyLease, T>(
     lease: Lease,
     given: Given,
-    routine: (given: Given) => Promise<T> | T,
+    routine: RoutineUnder<Given, T>,
+    onLoss: OnLoss,
   ): Promise<T> {
     const work = new Work(lease);
     this.#work.add(work);
     try {
-      return await routine(given);
+      return await settled(given, routine, onLoss);
     } finally {
       await given.release();
       this.#work.delete(work);

@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import {
   CALL_NAMES,
   DEFAULTS,
+  type LossOptions,
   optionsInForce,
   type RedlockOptions,
   resolveCall,
   resolveClose,
+  resolveOnLoss,
   resolveOptions,
   resolveResources,
   resolveTtl,
@@ -138,6 +140,16 @@ describe('options of a call: refused, by name and value', () => {
   });
 });
 
+describe('options: onLoss', () => {
+  for (const onLoss of [null, true, '', 'Throw', 'abort'] as unknown[]) {
+    it(`${JSON.stringify(onLoss)} is refused, by name and value`, () => {
+      const error = thrown(() => resolveOnLoss({ onLoss } as LossOptions)); // what untyped callers may give
+      expect(error.code).to.equal('INVALID_ARGUMENT');
+      expect(error.message).to.contain('onLoss').and.contain(String(onLoss));
+    });
+  }
+});
+
 describe('options: names that are none', () => {
   const instance = resolveOptions();
   const unknown: [keyof typeof CALL_NAMES, string][] = [
@@ -146,6 +158,8 @@ describe('options: names that are none', () => {
     ['acquire', 'keyPrefix'],
     ['acquire', 'retryCount'],
     ['acquire', 'fencing'],
+    ['acquire', 'onLoss'],
+    ['using', 'ttl'],
     ['tryAcquire', 'waitMs'],
     ['tryAcquire', 'retry'],
     ['adopt', 'ttlMs'],
@@ -183,9 +197,10 @@ describe('options: names that are none', () => {
 describe('options: what is taken', () => {
   it('nothing, and undefined: the defaults', () => {
     const { minDelayMs, maxDelayMs, ...rest } = resolveOptions();
-    const { drainMs, ...ofInstances } = DEFAULTS;
+    const { drainMs, onLoss, ...ofInstances } = DEFAULTS;
     expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, nodeTimeoutMs: 0 });
     expect(resolveClose({})).to.deep.equal({ drainMs, releaseHeld: false });
+    expect([resolveOnLoss({}), resolveOnLoss({ onLoss: undefined })]).to.deep.equal([onLoss, onLoss]);
     const nothing: Record<string, undefined> = {};
     for (const name of Object.keys(REFUSED)) nothing[name] = undefined;
     expect(resolveOptions(nothing)).to.deep.equal(resolveOptions());
