@@ -55,6 +55,25 @@ export {
   type TryAcquireOptions,
   type UsingOptions,
 } from './input/options.js';
+export type {
+  AcquiredBy,
+  AcquiredEvent,
+  AcquisitionEvent,
+  ClosedEvent,
+  ExtensionEvent,
+  LockKind,
+  LostEvent,
+  NodeDownEvent,
+  NodeUpEvent,
+  QuarantinedEvent,
+  RedlockEvent,
+  RedlockEvents,
+  RedlockListener,
+  ReleasedEvent,
+  RenewalFailedEvent,
+  WaitingEvent,
+} from './telemetry/events.js';
+export type { AcquireMessage, ExtendMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';

@@ -9,18 +9,29 @@ import type { Environment } from './environment.js';
 import { RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
-import { Lease, type LeaseEnvironment } from './lease/lease.js';
+import { Lease } from './lease/lease.js';
+import type { LeaseEnvironment } from './lease/lease-environment.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { InstanceTerms, ResolvedCall, ResolvedClose } from './input/options.js';
 import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { WriteLease } from './lease/write-lease.js';
+import type { AcquisitionObserver } from './telemetry/observer.js';
+import type { Telemetry } from './telemetry/telemetry.js';
+
+/** What leases are made with. */
+interface Collaborators {
+  readonly coordinator: Coordinator;
+  readonly keys: ResourceKeys;
+  readonly telemetry: Telemetry;
+}
 
 export class LeaseSource {
   readonly held: HeldLeases;
   readonly #coordinator: Coordinator;
   readonly #keys: ResourceKeys;
+  readonly #telemetry: Telemetry;
   readonly #hasCluster: boolean;
   readonly #leaseEnvironment: LeaseEnvironment;
   /** Calls under way; `close` ends them. */
@@ -28,10 +39,15 @@ export class LeaseSource {
   /** Nothing new is begun. */
   #isClosing = false;
 
-  constructor(environment: Environment, terms: InstanceTerms, coordinator: Coordinator, keys: ResourceKeys) {
+  constructor(
+    environment: Environment,
+    terms: InstanceTerms,
+    { coordinator, keys, telemetry }: Collaborators,
+  ) {
     const { clock, random, timers, transports } = environment;
     this.#coordinator = coordinator;
     this.#keys = keys;
+    this.#telemetry = telemetry;
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.held = new HeldLeases(clock, timers);
     this.#leaseEnvironment = {
@@ -45,7 +61,13 @@ export class LeaseSource {
       fraction: () => random.fraction(),
       ttlBounds: terms,
       onEnd: (lease) => this.held.delete(lease),
+      observer: telemetry,
     };
+  }
+
+  /** How many calls for a lease are under way. */
+  get calls(): number {
+    return this.#calls.size;
   }
 
   /** @throws RedlockError `CLOSED` */
@@ -85,10 +107,15 @@ export class LeaseSource {
     call: ResolvedCall,
     signal: AbortSignal | undefined,
   ): Promise<Lease> {
-    return this.during(signal, async (cancellation) => {
+    const cancellation = this.begin(signal);
+    try {
       const grant = await this.grant(names, kind, call, cancellation);
       return this.lease(grant, names, call);
-    });
+    } catch (error) {
+      throw this.failed(error);
+    } finally {
+      this.end(cancellation);
+    }
   }
 
   async acquireToWrite(
@@ -101,17 +128,25 @@ export class LeaseSource {
     throw new Error('a writer gets the lease of a writer');
   }
 
-  adopt(
+  async adopt(
     names: readonly string[],
     kind: Kind,
     held: Adopted,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
   ): Promise<Lease> {
-    return this.during(signal, async (cancellation) => {
-      const grant = await this.#coordinator.adopt(this.#terms(names, call, kind), held, cancellation);
+    const cancellation = this.begin(signal);
+    try {
+      const adopt = (observer: AcquisitionObserver | undefined): Promise<Grant> =>
+        this.#coordinator.adopt(this.#terms(names, kind, call, observer), held, cancellation);
+      const isHeard = this.#telemetry.hearsAcquisitions;
+      const grant = await (isHeard ? this.#heard(names, kind, call, adopt) : adopt(undefined));
       return this.lease(grant, names, call);
-    });
+    } catch (error) {
+      throw this.failed(error);
+    } finally {
+      this.end(cancellation);
+    }
   }
 
   /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
@@ -121,7 +156,14 @@ export class LeaseSource {
     call: ResolvedCall,
     cancellation: Cancellation,
   ): Promise<Grant> {
-    return this.#coordinator.acquire(this.#terms(names, call, kind), cancellation);
+    if (this.#telemetry.hearsAcquisitions) return this.#grantHeard(names, kind, call, cancellation);
+    return this.#coordinator.acquire(this.#terms(names, kind, call, undefined), cancellation);
+  }
+
+  /** Counts a call that ends without a lease. @returns its error */
+  failed(error: unknown): unknown {
+    if (RedlockError.is(error)) this.#telemetry.counts.notGranted(error.code);
+    return error;
   }
 
   /** The lease on a grant. @throws RedlockError `CLOSED` */
@@ -129,19 +171,46 @@ export class LeaseSource {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
     const lease = new Held(this.#leaseEnvironment, grant, names, call);
     this.held.add(lease);
+    this.#telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
     if (!this.#isClosing) return lease;
     void lease.release(); // closed in this very turn: nobody works under it yet
     throw closedError();
   }
 
-  /** Ends the calls under way, and waits for holders to stop. */
-  async close(terms: ResolvedClose): Promise<void> {
+  /** Ends the calls under way, and waits for holders to stop. @returns how many leases are left to run out */
+  async close(terms: ResolvedClose): Promise<number> {
     this.#isClosing = true;
     for (const call of this.#calls.list()) call.cancel({ code: 'CLOSED' });
-    await this.held.drain(terms);
+    return this.held.drain(terms);
   }
 
-  #terms(resources: readonly string[], call: ResolvedCall, kind: Kind): AcquisitionTerms {
+  /** The same, told to those who listen. */
+  #grantHeard(
+    names: readonly string[],
+    kind: Kind,
+    call: ResolvedCall,
+    cancellation: Cancellation,
+  ): Promise<Grant> {
+    return this.#heard(names, kind, call, (observer) =>
+      this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation),
+    );
+  }
+
+  #heard(
+    resources: readonly string[],
+    kind: Kind,
+    { by, ttlMs, waitMs }: ResolvedCall,
+    run: (observer: AcquisitionObserver) => Promise<Grant>,
+  ): Promise<Grant> {
+    return this.#telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, run);
+  }
+
+  #terms(
+    resources: readonly string[],
+    kind: Kind,
+    call: ResolvedCall,
+    observer: AcquisitionObserver | undefined,
+  ): AcquisitionTerms {
     const { ttlMs, waitMs, nodeTimeoutMs, minDelayMs, maxDelayMs } = call;
     return {
       resources,
@@ -152,6 +221,7 @@ export class LeaseSource {
       minDelayMs,
       maxDelayMs,
       isFair: call.fair && waitMs > 0 && !this.#hasCluster,
+      observer,
     };
   }
 }

@@ -51,6 +51,11 @@ import { sharedInspection } from './protocol/request.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import type { RedisClient } from './redis/transport.js';
+import type { Clock } from './runtime/clock.js';
+import { EventHub } from './telemetry/event-hub.js';
+import { Listenable } from './telemetry/listenable.js';
+import { NodeWatches } from './node/node-watch.js';
+import { Telemetry } from './telemetry/telemetry.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
 
 /** What `redlock.using` runs while the lock is held. */
@@ -67,7 +72,7 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  * });
  * ```
  */
-export class Redlock {
+export class Redlock extends Listenable {
   /**
    * The options in force, defaults filled in; frozen. They are the instance's: what a call, or a lock of its own
    * (`redlock.mutex(name, { fair: false })`), sets otherwise is not shown.
@@ -81,6 +86,9 @@ export class Redlock {
   readonly #source: LeaseSource;
   readonly #reentrance: Reentrance;
   readonly #disconnect: () => void;
+  readonly #telemetry: Telemetry;
+  readonly #watches: NodeWatches;
+  readonly #clock: Clock;
   #closing: Promise<void> | undefined;
 
   /**
@@ -92,6 +100,8 @@ export class Redlock {
   /** @internal */
   constructor(environment: Environment, options?: RedlockOptions);
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
+    const events = new EventHub();
+    super(events);
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, idle, timers, random, transports, wall } = environment;
@@ -102,19 +112,28 @@ export class Redlock {
     );
     this.#terms = terms;
     this.#disconnect = environment.disconnect;
+    this.#clock = clock;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
       driftFactor: terms.driftFactor,
       isFenced: terms.fencing,
+      maxWaiters: terms.maxWaiters,
     });
-    this.#keys = new ResourceKeys(this.#coordinator.nodes, terms);
+    const { nodes } = this.#coordinator;
+    this.#telemetry = new Telemetry({ instance: this, nodes, clock, events });
+    this.#watches = new NodeWatches(nodes, clock, events, this.#telemetry);
+    this.#keys = new ResourceKeys(nodes, terms);
     this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(terms.keyPrefix),
       periodMs: terms.restartGuardMs,
       ttlMs: terms.ttlMs,
       nodeTimeoutMs: terms.nodeTimeoutMs,
     });
-    this.#source = new LeaseSource(environment, terms, this.#coordinator, this.#keys);
+    this.#source = new LeaseSource(environment, terms, {
+      coordinator: this.#coordinator,
+      keys: this.#keys,
+      telemetry: this.#telemetry,
+    });
     this.#reentrance = new Reentrance(this.#source.held);
   }
 
@@ -162,6 +181,8 @@ export class Redlock {
     try {
       const grant = await this.#source.grant(names, MUTEX, call, cancellation);
       return this.#source.lease(grant, names, call);
+    } catch (error) {
+      throw this.#source.failed(error);
     } finally {
       this.#source.end(cancellation);
     }
@@ -174,7 +195,9 @@ export class Redlock {
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.#terms);
-    return nullIfTaken(this.#source.acquire(names, MUTEX, { ...call, waitMs: 0 }, options.signal));
+    return nullIfTaken(
+      this.#source.acquire(names, MUTEX, { ...call, waitMs: 0, by: 'tryAcquire' }, options.signal),
+    );
   }
 
   /**
@@ -209,7 +232,7 @@ export class Redlock {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.using, this.#terms);
     const onLoss = resolveOnLoss(options);
-    const renewed = { ...call, renew: or(options.renew, true) };
+    const renewed = { ...call, renew: or(options.renew, true), by: 'using' } as const;
     const lease = await this.#source.acquire(names, MUTEX, renewed, options.signal);
     return this.#source.held.run(lease, lease, routine, onLoss);
   }
@@ -223,7 +246,8 @@ export class Redlock {
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
     const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.#terms);
-    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.#terms), ttlMs, fencing: fence > 0 };
+    const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
+    const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
     return this.#source.adopt(resources, kind, { token, fence }, call, options.signal);
   }
 
@@ -365,8 +389,11 @@ export class Redlock {
   }
 
   async #close(terms: ResolvedClose): Promise<void> {
-    await this.#source.close(terms);
+    const startedAtMs = this.#clock.earliest();
+    const held = await this.#source.close(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
+    this.#watches.close();
     this.#disconnect();
+    this.#telemetry.closed(this.#clock.earliest() - startedAtMs, held);
   }
 }

@@ -60,6 +60,8 @@ export class Acquisition implements LateVotes {
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
   /** The node timeout of the attempt under way. */
   #nodeTimeoutMs = 0;
+  /** It counts among those that wait. */
+  #isWaiter = false;
   /** The attempt under way counts towards the instance's admission. */
   #isInside = false;
 
@@ -81,7 +83,7 @@ export class Acquisition implements LateVotes {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
-      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInLine(), true));
+      if (this.#shallQueue() && this.#mayWait()) resolve(this.#goOn(this.#attemptInLine(), true));
       else {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
@@ -103,6 +105,7 @@ export class Acquisition implements LateVotes {
         this.#throwIfCancelled();
         const last = this.#isUnasked ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
+        if (!this.#mayWait()) throw this.#met.error(this.#context);
         if (this.#isUnasked) this.#backoff.begin('last');
         else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
@@ -112,7 +115,17 @@ export class Acquisition implements LateVotes {
       }
     } finally {
       this.#line?.leave();
+      if (this.#isWaiter) this.#environment.waiters.leave();
     }
+  }
+
+  /** Whether it may wait for others, which it does from here on. */
+  #mayWait(): boolean {
+    if (this.#isWaiter || this.#backoff.isLast || this.#backoff.leftMs === 0) return true;
+    if (!this.#environment.waiters.admits()) return false;
+    this.#isWaiter = true;
+    this.#terms.observer?.waits(this.#backoff.attempts);
+    return true;
   }
 
   /** Asks for votes without queueing, as soon as there is room for one more attempt. */
@@ -237,6 +250,7 @@ export class Acquisition implements LateVotes {
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
     this.#line?.granted(grant);
+    this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);
     this.#finish(timer);
     this.#makeRoom(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
     return grant;
@@ -271,6 +285,7 @@ export class Acquisition implements LateVotes {
     }
     withdrawal.end();
     this.#met.learn(round, isFull);
+    this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);
     this.#line?.refused(round);
   }
 

@@ -17,6 +17,7 @@ import { Node } from '../node/node.js';
 import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
+import type { Answers } from '../protocol/tally.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, type Request, undo } from '../protocol/request.js';
@@ -27,6 +28,7 @@ import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import { Waiters } from './waiters.js';
 
 export interface CoordinatorOptions {
   readonly transports: readonly Transport[];
@@ -38,6 +40,8 @@ export interface CoordinatorOptions {
   readonly wall: WallClock | undefined;
   /** Its locks are fenced unless a call says otherwise. */
   readonly isFenced: boolean;
+  /** How many acquisitions may wait for others. */
+  readonly maxWaiters: number;
   /** Tells when this process was too busy to measure a round trip. @default it never is */
   readonly idle?: IdleTime | undefined;
 }
@@ -70,6 +74,7 @@ export class Coordinator {
       subscriptions: new Subscriptions(this.nodes, clocks, clock, timers),
       contention: new RecentContention(clock),
       admission: new Admission(clock),
+      waiters: new Waiters(options.maxWaiters),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#environment);
@@ -79,6 +84,11 @@ export class Coordinator {
   /** The node timeout of what begins now. */
   nodeTimeoutFor(terms: NodeTimeoutTerms): number {
     return nodeTimeoutOf(this.nodes, terms);
+  }
+
+  /** How many acquisitions wait for others, in a queue or between attempts. */
+  get waiting(): number {
+    return this.#environment.waiters.count;
   }
 
   /** How many undos are still owed to masters that did not confirm them. */
@@ -108,8 +118,10 @@ export class Coordinator {
 
   /**
    * Gives the votes back. Resolves when a quorum has confirmed, or every master has answered or timed out. Never rejects.
+   *
+   * @param onSettled  called with the answers by then, right before
    */
-  release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
+  release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     grant.setAside();
     grant.end();
     const request = release(grant, grant.token);
@@ -122,6 +134,7 @@ export class Coordinator {
       const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
+        onSettled?.(withdrawal);
         resolve();
         withdrawal.end(); // if still unsent to a silent master, it becomes a repair
       });

@@ -95,6 +95,7 @@ export class RestartGuard {
       const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
       const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
       const outcomes = looks.map((look) => readVote(look, guard));
+      for (const node of nodes) noteQuarantine(node, outcomes[node.index]);
       const counts = countOutcomes(outcomes, nodes.length);
       const decision = verdict(counts);
       if (decision === 'granted') return;
@@ -136,16 +137,24 @@ interface Own {
   readonly guardMs: number;
 }
 
+function noteQuarantine({ quarantine }: Node, outcome: Outcome | undefined): void {
+  if (outcome?.kind === 'quarantined') quarantine.lasts(outcome.remainingMs);
+  else if (outcome?.kind === 'granted') quarantine.isOver();
+}
+
 function readVote(look: Look, own: Own): Outcome {
   if (look.kind === 'unknown') return unknownBy(look.cause);
   const [code, ms] = integers(look.reply, 3);
   return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknownBy(oddReply());
 }
 
-function readBootstrap({ name: node }: Node, look: Look | undefined, own: Own): NodeBootstrap {
+function readBootstrap({ name: node, quarantine }: Node, look: Look | undefined, own: Own): NodeBootstrap {
   if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? oddReply() };
   const [code, ms = 0] = integers(look.reply, 3);
-  if (code === 1) return { node, state: 'declared' };
+  if (code === 1) {
+    quarantine.isOver();
+    return { node, state: 'declared' };
+  }
   if (code === 0 || code === -1) return { node, state: 'unchanged', remainingMs: ms };
   const outcome = readNo(code, ms, own);
   return { node, state: 'unknown', cause: outcome?.kind === 'unknown' ? outcome.cause : oddReply() };

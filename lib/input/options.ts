@@ -66,6 +66,12 @@ export interface RedlockOptions extends SharedOptions {
   /** Stands before each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string | undefined;
   /**
+   * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A call beyond them ends
+   * after its first attempt as it would with `waitMs: 0`: with `LOCK_TAKEN`, where others hold the lock. A whole number from
+   * 0 on, or `Infinity`. @default Infinity
+   */
+  readonly maxWaiters?: number | undefined;
+  /**
    * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
    * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
    * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
@@ -160,6 +166,8 @@ export const DEFAULTS = Object.freeze({
   fair: true,
   /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
+  /** Of `maxWaiters`: no bound. */
+  maxWaiters: Infinity,
   /** Of `retry.minDelayMs`. */
   minDelayMs: 10,
   /** Of `retry.maxDelayMs`. */
@@ -175,6 +183,8 @@ export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
 
 /** The options of one call, filled in. */
 export interface ResolvedCall {
+  /** Which call it is. */
+  readonly by: keyof typeof CALL_NAMES;
   readonly ttlMs: number;
   readonly waitMs: number;
   readonly nodeTimeoutMs: number;
@@ -190,6 +200,7 @@ export interface ResolvedCall {
 export interface InstanceTerms extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
+  readonly maxWaiters: number;
   readonly restartGuardMs: number;
 }
 
@@ -221,6 +232,8 @@ export interface ResolvedOptions {
   readonly driftFactor: number;
   /** Stands before each resource's name in the masters' keys. */
   readonly keyPrefix: string;
+  /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
+  readonly maxWaiters: number;
   /** How long a master that may have lost data gives no vote. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;
 }
@@ -241,7 +254,7 @@ export interface TtlBounds {
 
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
 const SHARED_NAMES = ['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'retry'];
-const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs'];
+const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 
 /** The names that a call takes; `using` renews unless told otherwise. */
 export const CALL_NAMES = {
@@ -265,13 +278,18 @@ export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   if (!isCount(restartGuardMs, 0)) {
     throw invalidArgument('restartGuardMs', restartGuardMs, 'a whole number of milliseconds from 0 on');
   }
-  const own = { driftFactor, keyPrefix, restartGuardMs };
-  return Object.freeze({ ...resolveShared(given, { ...DEFAULTS, nodeTimeoutMs: 0, ...own }), ...own });
+  const maxWaiters = or(given.maxWaiters, DEFAULTS.maxWaiters);
+  if (maxWaiters !== Infinity && !isCount(maxWaiters, 0)) {
+    throw invalidArgument('maxWaiters', maxWaiters, 'a whole number from 0 on, or Infinity');
+  }
+  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs };
+  const base = { ...DEFAULTS, by: 'acquire', nodeTimeoutMs: 0, ...own } as const;
+  return Object.freeze({ ...resolveShared(given, base), ...own });
 }
 
 /** What an instance shows of its options: what holds for a call that sets none. */
 export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): ResolvedOptions {
-  const { minDelayMs, maxDelayMs, ...rest } = terms;
+  const { by: _, minDelayMs, maxDelayMs, ...rest } = terms;
   return Object.freeze({
     ...rest,
     nodeTimeoutMs: mostNodeTimeoutMs(terms),
@@ -369,6 +387,7 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall
   const fair = or(given.fair, base.fair);
   if (typeof fair !== 'boolean') throw invalidArgument('fair', fair, 'true or false');
   return {
+    by: base.by,
     ttlMs,
     waitMs,
     nodeTimeoutMs,

@@ -40,6 +40,11 @@ export class HeldLeases {
     this.#timers = timers;
   }
 
+  /** How many are held, as far as that was looked at. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
   add(lease: OwnLease): void {
     this.#leases.add(lease);
     this.#sweep();
@@ -75,14 +80,18 @@ export class HeldLeases {
   /**
    * Tells all holders to stop, and waits until they have. Resolves when nothing is held and no routine runs, or after
    * `drainMs`: what is held by then is not renewed any more, and runs out by its ttl.
+   *
+   * @returns how many leases that are
    */
-  async drain(terms: ResolvedClose): Promise<void> {
+  async drain(terms: ResolvedClose): Promise<number> {
     for (const lease of this.#leases.list()) lease.tellClosing();
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
       this.hasten(terms);
     });
-    for (const lease of this.#leases.list()) lease.letRunOut();
+    const left = this.#leases.list();
+    for (const lease of left) lease.letRunOut();
+    return left.length;
   }
 
   /** Another call to close: it can cut the wait short, not make it longer. */

@@ -156,7 +156,9 @@ class Lock<
   }
 
   async tryAcquire(options?: TryOptions): Promise<Held | null> {
-    return nullIfTaken(this.#acquire(options, this.#variant.tryNames, (call) => ({ ...call, waitMs: 0 })));
+    return nullIfTaken(
+      this.#acquire(options, this.#variant.tryNames, (call) => ({ ...call, waitMs: 0, by: 'tryAcquire' })),
+    );
   }
 
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
@@ -174,7 +176,11 @@ class Lock<
     );
     const renew = or(options?.renew, true);
     const onLoss = resolveOnLoss(options ?? NO_OPTIONS);
-    const lease = await this.#acquire(options, this.#namesOfUsing, (call) => ({ ...call, renew }));
+    const lease = await this.#acquire(options, this.#namesOfUsing, (call) => ({
+      ...call,
+      renew,
+      by: 'using',
+    }));
     return this.#variant.run(lease, routine, onLoss);
   }
 

@@ -22,6 +22,7 @@ const TERMS: AcquisitionTerms = {
   minDelayMs: 10,
   maxDelayMs: 20,
   isFair: true,
+  observer: undefined,
 };
 
 interface Bench {
@@ -48,6 +49,7 @@ function bench(): Bench {
     driftFactor: 0.01,
     wall: undefined,
     isFenced: true,
+    maxWaiters: Infinity,
   });
   const adopt: Bench['adopt'] = (terms = {}, cancellation = new Cancellation()) =>
     coordinator.adopt({ ...TERMS, ...terms }, HELD, cancellation);

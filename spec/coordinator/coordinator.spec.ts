@@ -20,6 +20,7 @@ const WISH: AcquisitionTerms = {
   minDelayMs: 10,
   maxDelayMs: 20,
   isFair: true,
+  observer: undefined,
 };
 
 interface Bench {
@@ -39,6 +40,7 @@ function bench(nodes: number): Bench {
     driftFactor: 0.01,
     wall: undefined,
     isFenced: true,
+    maxWaiters: Infinity,
   };
   return { time, masters, coordinator: new Coordinator(environment) };
 }

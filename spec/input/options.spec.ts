@@ -37,6 +37,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
   waitMs: NO_COUNTS,
   nodeTimeoutMs: [...NO_COUNTS, [Infinity, 'Infinity'], [0, '0']],
   maxHoldMs: [...NO_COUNTS, [0, '0']],
+  maxWaiters: NO_COUNTS,
   driftFactor: [...NO_NUMBERS, [Infinity, 'Infinity'], [1, '1'], [1.5, '1.5']],
   keyPrefix: [
     ['app\ud83d', '"app\\ud83d"'],
@@ -61,7 +62,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
     [true, 'true'],
   ],
 };
-const ONLY_OF_INSTANCES = ['driftFactor', 'keyPrefix'];
+const ONLY_OF_INSTANCES = ['driftFactor', 'keyPrefix', 'maxWaiters'];
 
 const REFUSED_RETRY: [object, string, string][] = [
   ...NO_COUNTS.map(([value, text]): [object, string, string] => [
@@ -196,7 +197,7 @@ describe('options: names that are none', () => {
 
 describe('options: what is taken', () => {
   it('nothing, and undefined: the defaults', () => {
-    const { minDelayMs, maxDelayMs, ...rest } = resolveOptions();
+    const { by: _, minDelayMs, maxDelayMs, ...rest } = resolveOptions();
     const { drainMs, onLoss, ...ofInstances } = DEFAULTS;
     expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, nodeTimeoutMs: 0 });
     expect(resolveClose({})).to.deep.equal({ drainMs, releaseHeld: false });
