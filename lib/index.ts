@@ -1,5 +1,8 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
+export type { Health, HealthProblem, NodeHealth } from './coordinator/readiness.js';
+export type { RedlockCounts, RedlockStats } from './instance-stats.js';
+export type { NodeStats } from './node/node-stats.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
 export type { HandedPermits, LeaseHandle } from './lease/lease-handle.js';
 export type { AnyLease, Lease, LeaseStatus, ReentrantLease, WriteLease } from './lease/public.js';
@@ -48,6 +51,7 @@ export {
   DEFAULTS,
   type LossOptions,
   type OnLoss,
+  type ReadyOptions,
   type RedlockOptions,
   type ResolvedOptions,
   type ResolvedRetry,

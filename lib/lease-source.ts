@@ -226,6 +226,6 @@ export class LeaseSource {
   }
 }
 
-export function closedError(): RedlockError {
+function closedError(): RedlockError {
   return new RedlockError('CLOSED', 'the instance was closed.');
 }

@@ -5,11 +5,13 @@ import { type Master, openClients } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
 import { nullIfTaken } from './runtime/errors.js';
 import { checkMasters, environmentOver, isEnvironment, type Environment } from './environment.js';
+import { type Health, Readiness } from './coordinator/readiness.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import { type Inspection, readInspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
-import { closedError, LeaseSource } from './lease-source.js';
+import { readStats, type RedlockStats } from './instance-stats.js';
+import { LeaseSource } from './lease-source.js';
 import type { Lease } from './lease/public.js';
 import {
   type LockBackend,
@@ -35,6 +37,7 @@ import {
   NO_OPTIONS,
   optionsInForce,
   or,
+  type ReadyOptions,
   type RedlockOptions,
   type ResolvedClose,
   type ResolvedOptions,
@@ -43,6 +46,7 @@ import {
   resolveClose,
   resolveOnLoss,
   resolveOptions,
+  resolveReady,
   resolveResources,
   type TryAcquireOptions,
   type UsingOptions,
@@ -88,6 +92,7 @@ export class Redlock extends Listenable {
   readonly #disconnect: () => void;
   readonly #telemetry: Telemetry;
   readonly #watches: NodeWatches;
+  readonly #readiness: Readiness;
   readonly #clock: Clock;
   #closing: Promise<void> | undefined;
 
@@ -129,6 +134,7 @@ export class Redlock extends Listenable {
       ttlMs: terms.ttlMs,
       nodeTimeoutMs: terms.nodeTimeoutMs,
     });
+    this.#readiness = new Readiness(this.#coordinator, this.#guard, { clock, timers, terms });
     this.#source = new LeaseSource(environment, terms, {
       coordinator: this.#coordinator,
       keys: this.#keys,
@@ -313,16 +319,50 @@ export class Redlock extends Listenable {
   }
 
   /**
-   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine.
+   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without
+   * end, unless `timeoutMs` is set.
    *
-   * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: not within `timeoutMs` · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
+   *   `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   *
+   * @example
+   * ```ts
+   * await redlock.ready({ timeoutMs: 5_000, signal });
+   * ```
    */
-  async ready(): Promise<void> {
-    await this.#source.during(undefined, async (cancellation) => {
-      await this.#coordinator.ready(cancellation);
-      await this.#guard.voting(cancellation);
-      if (cancellation.cancelled !== undefined) throw closedError();
-    });
+  async ready(options: ReadyOptions = NO_OPTIONS): Promise<void> {
+    const timeoutMs = resolveReady(options);
+    await this.#source.during(options.signal, (cancellation) =>
+      this.#readiness.ready(cancellation, timeoutMs),
+    );
+  }
+
+  /**
+   * Whether it is fit for locks, for a readiness probe: a quorum of masters answers, is out of quarantine, and, with fencing,
+   * has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects; takes a node
+   * timeout at most, and two with a restart guard.
+   *
+   * @example
+   * ```ts
+   * const { fit, problems } = await redlock.health();
+   * if (!fit) console.error(`not ready: ${problems.join()}`);
+   * ```
+   */
+  health(): Promise<Health> {
+    return this.#readiness.health(this.#closing !== undefined);
+  }
+
+  /**
+   * What has happened since it was made, and how it stands, in numbers. Asks no master, and counts are always on.
+   *
+   * @example
+   * ```ts
+   * const { counts, held, waiting } = redlock.stats();
+   * console.log(`${held} held, ${waiting} wait, ${counts.lost} were lost`);
+   * ```
+   */
+  stats(): RedlockStats {
+    return readStats(this.#telemetry.counts, this.#coordinator, this.#source);
   }
 
   /**

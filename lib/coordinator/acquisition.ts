@@ -16,7 +16,7 @@ import { type Candidate, PATIENCE } from './admission.js';
 import { Agreement } from '../quorum/agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
-import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
+import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
 import type { Departure, Line } from '../line/line.js';
 import { MutexLine } from '../line/mutex-line.js';
 import { SharedLine } from '../line/shared-line.js';
@@ -105,7 +105,8 @@ export class Acquisition implements LateVotes {
         this.#throwIfCancelled();
         const last = this.#isUnasked ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
-        if (!this.#mayWait()) throw this.#met.error(this.#context);
+        if (!this.#mayWait())
+          throw unwaitedError(this.#met.error(this.#context), this.#environment.waiters.count);
         if (this.#isUnasked) this.#backoff.begin('last');
         else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);

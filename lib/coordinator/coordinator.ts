@@ -22,7 +22,7 @@ import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, type Request, undo } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
-import { type Look, survey } from '../quorum/survey.js';
+import { type Look, type OnReply, survey } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
@@ -89,6 +89,11 @@ export class Coordinator {
   /** How many acquisitions wait for others, in a queue or between attempts. */
   get waiting(): number {
     return this.#environment.waiters.count;
+  }
+
+  /** How many have waited so far. */
+  get waited(): number {
+    return this.#environment.waiters.total;
   }
 
   /** How many undos are still owed to masters that did not confirm them. */
@@ -172,8 +177,8 @@ export class Coordinator {
   }
 
   /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
-  survey(request: Request, nodeTimeoutMs: number): Promise<readonly Look[]> {
-    return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs);
+  survey(request: Request, nodeTimeoutMs: number, onReply?: OnReply): Promise<readonly Look[]> {
+    return survey(this.nodes, this.#environment.timers, { request, nodeTimeoutMs, onReply });
   }
 
   /** Resolves when a quorum of masters is connected, or when `cancellation` ends the wait. */

@@ -3,6 +3,7 @@
 export class Waiters {
   readonly #most: number;
   #count = 0;
+  #total = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -13,10 +14,16 @@ export class Waiters {
     return this.#count;
   }
 
+  /** How many have waited so far, those that wait included. */
+  get total(): number {
+    return this.#total;
+  }
+
   /** Whether one more may wait. If so, it counts, and has to call `leave`. */
   admits(): boolean {
     if (this.#count >= this.#most) return false;
     this.#count++;
+    this.#total++;
     return true;
   }
 

@@ -119,6 +119,14 @@ export interface BootstrapOptions {
   readonly force?: boolean | undefined;
 }
 
+/** Options of `ready`. */
+export interface ReadyOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** Options of `close`. */
 export interface CloseOptions {
   /**
@@ -306,6 +314,17 @@ export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
   return { force };
 }
 
+/** Fills in the options of `ready`. @returns its `timeoutMs` */
+export function resolveReady(given: ReadyOptions): number {
+  checkNames('options', given, ['signal', 'timeoutMs']);
+  checkSignal(given.signal);
+  const timeoutMs = or(given.timeoutMs, Infinity);
+  if (timeoutMs !== Infinity && !isCount(timeoutMs, 0)) {
+    throw invalidArgument('timeoutMs', timeoutMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  return timeoutMs;
+}
+
 /** Fills in the options of `close`. */
 export function resolveClose(given: CloseOptions): ResolvedClose {
   checkNames('options', given, ['drainMs', 'releaseHeld']);
@@ -326,8 +345,7 @@ export function resolveCall(
 ): ResolvedCall {
   if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
   checkNames('options', given, names);
-  const { signal } = given;
-  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  checkSignal(given.signal);
   return resolveShared(given, instance);
 }
 
@@ -449,6 +467,10 @@ export function isName(value: unknown): value is string {
 /** A whole number from `least` on. */
 export function isCount(value: unknown, least: number): value is number {
   return Number.isSafeInteger(value) && Number(value) >= least;
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
 }
 
 /** Any AbortSignal, also of another realm or a polyfill. */

@@ -66,6 +66,13 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
   return quorumBackInMs(times, voting, nodes);
 }
 
+/** The error of a call that may not wait: that of its attempt. @param waiting  how many wait already */
+export function unwaitedError(error: RedlockError, waiting: number): RedlockError {
+  const { attempts, code, elapsedMs, remainingMs, resources, tally } = error;
+  const text = `${error.message} It was not waited for: ${waiting} calls of this instance wait already (maxWaiters)`;
+  return new RedlockError(code, text, { attempts, elapsedMs, remainingMs, resources, tally });
+}
+
 /** Whether no further attempt can change it: the key has another type, or masters are set up wrong. */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
   if (failure === 'wrongType') return true;

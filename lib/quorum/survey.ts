@@ -11,6 +11,16 @@ export type Look =
   | { readonly kind: 'answered'; readonly reply: unknown }
   | { readonly kind: 'unknown'; readonly cause: Error };
 
+/** Called with each reply as it comes in. */
+export type OnReply = (node: Node, reply: unknown) => void;
+
+/** What is asked, and for how long; times in milliseconds. */
+interface Question {
+  readonly request: Request;
+  readonly nodeTimeoutMs: number;
+  readonly onReply: OnReply | undefined;
+}
+
 /**
  * Resolves when all have answered or failed, or the node timeout is over. The result is by the master's index. Never
  * rejects.
@@ -18,8 +28,7 @@ export type Look =
 export async function survey(
   nodes: readonly Node[],
   timers: Timers,
-  request: Request,
-  nodeTimeoutMs: number,
+  { nodeTimeoutMs, onReply, request }: Question,
 ): Promise<readonly Look[]> {
   const looks: (Look | undefined)[] = nodes.map(() => undefined);
   await new Promise<void>((resolve) => {
@@ -35,7 +44,10 @@ export async function survey(
     const sink: Sink = {
       isWanted: true,
       onSent: () => undefined,
-      onReply: (node, reply) => note(node, { kind: 'answered', reply }),
+      onReply: (node, reply) => {
+        onReply?.(node, reply);
+        note(node, { kind: 'answered', reply });
+      },
       onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
     };
     const ask = { request, sink };

@@ -4,7 +4,6 @@ import type { RedlockErrorCode } from '../runtime/errors.js';
 export class Counts {
   acquired = 0;
   adopted = 0;
-  waited = 0;
   renewed = 0;
   renewalsFailed = 0;
   lost = 0;
