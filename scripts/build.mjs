@@ -33,7 +33,9 @@ function syncManifest() {
 
 /** What several entries share is in files with names of their own, the same after every build. */
 function chunkName({ moduleIds }) {
-  return moduleIds.some((id) => /\/redlock\.(d\.)?ts$/.test(id)) ? 'redlock' : 'common';
+  const has = (pattern) => moduleIds.some((id) => pattern.test(id));
+  if (has(/\/redlock\.(d\.)?ts$/)) return 'redlock';
+  return has(/\/runtime\/errors\.(d\.)?ts$/) ? 'common' : 'redis';
 }
 
 /** @returns the modules that went in, as paths from here */
@@ -45,7 +47,7 @@ async function bundle(folder, ending, inputOptions, outputOptions) {
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(files),
-    external: ['ioredis'],
+    external: ['ioredis', '@opentelemetry/api'],
     platform: 'node',
     ...inputOptions,
   });

@@ -18,8 +18,10 @@ interface TraceMessage {
   readonly resources: readonly string[];
   /** How the lock is held, or is to be. */
   readonly kind: LockKind;
-  /** Node by node, what was answered in the last round so far; empty before there was one. */
+  /** Node by node, what was answered in the last round, once it has ended; empty before. */
   tally: readonly NodeOutcome[];
+  /** How long it took, once it has ended. Milliseconds; 0 before. */
+  elapsedMs: number;
   /** Why it failed, once it has. `RedlockError`s, as a rule. */
   error?: unknown;
 }
@@ -32,8 +34,10 @@ export interface AcquireMessage extends TraceMessage {
   readonly ttlMs: number;
   /** How long it may go on. Milliseconds. */
   readonly waitMs: number;
-  /** How many attempts were made so far. */
+  /** How many attempts were made, once it has ended; 0 before. */
   attempts: number;
+  /** Whether it was not granted at once, and waited. */
+  waited: boolean;
   /** What it led to, once it has: null where `tryAcquire` gives null. */
   result?: {
     /** The fencing token; undefined without one. */

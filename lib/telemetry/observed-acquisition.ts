@@ -27,6 +27,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
   #tally: readonly NodeOutcome[] | undefined;
   #fence: number | undefined;
   #isContended = false;
+  #hasWaited = false;
 
   constructor(observed: Observed, facts: AcquisitionFacts) {
     this.#observed = observed;
@@ -49,6 +50,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
 
   waits(attempts: number): void {
     this.#attempts = attempts;
+    this.#hasWaited = true;
     const { events } = this.#observed;
     if (events.has('waiting')) events.tell('waiting', { ...this.#progress(), waitMs: this.#facts.waitMs });
   }
@@ -66,7 +68,7 @@ export class ObservedAcquisition implements AcquisitionObserver {
     const redlock = this.#observed.instance;
     const message: AcquireMessage = {
       ...{ redlock, resources, kind: kind.name, by, ttlMs, waitMs },
-      ...{ attempts: 0, tally: [] },
+      ...{ attempts: 0, tally: [], elapsedMs: 0, waited: false },
     };
     const ended = { isGranted: false } as { isGranted: boolean; value?: T; error?: unknown };
     await ACQUIRE.trace(message, async () => {
@@ -79,8 +81,8 @@ export class ObservedAcquisition implements AcquisitionObserver {
         if (by === 'tryAcquire' && RedlockError.is(error) && error.code === 'LOCK_TAKEN') return null;
         throw error;
       } finally {
-        message.attempts = this.#attempts;
-        message.tally = this.#tallied;
+        const { attempts, elapsedMs, tally } = this.#progress();
+        Object.assign(message, { attempts, elapsedMs, tally, waited: this.#hasWaited });
       }
     });
     if (ended.isGranted) return ended.value as T; // it was set with it

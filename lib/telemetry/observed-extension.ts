@@ -18,7 +18,7 @@ export class ObservedExtension implements ExtensionObserver {
   readonly #facts: ExtensionFacts & { readonly attempts: number };
   readonly #startedAtMs: number;
   /** Undefined where no tracer listened as it began. */
-  #message: ExtendMessage | undefined;
+  readonly #message: ExtendMessage | undefined;
 
   constructor(observed: Observed, lease: ObservedLease, facts: ExtensionFacts) {
     this.#observed = observed;
@@ -27,7 +27,8 @@ export class ObservedExtension implements ExtensionObserver {
     this.#startedAtMs = observed.clock.earliest();
     if (!EXTEND.isHeard) return;
     const { kind, resources } = lease;
-    this.#message = { redlock: observed.instance, resources, kind: kind.name, tally: [], ...this.#facts };
+    const redlock = observed.instance;
+    this.#message = { redlock, resources, kind: kind.name, tally: [], elapsedMs: 0, ...this.#facts };
     EXTEND.begin(this.#message);
   }
 
@@ -36,9 +37,7 @@ export class ObservedExtension implements ExtensionObserver {
     counts.renewed++;
     const tally = answers === undefined ? [] : tallyOf(answers, nodes);
     if (events.has('renewed')) events.tell('renewed', this.#event(tally));
-    if (this.#message === undefined) return;
-    Object.assign(this.#message, { tally, result: { remainingMs: this.#remainingMs } });
-    EXTEND.end(this.#message);
+    this.#end({ tally, result: { remainingMs: this.#remainingMs } });
   }
 
   failed(error: RedlockError, answers: Answers): void {
@@ -46,19 +45,27 @@ export class ObservedExtension implements ExtensionObserver {
     counts.renewalsFailed++;
     const tally = tallyOf(answers, nodes);
     if (events.has('renewalFailed')) events.tell('renewalFailed', { ...this.#event(tally), cause: error });
-    if (this.#message === undefined) return;
-    Object.assign(this.#message, { tally, error });
-    EXTEND.end(this.#message);
+    this.#end({ tally, error });
   }
 
   ended(): void {
-    if (this.#message !== undefined) EXTEND.end(this.#message);
+    this.#end({});
+  }
+
+  #end(outcome: Partial<ExtendMessage>): void {
+    const message = this.#message;
+    if (message === undefined) return;
+    EXTEND.end(Object.assign(message, outcome, { elapsedMs: this.#elapsedMs }));
   }
 
   #event(tally: readonly NodeOutcome[]): ExtensionEvent {
     const { kind, resources } = this.#lease;
-    const elapsedMs = Math.round(this.#observed.clock.earliest() - this.#startedAtMs);
-    return { resources, kind: kind.name, tally, ...this.#facts, elapsedMs, remainingMs: this.#remainingMs };
+    const [elapsedMs, remainingMs] = [this.#elapsedMs, this.#remainingMs];
+    return { resources, kind: kind.name, tally, ...this.#facts, elapsedMs, remainingMs };
+  }
+
+  get #elapsedMs(): number {
+    return Math.round(this.#observed.clock.earliest() - this.#startedAtMs);
   }
 
   get #remainingMs(): number {

@@ -99,12 +99,16 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     const { clock, instance, nodes } = this.#observed;
     const { kind, resources } = lease;
     const [startedAtMs, heldMs] = [clock.earliest(), this.#heldMs(lease)];
-    const message: ReleaseMessage = { redlock: instance, resources, kind: kind.name, tally: [], heldMs };
-    const step = (): Promise<void> => release((answers) => (message.tally = tallyOf(answers, nodes)));
+    const redlock = instance;
+    const message: ReleaseMessage = { redlock, resources, kind: kind.name, tally: [], elapsedMs: 0, heldMs };
+    const step = (): Promise<void> =>
+      release((answers) => {
+        const elapsedMs = Math.round(clock.earliest() - startedAtMs);
+        Object.assign(message, { tally: tallyOf(answers, nodes), elapsedMs });
+      });
     await (RELEASE.isHeard ? RELEASE.trace(message, step) : step());
     if (!this.#events.has('released')) return;
-    const { tally } = message;
-    const elapsedMs = Math.round(clock.earliest() - startedAtMs);
+    const { elapsedMs, tally } = message;
     const event = { resources, kind: kind.name, tally, how: 'released', heldMs, elapsedMs } as const;
     this.#events.tell('released', event);
   }

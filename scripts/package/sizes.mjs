@@ -3,13 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** All that npm installs for it, ioredis left out. */
-export const MOST_INSTALLED_BYTES = 1_000_000;
+export const MOST_INSTALLED_BYTES = 1_150_000;
 
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
-  '.': 340_000,
+  '.': 385_000,
   './fence': 25_000,
-  './testing': 370_000,
+  './opentelemetry': 30_000,
+  './testing': 440_000,
 };
 
 /** Entries that load nothing beside the package's own files and Node's. */
