@@ -89,9 +89,8 @@ export class HeldLeases {
       this.#onDrained = resolve;
       this.hasten(terms);
     });
-    const left = this.#leases.list();
-    for (const lease of left) lease.letRunOut();
-    return left.length;
+    for (const lease of this.#leases.list()) lease.letRunOut();
+    return this.#leases.size;
   }
 
   /** Another call to close: it can cut the wait short, not make it longer. */
