@@ -1,5 +1,8 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
+export type { Health, HealthProblem, NodeHealth } from './coordinator/readiness.js';
+export type { RedlockCounts, RedlockStats } from './instance-stats.js';
+export type { NodeStats } from './node/node-stats.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';
 export type {
   CampaignOptions,
@@ -76,13 +79,36 @@ export {
   type BootstrapOptions,
   type CloseOptions,
   DEFAULTS,
+  type LossOptions,
+  type OnLoss,
+  type ReadyOptions,
   type RedlockOptions,
   type ResolvedOptions,
   type ResolvedRetry,
   type HandOff,
   type RetryOptions,
   type TryAcquireOptions,
+  type UsingOptions,
 } from './input/options.js';
+export type {
+  AcquiredBy,
+  AcquiredEvent,
+  AcquisitionEvent,
+  ClosedEvent,
+  ExtensionEvent,
+  LockKind,
+  LostEvent,
+  NodeDownEvent,
+  NodeUpEvent,
+  QuarantinedEvent,
+  RedlockEvent,
+  RedlockEvents,
+  RedlockListener,
+  ReleasedEvent,
+  RenewalFailedEvent,
+  WaitingEvent,
+} from './telemetry/events.js';
+export type { AcquireMessage, ExtendMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';
@@ -95,4 +121,5 @@ export {
   type TimestampLockOptions,
   type TimestampMethod,
   type TimestampTryOptions,
+  type TimestampUsingOptions,
 } from './timestamp/options.js';

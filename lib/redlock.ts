@@ -1,12 +1,10 @@
 /**
- * The facade: checks what comes in, resolves options, wires the ground, and puts grants into leases.
+ * The facade: checks what comes in, resolves options, and wires the rest. Leases come from `lease-source.ts`.
  */
-import { acquisitionTermsOf, coordinationOf, type Insides, lockBackendOf } from './backends.js';
-import { Cancellation } from './runtime/cancellation.js';
+import { coordinationOf, type Insides, lockBackendOf } from './backends.js';
 import type { Master } from './redis/connect.js';
 import { Coordinator } from './coordinator/coordinator.js';
-import { closedError, nullIfTaken } from './runtime/errors.js';
-import type { Grant } from './quorum/grant.js';
+import { nullIfTaken } from './runtime/errors.js';
 import { electionOf } from './election/election.js';
 import type { Election, ElectionOptions } from './election/public.js';
 import { SeenLeaders } from './election/seen-leaders.js';
@@ -20,12 +18,13 @@ import {
   isEnvironment,
   overConnections,
 } from './environment.js';
+import { type Health, Readiness } from './coordinator/readiness.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import type { Inspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
 import { markerKey } from './protocol/keys.js';
-import { HeldLeases } from './lease/held-leases.js';
-import { Lease as OwnLease, type LeaseEnvironment } from './lease/lease.js';
+import { readStats, type RedlockStats } from './instance-stats.js';
+import { LeaseSource } from './lease-source.js';
 import type { Lease } from './lease/public.js';
 import {
   type Mutex,
@@ -50,24 +49,27 @@ import {
   NO_OPTIONS,
   optionsInForce,
   or,
+  type ReadyOptions,
   type RedlockOptions,
-  type ResolvedCall,
   type ResolvedClose,
   type ResolvedOptions,
   resolveBootstrap,
   resolveCall,
   resolveClose,
+  resolveOnLoss,
   resolveOptions,
+  resolveReady,
   resolveResources,
   type TryAcquireOptions,
+  type UsingOptions,
 } from './input/options.js';
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
-import { TimerCoalescer } from './runtime/timer-coalescer.js';
-import type { AcquisitionTerms } from './coordinator/acquisition-terms.js';
-import { LinkedList } from './runtime/linked-list.js';
 import type { RedisClient } from './redis/transport.js';
-import { WriteLease } from './lease/write-lease.js';
+import { EventHub } from './telemetry/event-hub.js';
+import { Listenable } from './telemetry/listenable.js';
+import { NodeWatches } from './node/node-watch.js';
+import { Telemetry } from './telemetry/telemetry.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
 
 /** What `redlock.using` runs while the lock is held. */
@@ -84,7 +86,7 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  * });
  * ```
  */
-export class Redlock {
+export class Redlock extends Listenable {
   /**
    * The options in force, defaults filled in; frozen. They are the instance's: what a call, or a lock of its own
    * (`redlock.mutex(name, { fair: false })`), sets otherwise is not shown.
@@ -94,17 +96,14 @@ export class Redlock {
   readonly #terms: InstanceTerms;
   readonly #coordinator: Coordinator;
   readonly #guard: RestartGuard;
-  readonly #hasCluster: boolean;
   readonly #keys: ResourceKeys;
-  readonly #leaseEnvironment: LeaseEnvironment;
+  readonly #source: LeaseSource;
   readonly #environment: Environment;
-  /** Calls under way; `close` ends them. */
-  readonly #waits = new LinkedList<Cancellation>();
-  readonly #held: HeldLeases;
   readonly #reentrance: Reentrance;
   readonly #seenLeaders = new SeenLeaders();
-  /** Nothing new is begun. */
-  #isClosing = false;
+  readonly #telemetry: Telemetry;
+  readonly #watches: NodeWatches;
+  readonly #readiness: Readiness;
   #closing: Promise<void> | undefined;
 
   /**
@@ -116,40 +115,41 @@ export class Redlock {
   /** @internal */
   constructor(environment: Environment, options?: RedlockOptions);
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
+    const events = new EventHub();
+    super(events);
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, idle, timers, random, transports, wall } = environment;
     checkMasters(transports, terms);
-    this.#hasCluster = transports.some(({ isCluster }) => isCluster);
-    this.options = optionsInForce(terms, this.#hasCluster);
+    this.options = optionsInForce(
+      terms,
+      transports.some(({ isCluster }) => isCluster),
+    );
     this.#terms = terms;
     this.#environment = environment;
     this.#coordinator = new Coordinator({
       ...{ transports, clock, timers, random, wall, idle },
       driftFactor: terms.driftFactor,
       isFenced: terms.fencing,
+      maxWaiters: terms.maxWaiters,
     });
-    this.#keys = new ResourceKeys(this.#coordinator.nodes, terms);
+    const { nodes } = this.#coordinator;
+    this.#telemetry = new Telemetry({ instance: this, nodes, clock, events });
+    this.#watches = new NodeWatches(nodes, clock, events, this.#telemetry);
+    this.#keys = new ResourceKeys(nodes, terms);
     this.#guard = new RestartGuard(this.#coordinator, timers, {
       marker: markerKey(terms.keyPrefix),
       periodMs: terms.restartGuardMs,
       ttlMs: terms.ttlMs,
       nodeTimeoutMs: terms.nodeTimeoutMs,
     });
-    this.#held = new HeldLeases(clock, timers);
-    this.#reentrance = new Reentrance(this.#held);
-    this.#leaseEnvironment = {
-      renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
-        const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
-        this.#coordinator.renew(due, onDone);
-      }),
+    this.#readiness = new Readiness(this.#coordinator, this.#guard, { clock, timers, terms });
+    this.#source = new LeaseSource(environment, terms, {
       coordinator: this.#coordinator,
-      clock,
-      timers: environment.leaseTimers ?? timers,
-      fraction: () => random.fraction(),
-      ttlBounds: terms,
-      onEnd: (lease) => this.#held.delete(lease),
-    };
+      keys: this.#keys,
+      telemetry: this.#telemetry,
+    });
+    this.#reentrance = new Reentrance(this.#source.held);
   }
 
   /**
@@ -183,12 +183,14 @@ export class Redlock {
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-    const cancellation = this.#begin(options.signal);
+    const cancellation = this.#source.begin(options.signal);
     try {
-      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
-      return this.#toLease(grant, names, call);
+      const grant = await this.#source.grant(names, MUTEX, call, cancellation);
+      return this.#source.lease(grant, names, call);
+    } catch (error) {
+      throw this.#source.failed(error);
     } finally {
-      this.#end(cancellation);
+      this.#source.end(cancellation);
     }
   }
 
@@ -199,15 +201,17 @@ export class Redlock {
   ): Promise<Lease | null> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.tryAcquire, this.#terms);
-    return nullIfTaken(this.#acquire(names, { ...call, waitMs: 0 }, options.signal));
+    return nullIfTaken(
+      this.#source.acquire(names, MUTEX, { ...call, waitMs: 0, by: 'tryAcquire' }, options.signal),
+    );
   }
 
   /**
    * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
    * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
-   * by `lease.signal`. A failed release replaces neither.
+   * by `lease.signal`, and the caller by `LOCK_LOST` where `onLoss` is `throw`. A failed release replaces neither.
    *
-   * @throws RedlockError as `acquire` does
+   * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    *
    * @example
    * ```ts
@@ -219,22 +223,24 @@ export class Redlock {
   using<T>(resources: string | readonly string[], routine: Routine<T>): Promise<T>;
   using<T>(
     resources: string | readonly string[],
-    options: AcquireOptions | undefined,
+    options: UsingOptions | undefined,
     routine: Routine<T>,
   ): Promise<T>;
   async using<T>(
     resources: string | readonly string[],
-    optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
+    optionsOrRoutine: UsingOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
-    const { options = NO_OPTIONS, routine } = argumentsOfUsing<AcquireOptions, Routine<T>>(
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<UsingOptions, Routine<T>>(
       optionsOrRoutine,
       routineAfterOptions,
     );
     const names = resolveResources(resources);
-    const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-    const lease = await this.#acquire(names, { ...call, renew: or(options.renew, true) }, options.signal);
-    return this.#held.run(lease, lease, routine);
+    const call = resolveCall(options, CALL_NAMES.using, this.#terms);
+    const onLoss = resolveOnLoss(options);
+    const renewed = { ...call, renew: or(options.renew, true), by: 'using' } as const;
+    const lease = await this.#source.acquire(names, MUTEX, renewed, options.signal);
+    return this.#source.held.run(lease, lease, routine, onLoss);
   }
 
   /**
@@ -246,12 +252,9 @@ export class Redlock {
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
     const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.#terms);
-    const call = { ...resolveCall(options, CALL_NAMES.adopt, this.#terms), ttlMs, fencing: fence > 0 };
-    return this.#underCancellation(options.signal, async (cancellation) => {
-      const wish = this.#wish(resources, call, kind);
-      const grant = await this.#coordinator.adopt(wish, { token, fence }, cancellation);
-      return this.#toLease(grant, resources, call);
-    });
+    const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
+    const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
+    return this.#source.adopt(resources, kind, { token, fence }, call, options.signal);
   }
 
   /**
@@ -381,22 +384,56 @@ export class Redlock {
    */
   async diagnose(options: DiagnoseOptions = NO_OPTIONS): Promise<Diagnosis> {
     const call = resolveDiagnose(options, this.#keys.hasShared);
-    return this.#underCancellation(options.signal, (cancellation) =>
+    return this.#source.during(options.signal, (cancellation) =>
       diagnoseOver(this.#environment, this.#terms, call, cancellation),
     );
   }
 
   /**
-   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine.
+   * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without
+   * end, unless `timeoutMs` is set.
    *
-   * @throws RedlockError `CLOSED` · `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: not within `timeoutMs` · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
+   *   `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
+   *
+   * @example
+   * ```ts
+   * await redlock.ready({ timeoutMs: 5_000, signal });
+   * ```
    */
-  async ready(): Promise<void> {
-    await this.#underCancellation(undefined, async (cancellation) => {
-      await this.#coordinator.ready(cancellation);
-      await this.#guard.voting(cancellation);
-      if (cancellation.cancelled !== undefined) throw closedError();
-    });
+  async ready(options: ReadyOptions = NO_OPTIONS): Promise<void> {
+    const timeoutMs = resolveReady(options);
+    await this.#source.during(options.signal, (cancellation) =>
+      this.#readiness.ready(cancellation, timeoutMs),
+    );
+  }
+
+  /**
+   * Whether it is fit for locks, for a readiness probe: a quorum of masters answers, is out of quarantine, and, with fencing,
+   * has clocks within a minute of each other. Asks each master for its time, and claims nothing. Never rejects; takes a node
+   * timeout at most, and two with a restart guard.
+   *
+   * @example
+   * ```ts
+   * const { fit, problems } = await redlock.health();
+   * if (!fit) console.error(`not ready: ${problems.join()}`);
+   * ```
+   */
+  health(): Promise<Health> {
+    return this.#readiness.health(this.#closing !== undefined);
+  }
+
+  /**
+   * What has happened since it was made, and how it stands, in numbers. Asks no master, and counts are always on.
+   *
+   * @example
+   * ```ts
+   * const { counts, held, waiting } = redlock.stats();
+   * console.log(`${held} held, ${waiting} wait, ${counts.lost} were lost`);
+   * ```
+   */
+  stats(): RedlockStats {
+    return readStats(this.#telemetry.counts, this.#coordinator, this.#source);
   }
 
   /**
@@ -408,7 +445,7 @@ export class Redlock {
    */
   async bootstrap(options: BootstrapOptions = NO_OPTIONS): Promise<BootstrapReport> {
     const { force } = resolveBootstrap(options);
-    return this.#underCancellation(undefined, () => this.#guard.bootstrap(force));
+    return this.#source.during(undefined, () => this.#guard.bootstrap(force));
   }
 
   /**
@@ -429,8 +466,7 @@ export class Redlock {
    */
   async close(options: CloseOptions = NO_OPTIONS): Promise<void> {
     const terms = resolveClose(options);
-    if (this.#isClosing) this.#held.hasten(terms);
-    this.#isClosing = true;
+    this.#source.held.hasten(terms);
     this.#closing ??= this.#close(terms);
     await this.#closing;
   }
@@ -440,37 +476,12 @@ export class Redlock {
     return this.close();
   }
 
-  #acquire(names: readonly string[], call: ResolvedCall, signal: AbortSignal | undefined): Promise<OwnLease> {
-    return this.#underCancellation(signal, async (cancellation) => {
-      const grant = await this.#coordinator.acquire(this.#wish(names, call), cancellation);
-      return this.#toLease(grant, names, call);
-    });
-  }
-
   /** What backends of locks, elections and jobs are made of. */
   get #insides(): Insides {
     return {
-      ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, held: this.#held },
-      ...{ leases: this.#leaseEnvironment, random: this.#environment.random },
-      begin: (signal) => this.#begin(signal),
-      end: (cancellation) => this.#end(cancellation),
-      termsOf: (names, call, kind) => this.#wish(names, call, kind),
-      toLease: (grant, names, call) => this.#toLease(grant, names, call),
-      hold: (lease) => this.#hold(lease),
+      ...{ terms: this.#terms, coordinator: this.#coordinator, keys: this.#keys, source: this.#source },
+      environment: this.#environment,
     };
-  }
-
-  /** Runs a call that `close` and the caller's signal can end. */
-  async #underCancellation<T>(
-    signal: AbortSignal | undefined,
-    call: (cancellation: Cancellation) => Promise<T>,
-  ): Promise<T> {
-    const cancellation = this.#begin(signal);
-    try {
-      return await call(cancellation);
-    } finally {
-      this.#end(cancellation);
-    }
   }
 
   /** The node timeout of what begins now, and is no call with options of its own. */
@@ -478,41 +489,13 @@ export class Redlock {
     return this.#coordinator.nodeTimeoutFor(this.#terms);
   }
 
-  #begin(signal: AbortSignal | undefined): Cancellation {
-    if (this.#isClosing) throw closedError();
-    const cancellation = new Cancellation(signal);
-    this.#waits.add(cancellation);
-    return cancellation;
-  }
-
-  #end(cancellation: Cancellation): void {
-    this.#waits.delete(cancellation);
-    cancellation.dispose();
-  }
-
-  #wish(resources: readonly string[], call: ResolvedCall, kind = MUTEX): AcquisitionTerms {
-    return acquisitionTermsOf(call, this.#keys.scopeOf(resources, kind, call.fencing), {
-      resources,
-      mayQueue: !this.#hasCluster,
-    });
-  }
-
-  #toLease(grant: Grant, resources: readonly string[], call: ResolvedCall): OwnLease {
-    const isWriter = grant.kind.name === 'write';
-    return this.#hold(new (isWriter ? WriteLease : OwnLease)(this.#leaseEnvironment, grant, resources, call));
-  }
-
-  #hold<Held extends OwnLease>(lease: Held): Held {
-    this.#held.add(lease);
-    if (!this.#isClosing) return lease;
-    void lease.release(); // closed in this very turn: nobody works under it yet
-    throw closedError();
-  }
-
   async #close(terms: ResolvedClose): Promise<void> {
-    for (const wait of this.#waits.list()) wait.cancel({ code: 'CLOSED' });
-    await this.#held.drain(terms);
+    const { clock } = this.#environment;
+    const startedAtMs = clock.earliest();
+    const held = await this.#source.close(terms);
     await this.#coordinator.close(this.#nodeTimeoutMs);
+    this.#watches.close();
     this.#environment.disconnect();
+    this.#telemetry.closed(clock.earliest() - startedAtMs, held);
   }
 }

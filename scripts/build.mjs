@@ -49,7 +49,7 @@ async function bundle(inputs, ending, inputOptions, outputOptions) {
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(files),
-    external: ['ioredis', 'croner'],
+    external: ['ioredis', 'croner', '@opentelemetry/api'],
     platform: 'node',
     ...inputOptions,
   });

@@ -175,7 +175,8 @@ function checkBundles(folder, away, urls) {
 function checkBeside(ioredis, temporary, tarball, urls) {
   const folder = join(temporary, ioredis);
   const isNewest = ioredis === installed('ioredis');
-  const more = isNewest ? [JEST, `typescript@${OLDER_TYPESCRIPT}`] : [];
+  const api = `@opentelemetry/api@${installed('@opentelemetry/api')}`; // what quorate/opentelemetry loads
+  const more = isNewest ? [JEST, `typescript@${OLDER_TYPESCRIPT}`, api] : [];
   const packages = [tarball, `ioredis@${ioredis}`, `@types/node@${installed('@types/node')}`, ...more];
   install(folder, `install beside ioredis ${ioredis}`, packages);
   if (isNewest) checkLoads(folder);

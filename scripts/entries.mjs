@@ -5,6 +5,7 @@
 export const ENTRIES = {
   '.': 'index',
   './fence': 'fence/index',
+  './opentelemetry': 'opentelemetry/index',
   './testing': 'testing/index',
 };
 

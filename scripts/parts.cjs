@@ -25,6 +25,10 @@ const PARTS = {
   },
   libfaketime: { find: findFaketime, get: 'apt-get install libfaketime brings it' },
   PostgreSQL: { find: findPostgres, get: 'apt-get install postgresql brings it' },
+  prometheus: {
+    find: () => working('promtool', ['--version']) && working('prometheus', ['--version']),
+    get: 'apt-get install prometheus brings it, with promtool',
+  },
   Docker: { find: findDocker, get: 'start an engine, and put docker on the PATH' },
   'docker compose': {
     find: () => working('docker', ['compose', 'version']) ?? working('docker-compose', ['version']),

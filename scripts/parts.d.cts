@@ -4,6 +4,7 @@ export type Part =
   | 'perl'
   | 'libfaketime'
   | 'PostgreSQL'
+  | 'prometheus'
   | 'Docker'
   | 'docker compose'
   | 'redis-server'

@@ -148,7 +148,10 @@ const MANAGERS = [
     script: APT,
     asRoot: true,
     server: ['redis-server'],
-    parts: { python3: 'python3', perl: 'perl', libfaketime: 'libfaketime', PostgreSQL: 'postgresql' },
+    parts: {
+      ...{ python3: 'python3', perl: 'perl', libfaketime: 'libfaketime', PostgreSQL: 'postgresql' },
+      prometheus: 'prometheus',
+    },
   },
   {
     program: 'apk',

@@ -28,7 +28,9 @@ import type {
   TimestampLease,
   TimestampLockOptions,
   TimestampTryOptions,
+  TimestampUsingOptions,
   TryAcquireOptions,
+  UsingOptions,
   WriteLease,
 } from '../lib/index.js';
 import type { RedisFenceOptions, SqlFenceOptions } from '../lib/fence/index.js';
@@ -55,7 +57,8 @@ const { fencing: _fencing, ...ofReaders } = NO_ACQUIRE;
 const NO_PERMITS: Nothing<PermitOptions> = { ...ofReaders, permits: undefined };
 const { signal: _signal, ...shared } = NO_ACQUIRE;
 const NO_INSTANCE: Nothing<RedlockOptions> = {
-  ...{ ...shared, driftFactor: undefined, keyPrefix: undefined, restartGuardMs: undefined },
+  ...{ ...shared, driftFactor: undefined, keyPrefix: undefined, maxWaiters: undefined },
+  restartGuardMs: undefined,
 };
 const NO_MUTEX: Nothing<MutexOptions> = { fair: undefined, reentrant: undefined };
 const NO_CLOSE: Nothing<CloseOptions> = { drainMs: undefined, releaseHeld: undefined };
@@ -67,12 +70,14 @@ export const TAKEN: readonly [
   ...[ReentrantOptions, PermitOptions, RedlockOptions, MutexOptions, CloseOptions, MemoryMastersOptions],
   ...[RedisFenceOptions, SqlFenceOptions, TimestampTryOptions, TimestampAcquireOptions],
   ...[TimestampLockOptions, RedlockErrorDetails, Pick<LeaseHandle, 'fence' | 'lock'>],
+  ...[UsingOptions, TimestampUsingOptions],
 ] = [
   ...([NO_RETRY, NO_TRY, NO_ACQUIRE, nothing<AdoptOptions>(), nothing<BootstrapOptions>()] as const),
   ...([NO_OWNER, NO_PERMITS, NO_INSTANCE, NO_MUTEX, NO_CLOSE, NO_MASTERS] as const),
   ...([nothing<RedisFenceOptions>(), nothing<SqlFenceOptions>(), nothing<TimestampTryOptions>()] as const),
   ...([nothing<TimestampAcquireOptions>(), nothing<TimestampLockOptions>()] as const),
   ...([nothing<RedlockErrorDetails>(), nothing<Pick<LeaseHandle, 'fence' | 'lock'>>()] as const),
+  ...([nothing<UsingOptions>(), nothing<TimestampUsingOptions>()] as const),
 ];
 
 /** For the compiler: nobody reads it. */
@@ -206,7 +211,7 @@ describe('mutex with a flag', () => {
 });
 
 describe('redlock.options: what is in force', () => {
-  const { minDelayMs, maxDelayMs, drainMs: _drainMs, ...rest } = DEFAULTS;
+  const { minDelayMs, maxDelayMs, drainMs: _drainMs, onLoss: _onLoss, ...rest } = DEFAULTS;
   const defaults: ResolvedOptions = { ...rest, retry: { minDelayMs, maxDelayMs } };
 
   it('without options: the defaults, with the longest node timeout of the ttl', () => {
@@ -224,7 +229,7 @@ describe('redlock.options: what is in force', () => {
         handOff: 'reserve' as const,
         retry: { minDelayMs: 1, maxDelayMs: 2 },
       },
-      ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000 },
+      ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000, maxWaiters: 7 },
     };
     const { options } = fakeCluster(3, given).redlock;
     expect(options).to.deep.equal(given);

@@ -10,6 +10,8 @@ import type { Repairs } from '../quorum/repairs.js';
 import type { Patience } from '../quorum/backoff.js';
 import type { Scope } from '../protocol/scope.js';
 import type { Subscriptions } from '../line/subscriptions.js';
+import type { AcquisitionObserver } from '../telemetry/observer.js';
+import type { Waiters } from './waiters.js';
 
 /** What all acquisitions of an instance share. */
 export interface AcquisitionEnvironment {
@@ -25,6 +27,7 @@ export interface AcquisitionEnvironment {
   readonly subscriptions: Subscriptions;
   readonly contention: RecentContention;
   readonly admission: Admission;
+  readonly waiters: Waiters;
   readonly driftFactor: number;
 }
 
@@ -39,4 +42,6 @@ export interface AcquisitionTerms extends Patience {
   readonly isFair: boolean;
   /** While it waits, votes are handed over to it as reservations only. */
   readonly onlyReserves: boolean;
+  /** Undefined where nobody listens. */
+  readonly observer: AcquisitionObserver | undefined;
 }

@@ -16,7 +16,7 @@ import { type Candidate, PATIENCE } from './admission.js';
 import { Agreement } from '../quorum/agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
-import { type CallContext, cancelledError, isHopeless } from '../quorum/failure.js';
+import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
 import type { Departure, Line } from '../line/line.js';
 import { MutexLine } from '../line/mutex-line.js';
 import { SharedLine } from '../line/shared-line.js';
@@ -62,6 +62,8 @@ export class Acquisition implements LateVotes {
   #nodeTimeoutMs = 0;
   /** What the first attempt met was noted. */
   #hasNoted = false;
+  /** It counts among those that wait. */
+  #isWaiter = false;
   /** The attempt under way counts towards the instance's admission. */
   #isInside = false;
 
@@ -83,7 +85,7 @@ export class Acquisition implements LateVotes {
     return new Promise((resolve) => {
       this.#throwIfCancelled();
       this.#cancellation.listen(this.#endWait);
-      if (this.#shallQueue()) resolve(this.#goOn(this.#attemptInLine(), true));
+      if (this.#shallQueue() && this.#mayWait()) resolve(this.#goOn(this.#attemptInLine(), true));
       else {
         this.#attempt((end) => {
           if (!(end instanceof Grant)) return resolve(this.#goOn(end, false));
@@ -106,6 +108,8 @@ export class Acquisition implements LateVotes {
         this.#throwIfCancelled();
         const last = this.#isUnasked ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
+        if (!this.#mayWait())
+          throw unwaitedError(this.#met.error(this.#context), this.#environment.waiters.count);
         if (this.#isUnasked) this.#backoff.begin('last');
         else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
@@ -115,7 +119,17 @@ export class Acquisition implements LateVotes {
       }
     } finally {
       this.#line?.leave();
+      if (this.#isWaiter) this.#environment.waiters.leave();
     }
+  }
+
+  /** Whether it may wait for others, which it does from here on. */
+  #mayWait(): boolean {
+    if (this.#isWaiter || this.#backoff.isLast || this.#backoff.leftMs === 0) return true;
+    if (!this.#environment.waiters.admits()) return false;
+    this.#isWaiter = true;
+    this.#terms.observer?.waits(this.#backoff.attempts);
+    return true;
   }
 
   /** Asks for votes without queueing, as soon as there is room for one more attempt. */
@@ -264,6 +278,7 @@ export class Acquisition implements LateVotes {
     if (!round.isAnswered) grant.opened(round);
     if (this.#line?.isSpread === true) grant.cameFrom('queue');
     this.#line?.granted(grant);
+    this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);
     this.#finish(timer);
     this.#makeRoom(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
     return grant;
@@ -299,6 +314,7 @@ export class Acquisition implements LateVotes {
     withdrawal.end();
     this.#met.learn(round, isFull);
     if (this.#met.isContended) this.#noteContention(true);
+    this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);
     this.#line?.refused(round);
   }
 

@@ -48,7 +48,10 @@ export async function adopt(
     if (cancellation.cancelled !== undefined)
       throw cancelledError(cancellation.cancelled, context, round, nodes);
     const { decision } = round;
-    if (decision === 'granted' && clock.now() < grant.validUntilMs) return grant;
+    if (decision === 'granted' && clock.now() < grant.validUntilMs) {
+      terms.observer?.granted(backoff.attempts, round, fence);
+      return grant;
+    }
     const failure = failureOf(decision);
     const error = roundError(failure, round, nodes, context);
     if (decision === 'held' || decision === 'wrongType')

@@ -17,16 +17,18 @@ import { Node } from '../node/node.js';
 import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
+import type { Answers } from '../protocol/tally.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, releaseInLine, type Request, undo } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
-import { type Enough, type Look, survey } from '../quorum/survey.js';
+import { type Look, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import { Waiters } from './waiters.js';
 
 /** A push about a vote of a lease that was given to another process may come this much later, in ms. */
 const LATE_PUSH_MS = 2_000;
@@ -41,6 +43,8 @@ export interface CoordinatorOptions {
   readonly wall: WallClock | undefined;
   /** Its locks are fenced unless a call says otherwise. */
   readonly isFenced: boolean;
+  /** How many acquisitions may wait for others. */
+  readonly maxWaiters: number;
   /** Tells when this process was too busy to measure a round trip. @default it never is */
   readonly idle?: IdleTime | undefined;
 }
@@ -73,6 +77,7 @@ export class Coordinator {
       subscriptions: new Subscriptions(this.nodes, clocks, clock, timers),
       contention: new RecentContention(clock),
       admission: new Admission(clock),
+      waiters: new Waiters(options.maxWaiters),
       driftFactor,
     };
     this.#extensions = new Extensions(this.#environment);
@@ -82,6 +87,16 @@ export class Coordinator {
   /** The node timeout of what begins now. */
   nodeTimeoutFor(terms: NodeTimeoutTerms): number {
     return nodeTimeoutOf(this.nodes, terms);
+  }
+
+  /** How many acquisitions wait for others, in a queue or between attempts. */
+  get waiting(): number {
+    return this.#environment.waiters.count;
+  }
+
+  /** How many have waited so far. */
+  get waited(): number {
+    return this.#environment.waiters.total;
   }
 
   /** How many undos are still owed to masters that did not confirm them. */
@@ -111,8 +126,10 @@ export class Coordinator {
 
   /**
    * Gives the votes back. Resolves when a quorum has confirmed, or every master has answered or timed out. Never rejects.
+   *
+   * @param onSettled  called with the answers by then, right before
    */
-  release(grant: Grant, nodeTimeoutMs: number): Promise<void> {
+  release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     grant.setAside();
     grant.end();
     const request = this.#releaseOf(grant);
@@ -126,6 +143,7 @@ export class Coordinator {
       const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
+        onSettled?.(withdrawal);
         resolve();
         withdrawal.end(); // if still unsent to a silent master, it becomes a repair
       });
@@ -178,12 +196,9 @@ export class Coordinator {
     return this.survey(inspection(key), nodeTimeoutMs);
   }
 
-  /**
-   * Asks every master the same; each has the node timeout to answer. The result is by the master's index.
-   * @param isEnough  ends the wait early; without it, all are waited for
-   */
-  survey(request: Request, nodeTimeoutMs: number, isEnough?: Enough): Promise<readonly Look[]> {
-    return survey(this.nodes, this.#environment.timers, request, nodeTimeoutMs, isEnough);
+  /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
+  survey(request: Request, nodeTimeoutMs: number, hooks: SurveyHooks = {}): Promise<readonly Look[]> {
+    return survey(this.nodes, this.#environment.timers, { request, nodeTimeoutMs, ...hooks });
   }
 
   /** Resolves when a quorum of masters is connected, or when `cancellation` ends the wait. */

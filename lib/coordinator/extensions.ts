@@ -6,6 +6,7 @@ import type { Clock, Timers } from '../runtime/clock.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
+import type { Answers } from '../protocol/tally.js';
 import { extension, type Request } from '../protocol/request.js';
 import {
   type ExtensionEnd,
@@ -27,7 +28,8 @@ export interface ExtensionOrder {
   readonly ttlMs: number;
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
-  readonly onEnd: (end: ExtensionEnd) => void;
+  /** Called once. @param answers  of the masters, where it was extended */
+  readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
 }
 
 /** A renewal that is due. */
@@ -63,7 +65,7 @@ export class Extensions {
       onExtended: (one, sentAtMs, nowMs) => {
         const { grant, request, onEnd } = one;
         this.#keep(grant, request.ttlMs, nowMs);
-        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED);
+        if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED, one);
         else this.#extendAlone(one);
       },
       onUnsure: (one) => {
@@ -153,7 +155,7 @@ export class Extensions {
       this.note(grant, round);
       const isGranted = round.decision === 'granted';
       const nowMs = clock.inTurn();
-      if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED);
+      if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED, round);
       else onEnd({ kind: 'failed', round, isLate: isGranted });
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };

@@ -73,6 +73,7 @@ export class RestartGuard {
   readonly #coordinator: Coordinator;
   readonly #timers: Timers;
   readonly #terms: RestartGuardTerms;
+  #lastVotes: readonly Outcome[] = [];
 
   constructor(coordinator: Coordinator, timers: Timers, terms: RestartGuardTerms) {
     this.#coordinator = coordinator;
@@ -87,22 +88,36 @@ export class RestartGuard {
    * impossible
    */
   async voting(cancellation: Cancellation): Promise<void> {
-    const { marker, periodMs } = this.#terms;
-    const guard = { marker, guardMs: periodMs };
-    if (periodMs === 0) return;
+    if (this.#terms.periodMs === 0) return;
     const { nodes } = this.#coordinator;
     while (cancellation.cancelled === undefined) {
-      const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
-      const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
-      const outcomes = looks.map((look) => readVote(look, guard));
+      const outcomes = await this.votes();
       const counts = countOutcomes(outcomes, nodes.length);
       const decision = verdict(counts);
       if (decision === 'granted') return;
       if (decision === 'misconfigured') throw this.#error(decision, outcomes);
       const times = outcomes.flatMap((one) => (one.kind === 'quarantined' ? [one.remainingMs] : []));
       const backInMs = quorumBackInMs(times, counts.granted, nodes.length);
+      const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
       await cancellation.sleep(this.#timers, backInMs > 0 ? Math.min(backInMs, ASK_AGAIN_MS) : nodeTimeoutMs);
     }
+  }
+
+  /** Who votes, by the masters' index; empty without a guard. A quarantine that has not begun yet begins with this. */
+  async votes(): Promise<readonly Outcome[]> {
+    const { marker, periodMs } = this.#terms;
+    if (periodMs === 0) return [];
+    const nodeTimeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
+    const looks = await this.#coordinator.survey(vouching(marker, periodMs), nodeTimeoutMs);
+    const outcomes = looks.map((look) => readVote(look, { marker, guardMs: periodMs }));
+    for (const node of this.#coordinator.nodes) noteQuarantine(node, outcomes[node.index]);
+    this.#lastVotes = outcomes;
+    return outcomes;
+  }
+
+  /** What `votes` gave last. */
+  get lastVotes(): readonly Outcome[] {
+    return this.#lastVotes;
   }
 
   /** @throws RedlockError `NO_QUORUM`, `MISCONFIGURED`: fewer than a quorum of masters confirmed */
@@ -136,16 +151,24 @@ interface Own {
   readonly guardMs: number;
 }
 
+function noteQuarantine({ quarantine }: Node, outcome: Outcome | undefined): void {
+  if (outcome?.kind === 'quarantined') quarantine.lasts(outcome.remainingMs);
+  else if (outcome?.kind === 'granted') quarantine.isOver();
+}
+
 function readVote(look: Look, own: Own): Outcome {
   if (look.kind === 'unknown') return unknownBy(look.cause);
   const [code, ms] = integers(look.reply, 3);
   return (code === 1 ? GRANTED : readNo(code, ms, own)) ?? unknownBy(oddReply());
 }
 
-function readBootstrap({ name: node }: Node, look: Look | undefined, own: Own): NodeBootstrap {
+function readBootstrap({ name: node, quarantine }: Node, look: Look | undefined, own: Own): NodeBootstrap {
   if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? oddReply() };
   const [code, ms = 0] = integers(look.reply, 3);
-  if (code === 1) return { node, state: 'declared' };
+  if (code === 1) {
+    quarantine.isOver();
+    return { node, state: 'declared' };
+  }
   if (code === 0 || code === -1) return { node, state: 'unchanged', remainingMs: ms };
   const outcome = readNo(code, ms, own);
   return { node, state: 'unknown', cause: outcome?.kind === 'unknown' ? outcome.cause : oddReply() };

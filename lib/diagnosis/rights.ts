@@ -21,7 +21,7 @@ const BASICS = ['eval', 'evalsha', 'set', 'get', 'del', 'exists', 'pttl', 'pexpi
 const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscribe'];
 
 const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
-  exclusive: [...BASICS, 'mget', 'time', ...QUEUES],
+  exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', ...QUEUES],
   plain: [...BASICS, 'mget', 'zcard', 'zrange'],
   shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hdel', 'hgetall', 'hlen', 'hexists', ...QUEUES],
   guard: ['info'],

@@ -1,5 +1,5 @@
 /** What is found about the masters together: their number, their clocks, two that are one. Pure. */
-import { BACK_US } from '../protocol/lua/mutex.js';
+import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { apartMs, driftOf, type Reading } from './clock-comparison.js';
 import type { Facts } from './examination.js';

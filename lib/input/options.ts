@@ -78,6 +78,12 @@ export interface RedlockOptions extends SharedOptions {
   /** Stands before each resource's name in the masters' keys. @default '' */
   readonly keyPrefix?: string | undefined;
   /**
+   * How many calls of this instance may wait for a lock at a time, in a queue or between attempts. A call beyond them ends
+   * after its first attempt as it would with `waitMs: 0`: with `LOCK_TAKEN`, where others hold the lock. A whole number from
+   * 0 on, or `Infinity`. @default Infinity
+   */
+  readonly maxWaiters?: number | undefined;
+  /**
    * A master that lost data, or came back and may have, gives no vote for so long. Milliseconds: at least the longest
    * ttl that any client uses, with its drift, and the same in all clients of these masters; 0 switches it off. Needs
    * Redis 7.0; not with a Redis Cluster among the masters. A first start needs `redlock.bootstrap()`. @default 0
@@ -91,11 +97,30 @@ export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `acquire` and `using`. */
+/** Options of `acquire`. */
 export interface AcquireOptions extends SharedOptions {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/**
+ * What `using` does where its lease was lost by the time its routine has settled. `signal`: nothing more than
+ * `lease.signal` does, and the routine's result or error stands. `throw`: it rejects with `LOCK_LOST`.
+ */
+export type OnLoss = 'signal' | 'throw';
+
+/** What `using` takes beside the options of `acquire`. */
+export interface LossOptions {
+  /**
+   * With `throw`, `using` rejects with `LOCK_LOST` where the lease was lost by the time the routine has settled, whatever
+   * the routine returned; if it threw, that is the `cause`. Validity decides, as the clock shows it at that instant, not
+   * the signal. A lease that the routine itself released or handed over was not lost. @default 'signal'
+   */
+  readonly onLoss?: OnLoss | undefined;
+}
+
+/** Options of `using`. */
+export interface UsingOptions extends AcquireOptions, LossOptions {}
 
 /** Options of `adopt`. */
 export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOff'>;
@@ -104,6 +129,14 @@ export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | '
 export interface BootstrapOptions {
   /** Also where there is a marker already: its quarantine ends, and its guard period becomes this instance's. @default false */
   readonly force?: boolean | undefined;
+}
+
+/** Options of `ready`. */
+export interface ReadyOptions {
+  /** Ends the wait: the call rejects with `ABORTED`. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Options of `close`. */
@@ -155,12 +188,16 @@ export const DEFAULTS = Object.freeze({
   handOff: 'direct',
   /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
+  /** Of `maxWaiters`: no bound. */
+  maxWaiters: Infinity,
   /** Of `retry.minDelayMs`. */
   minDelayMs: 10,
   /** Of `retry.maxDelayMs`. */
   maxDelayMs: 200,
   /** Of `close`'s `drainMs`. */
   drainMs: 30_000,
+  /** Of `using`'s `onLoss`: the routine's result or error stands. */
+  onLoss: 'signal',
 });
 
 /** What a call without options is given. */
@@ -168,6 +205,8 @@ export const NO_OPTIONS: Readonly<Record<string, never>> = Object.freeze({});
 
 /** The options of one call, filled in. */
 export interface ResolvedCall {
+  /** Which call it is. */
+  readonly by: keyof typeof CALL_NAMES;
   readonly ttlMs: number;
   readonly waitMs: number;
   readonly nodeTimeoutMs: number;
@@ -184,6 +223,7 @@ export interface ResolvedCall {
 export interface InstanceTerms extends ResolvedCall {
   readonly driftFactor: number;
   readonly keyPrefix: string;
+  readonly maxWaiters: number;
   readonly restartGuardMs: number;
 }
 
@@ -217,6 +257,8 @@ export interface ResolvedOptions {
   readonly driftFactor: number;
   /** Stands before each resource's name in the masters' keys. */
   readonly keyPrefix: string;
+  /** How many calls may wait for a lock at a time; `Infinity` for no bound. */
+  readonly maxWaiters: number;
   /** How long a master that may have lost data gives no vote. Milliseconds; 0 for no guard. */
   readonly restartGuardMs: number;
 }
@@ -239,11 +281,12 @@ const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
 const SHARED_NAMES = [
   ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOff', 'retry'],
 ];
-const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs'];
+const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 
 /** The names that a call takes; `using` renews unless told otherwise. */
 export const CALL_NAMES = {
   acquire: [...SHARED_NAMES, 'signal'],
+  using: [...SHARED_NAMES, 'signal', 'onLoss'],
   tryAcquire: ['ttlMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'signal'],
   adopt: ['waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'retry', 'signal'],
 } as const;
@@ -262,13 +305,18 @@ export function resolveOptions(given: RedlockOptions = {}): InstanceTerms {
   if (!isCount(restartGuardMs, 0)) {
     throw invalidArgument('restartGuardMs', restartGuardMs, 'a whole number of milliseconds from 0 on');
   }
-  const own = { driftFactor, keyPrefix, restartGuardMs };
-  return Object.freeze({ ...resolveShared(given, { ...DEFAULTS, nodeTimeoutMs: 0, ...own }), ...own });
+  const maxWaiters = or(given.maxWaiters, DEFAULTS.maxWaiters);
+  if (maxWaiters !== Infinity && !isCount(maxWaiters, 0)) {
+    throw invalidArgument('maxWaiters', maxWaiters, 'a whole number from 0 on, or Infinity');
+  }
+  const own = { driftFactor, keyPrefix, maxWaiters, restartGuardMs };
+  const base = { ...DEFAULTS, by: 'acquire', nodeTimeoutMs: 0, ...own } as const;
+  return Object.freeze({ ...resolveShared(given, base), ...own });
 }
 
 /** What an instance shows of its options: what holds for a call that sets none. */
 export function optionsInForce(terms: InstanceTerms, hasCluster: boolean): ResolvedOptions {
-  const { minDelayMs, maxDelayMs, ...rest } = terms;
+  const { by: _, minDelayMs, maxDelayMs, ...rest } = terms;
   return Object.freeze({
     ...rest,
     nodeTimeoutMs: mostNodeTimeoutMs(terms),
@@ -283,6 +331,17 @@ export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
   const force = or(given.force, false);
   if (typeof force !== 'boolean') throw invalidArgument('force', force, 'true or false');
   return { force };
+}
+
+/** Fills in the options of `ready`. @returns its `timeoutMs` */
+export function resolveReady(given: ReadyOptions): number {
+  checkNames('options', given, ['signal', 'timeoutMs']);
+  checkSignal(given.signal);
+  const timeoutMs = or(given.timeoutMs, Infinity);
+  if (timeoutMs !== Infinity && !isCount(timeoutMs, 0)) {
+    throw invalidArgument('timeoutMs', timeoutMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  }
+  return timeoutMs;
 }
 
 /** Fills in the options of `close`. */
@@ -305,9 +364,16 @@ export function resolveCall(
 ): ResolvedCall {
   if (given === NO_OPTIONS) return instance; // the usual case, and checked when the instance was made
   checkNames('options', given, names);
-  const { signal } = given;
-  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  checkSignal(given.signal);
   return resolveShared(given, instance);
+}
+
+/** What a `using` does about a loss. Its other options are checked by `resolveCall`. */
+export function resolveOnLoss(given: LossOptions): OnLoss {
+  const onLoss = or(given.onLoss, DEFAULTS.onLoss);
+  if (onLoss !== 'signal' && onLoss !== 'throw')
+    throw invalidArgument('onLoss', onLoss, "'signal' or 'throw'");
+  return onLoss;
 }
 
 /** The ttl of an extension: `given`, or the lease's own. */
@@ -361,6 +427,7 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall
   if (handOff !== 'direct' && handOff !== 'reserve')
     throw invalidArgument('handOff', handOff, "'direct' or 'reserve'");
   return {
+    by: base.by,
     ttlMs,
     waitMs,
     nodeTimeoutMs,
@@ -423,6 +490,10 @@ export function isName(value: unknown): value is string {
 /** A whole number from `least` on. */
 export function isCount(value: unknown, least: number): value is number {
   return Number.isSafeInteger(value) && Number(value) >= least;
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
 }
 
 /** Any AbortSignal, also of another realm or a polyfill. */

@@ -34,11 +34,9 @@ export class MastersTime {
     if (clock.earliest() - this.#readAtMs < FRESH_MS) return true;
     const quorum = quorumOf(coordinator.nodes.length);
     const sentAtMs = clock.earliest();
-    const looks = await coordinator.survey(
-      clockReading(),
-      coordinator.nodeTimeoutFor(terms),
-      (some) => some.filter((look) => look?.kind === 'answered').length >= quorum,
-    );
+    const looks = await coordinator.survey(clockReading(), coordinator.nodeTimeoutFor(terms), {
+      isEnough: (some) => some.filter((look) => look?.kind === 'answered').length >= quorum,
+    });
     const clocksUs = looks.flatMap((look) => (look.kind === 'answered' ? [clockOf(look.reply)] : []));
     const read = clocksUs.filter((us) => us > 0);
     if (read.length >= quorum) this.learn(read, sentAtMs);

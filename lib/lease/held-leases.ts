@@ -6,9 +6,10 @@
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Lease as OwnLease } from './lease.js';
-import type { Lease } from './public.js';
-import type { ResolvedClose } from '../input/options.js';
+import type { AnyLease, Lease } from './public.js';
+import type { OnLoss, ResolvedClose } from '../input/options.js';
 import { type Linked, LinkedList } from '../runtime/linked-list.js';
+import { type RoutineUnder, settled } from './routine.js';
 
 /** A routine that runs under a lease. */
 class Work implements Linked<Work> {
@@ -19,11 +20,6 @@ class Work implements Linked<Work> {
   constructor(lease: Lease) {
     this.lease = lease;
   }
-}
-
-/** What a routine is given: a lease, or an entry into one that is held already. */
-interface Releasable {
-  release(): Promise<void>;
 }
 
 /** How many held leases are looked at as one is added. */
@@ -44,6 +40,11 @@ export class HeldLeases {
     this.#timers = timers;
   }
 
+  /** How many are held, as far as that was looked at. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
   add(lease: OwnLease): void {
     this.#leases.add(lease);
     this.#sweep();
@@ -55,16 +56,25 @@ export class HeldLeases {
     this.#proceed();
   }
 
-  /** Runs a routine under a lease, and releases what it was given. A failed release replaces neither result nor error. */
-  async run<Given extends Releasable, T>(
+  /**
+   * Runs a routine under a lease, and releases what it was given: the lease, or an entry into it. A failed release replaces
+   * neither result nor error.
+   */
+  run<Given extends AnyLease, T>(
     lease: Lease,
     given: Given,
-    routine: (given: Given) => Promise<T> | T,
+    routine: RoutineUnder<Given, T>,
+    onLoss: OnLoss,
   ): Promise<T> {
+    return this.during(lease, given, () => settled(given, routine, onLoss));
+  }
+
+  /** The same for work that judges by itself what a loss means. */
+  async during<T>(lease: Lease, given: { release(): Promise<void> }, run: () => Promise<T> | T): Promise<T> {
     const work = new Work(lease);
     this.#work.add(work);
     try {
-      return await routine(given);
+      return await run();
     } finally {
       await given.release();
       this.#work.delete(work);
@@ -75,14 +85,17 @@ export class HeldLeases {
   /**
    * Tells all holders to stop, and waits until they have. Resolves when nothing is held and no routine runs, or after
    * `drainMs`: what is held by then is not renewed any more, and runs out by its ttl.
+   *
+   * @returns how many leases that are
    */
-  async drain(terms: ResolvedClose): Promise<void> {
+  async drain(terms: ResolvedClose): Promise<number> {
     for (const lease of this.#leases.list()) lease.tellClosing();
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
       this.hasten(terms);
     });
     for (const lease of this.#leases.list()) lease.letRunOut();
+    return this.#leases.size;
   }
 
   /** Another call to close: it can cut the wait short, not make it longer. */

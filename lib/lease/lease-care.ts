@@ -2,6 +2,9 @@
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import type { DueExtension } from '../coordinator/extensions.js';
+import type { Answers } from '../protocol/tally.js';
+import type { ExtensionEnd } from '../quorum/renewal-batch.js';
+import type { ExtensionObserver } from '../telemetry/observer.js';
 import { Due } from '../runtime/timer-coalescer.js';
 
 /** A renewal may be this part of the ttl earlier, where there are many. */
@@ -33,6 +36,34 @@ export class Care {
   timer: Timer | undefined;
   /** Why the last extension failed; undefined after one that did not. */
   failure: RedlockError | undefined;
+  /** How many have failed since the last that did not. */
+  failures = 0;
+  /** Somebody wants to hear of its loss when it happens. */
+  isAwaited = false;
   /** No timer is set any more: its instance was closed. */
   isOver = false;
+
+  /** An extension failed. */
+  failed(error: RedlockError): void {
+    this.failure = error;
+    this.failures++;
+  }
+
+  /** An extension did not. */
+  succeeded(): void {
+    this.failure = undefined;
+    this.failures = 0;
+  }
+}
+
+/** Tells how an extension ended. @param error  where it failed */
+export function tellEnd(
+  observer: ExtensionObserver,
+  end: ExtensionEnd,
+  answers: Answers | undefined,
+  error: RedlockError | undefined,
+): void {
+  if (end.kind === 'extended') observer.extended(answers);
+  else if (end.kind === 'failed' && error !== undefined) observer.failed(error, end.round);
+  else observer.ended();
 }

@@ -5,94 +5,54 @@
  * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
  * timer at all; any other one has one.
  */
-import type { Clock, Timers } from '../runtime/clock.js';
-import type { Coordinator } from '../coordinator/coordinator.js';
 import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { closingError, expiryError, extensionError, releasedError } from '../quorum/failure.js';
+import { closingError, expiryError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { heldAs, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, LeaseStatus } from './public.js';
-import { resolveTtl, type TtlBounds } from '../input/options.js';
-import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, type Renewed } from './lease-care.js';
+import { resolveTtl } from '../input/options.js';
+import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
+import { endErrorOf, GIVEN_AWAY, HELD, type LeaseState } from './lease-state.js';
+import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
-import type { TimerCoalescer } from '../runtime/timer-coalescer.js';
-import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.js';
-
-/** What a lease needs of the instance that it comes from. */
-export interface LeaseEnvironment {
-  readonly coordinator: Coordinator;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** Where renewals wait for their turn. */
-  readonly renewals: TimerCoalescer<Renewed>;
-  /** A fraction in [0, 1), for jitter. */
-  readonly fraction: () => number;
-  readonly ttlBounds: TtlBounds;
-  /** Called once, when the lease is held no longer, whatever the reason. */
-  readonly onEnd: (lease: Lease) => void;
-}
-
-/** What a lease is made with; times in milliseconds. */
-export interface LeaseTerms {
-  readonly ttlMs: number;
-  /** 0 stands for the default, which depends on the ttl. */
-  readonly nodeTimeoutMs: number;
-  readonly renew: boolean;
-  readonly maxHoldMs: number;
-}
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
+import type { ObservedLease } from '../telemetry/observer.js';
+import { Link } from '../runtime/linked-list.js';
+import type { Kind } from '../protocol/scope.js';
 
 /** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
-type State =
-  | { readonly kind: 'held' }
-  | { readonly kind: 'lost'; readonly error: RedlockError }
-  | { readonly kind: 'released'; readonly done: Promise<void> };
-
-const HELD: State = Object.freeze({ kind: 'held' });
-const GIVEN_AWAY: State = Object.freeze({ kind: 'released', done: Promise.resolve() });
-
 /** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
-export class Lease implements PublicLease {
+export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   readonly resources: readonly string[];
   readonly ttlMs: number;
-  #previous: Lease | undefined;
-  #next: Lease | undefined;
   readonly #environment: LeaseEnvironment;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
-  #state = HELD;
+  readonly #sinceMs: number;
+  #state: LeaseState = HELD;
   #care: Care | undefined;
   /** Who waits for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
   constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    super();
     this.#environment = environment;
     this.#grant = grant;
     this.resources = resources;
     this.ttlMs = terms.ttlMs;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
-    if (!terms.renew) return;
-    const nowMs = environment.clock.earliest();
-    this.#takeCare().renewal = new DueRenewal(this, nowMs + terms.ttlMs * RENEW_AT, nowMs + terms.maxHoldMs);
+    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, environment.ttlBounds.driftFactor);
+    if (terms.renew) {
+      const nowMs = environment.clock.earliest();
+      const atMs = nowMs + terms.ttlMs * RENEW_AT;
+      this.#takeCare().renewal = new DueRenewal(this, atMs, nowMs + terms.maxHoldMs);
+    } else if (!environment.observer.awaitsLosses) return;
+    this.#takeCare().isAwaited = environment.observer.awaitsLosses;
     this.#arm();
-  }
-
-  /** Links of the instance's list of held leases: private, so that none of them shows another one. */
-  get previous(): Lease | undefined {
-    return this.#previous;
-  }
-  set previous(lease: Lease | undefined) {
-    this.#previous = lease;
-  }
-
-  get next(): Lease | undefined {
-    return this.#next;
-  }
-  set next(lease: Lease | undefined) {
-    this.#next = lease;
   }
 
   get token(): string {
@@ -108,6 +68,18 @@ export class Lease implements PublicLease {
     return this.#grant.validUntilMs;
   }
 
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  get kind(): Kind {
+    return this.#grant.kind;
+  }
+
+  get failures(): number {
+    return this.#care?.failures ?? 0;
+  }
+
   get status(): LeaseStatus {
     this.checkValidity(this.#environment.clock.now());
     return this.#state.kind;
@@ -121,7 +93,7 @@ export class Lease implements PublicLease {
 
   assertHeld(): void {
     this.checkValidity(this.#environment.clock.now());
-    const error = this.#endError();
+    const error = endErrorOf(this.#state, this.resources);
     if (error !== undefined) throw error;
   }
 
@@ -137,7 +109,7 @@ export class Lease implements PublicLease {
     }
     this.assertHeld();
     await new Promise<void>((resolve, reject) => {
-      const order = this.#order(forMs, (error) => {
+      const order = this.#order(forMs, 'extend', (error) => {
         if (error === undefined) resolve();
         else reject(error);
       });
@@ -149,10 +121,12 @@ export class Lease implements PublicLease {
     this.checkValidity(this.#environment.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.#state === HELD) {
       this.#end(GIVEN_AWAY);
-      this.#state = {
-        kind: 'released',
-        done: this.#environment.coordinator.release(this.#grant, this.#nodeTimeoutNowMs),
-      };
+      const { coordinator, observer } = this.#environment;
+      observer.released();
+      const done = observer.hearsReleases
+        ? this.#releaseHeard()
+        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs);
+      this.#state = { kind: 'released', done };
     }
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
   }
@@ -161,6 +135,7 @@ export class Lease implements PublicLease {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
     this.#environment.coordinator.handOver(this.#grant);
+    this.#environment.observer.handedOver(this);
     const { fence, resources, token, ttlMs } = this;
     const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
     return { version: this.#grant.origin === 'marked' ? 2 : 1, resources, token, ttlMs, ...more };
@@ -194,6 +169,12 @@ export class Lease implements PublicLease {
     care.isOver = true;
   }
 
+  #releaseHeard(): Promise<void> {
+    const { coordinator, observer } = this.#environment;
+    const timeoutMs = this.#nodeTimeoutNowMs;
+    return observer.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
+  }
+
   #takeCare(): Care {
     this.#care ??= new Care();
     return this.#care;
@@ -218,27 +199,37 @@ export class Lease implements PublicLease {
   }
 
   /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
-  #order(ttlMs: number, onEnd: (error: RedlockError | undefined) => void): ExtensionOrder {
+  #order(
+    ttlMs: number,
+    by: 'renewal' | 'extend',
+    onEnd: (error: RedlockError | undefined) => void,
+  ): ExtensionOrder {
     const startedAtMs = this.#environment.clock.earliest();
+    const observer = this.#environment.observer.extension(this, by, ttlMs);
     this.#extending = [];
     return {
       ttlMs,
       nodeTimeoutMs: this.#nodeTimeoutMs,
-      onEnd: (end) => {
+      onEnd: (end, answers) => {
         const others = this.#extending ?? [];
         this.#extending = undefined;
-        onEnd(this.#conclude(end, startedAtMs));
+        const error = this.#extensionError(end, startedAtMs);
+        tellEnd(observer, end, answers, error);
+        onEnd(this.#conclude(end, error, startedAtMs));
         for (const goOn of others) goOn();
       },
     };
   }
 
-  #conclude(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
-    const error = this.#extensionError(end, startedAtMs);
+  #conclude(
+    end: ExtensionEnd,
+    error: RedlockError | undefined,
+    startedAtMs: number,
+  ): RedlockError | undefined {
     if (error?.code === 'LOCK_LOST') this.#lose(error);
-    else if (error !== undefined) this.#takeCare().failure = error;
+    else if (error !== undefined) this.#takeCare().failed(error);
     if (end.kind !== 'extended') this.checkValidity(this.#environment.clock.inTurn() + LOSS_MARGIN_MS);
-    const ended = this.#endError();
+    const ended = endErrorOf(this.#state, this.resources);
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
     if (end.kind === 'extended') this.#onExtended(startedAtMs);
     return error;
@@ -247,7 +238,7 @@ export class Lease implements PublicLease {
   #onExtended(startedAtMs: number): void {
     const care = this.#care;
     if (care === undefined) return;
-    care.failure = undefined;
+    care.succeeded();
     if (care.renewal !== undefined) care.renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
     this.#arm();
   }
@@ -266,7 +257,7 @@ export class Lease implements PublicLease {
     const care = this.#care;
     if (this.#state !== HELD || care === undefined || care.isOver) return;
     const { controller, renewal } = care;
-    if (controller === undefined && renewal === undefined) return;
+    if (controller === undefined && renewal === undefined && !care.isAwaited) return;
     const { clock, timers, renewals } = this.#environment;
     const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
     if (renewal !== undefined && renewal.dueAtMs + this.ttlMs * RENEW_MARGIN < endAtMs) {
@@ -322,7 +313,7 @@ export class Lease implements PublicLease {
       return undefined;
     }
     if (this.#state !== HELD || this.#care?.renewal !== renewal) return undefined;
-    const order = this.#order(this.ttlMs, (error) => {
+    const order = this.#order(this.ttlMs, 'renewal', (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
     return { grant: this.#grant, order };
@@ -353,24 +344,14 @@ export class Lease implements PublicLease {
     if (this.#state !== HELD) return;
     this.#end({ kind: 'lost', error });
     this.#environment.coordinator.abandon(this.#grant);
+    this.#environment.observer.lost(this, error);
     this.#care?.controller?.abort(error);
   }
 
   /** A lease ends once, and never comes back. */
-  #end(state: State): void {
+  #end(state: LeaseState): void {
     this.#state = state;
     this.#disarm();
     this.#environment.onEnd(this);
-  }
-
-  #endError(): RedlockError | undefined {
-    switch (this.#state.kind) {
-      case 'held':
-        return undefined;
-      case 'lost':
-        return this.#state.error;
-      case 'released':
-        return releasedError(this.resources);
-    }
   }
 }

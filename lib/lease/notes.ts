@@ -97,11 +97,9 @@ export class Notes {
   async #decide(request: Request, nodeTimeoutMs: number): Promise<RedlockError | undefined> {
     const outcomeOf = (look: Look | undefined): Outcome | undefined =>
       look === undefined ? undefined : outcomeIn(look, request);
-    const looks = await this.#coordinator.survey(
-      request,
-      nodeTimeoutMs,
-      (some) => some.filter((look) => outcomeOf(look)?.kind === 'granted').length >= this.quorum,
-    );
+    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, {
+      isEnough: (some) => some.filter((look) => outcomeOf(look)?.kind === 'granted').length >= this.quorum,
+    });
     const outcomes = looks.map((look) => outcomeIn(look, request));
     return verdict(countOutcomes(outcomes, outcomes.length)) === 'granted'
       ? undefined
@@ -113,7 +111,7 @@ export class Notes {
     nodeTimeoutMs: number,
     isEnough: (looks: readonly (Look | undefined)[]) => boolean,
   ): Promise<readonly (NoteReading | Outcome)[]> {
-    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, isEnough);
+    const looks = await this.#coordinator.survey(request, nodeTimeoutMs, { isEnough });
     return looks.map((look) => readingOf(look, request));
   }
 

@@ -1,6 +1,7 @@
 /** The lease of the writer of a read-write lock. */
 import type { Grant } from '../quorum/grant.js';
-import { Lease, type LeaseEnvironment, type LeaseTerms } from './lease.js';
+import { Lease } from './lease.js';
+import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
 import type { WriteLease as PublicWriteLease } from './public.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 

@@ -11,10 +11,13 @@ import {
   type AcquireOptions,
   CALL_NAMES,
   type InstanceTerms,
+  type LossOptions,
   NO_OPTIONS,
+  type OnLoss,
   or,
   type ResolvedCall,
   resolveCall,
+  resolveOnLoss,
   type TryAcquireOptions,
 } from '../input/options.js';
 import { type Kind, MOST_PERMITS, MUTEX, READ } from '../protocol/scope.js';
@@ -35,7 +38,10 @@ export interface Lockable<
   tryAcquire(options?: TryOptions): Promise<Held | null>;
   /** Runs the routine while holding it, as `redlock.using` does. @throws RedlockError as `acquire` does */
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
-  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(
+    options: (Options & LossOptions) | undefined,
+    routine: (lease: Held) => Promise<T> | T,
+  ): Promise<T>;
   /** Who holds it, master by master. Changes nothing. @throws RedlockError `CLOSED` */
   inspect(): Promise<Seen>;
 }
@@ -60,7 +66,10 @@ export interface PlainMutexOptions extends MutexOptions {
   readonly reentrant?: false | undefined;
 }
 
-/** Options of a reader's `acquire` and `using`. No number stands for the latest among several holders, so there is no fencing to switch on or off. */
+/**
+ * Options of a reader's `acquire`; those of `using` are the same and `onLoss`. No number stands for the latest among several
+ * holders, so there is no fencing to switch on or off.
+ */
 export type ReadOptions = Omit<AcquireOptions, 'fencing'>;
 /** Options of a reader's `tryAcquire`. */
 export type TryReadOptions = Omit<TryAcquireOptions, 'fencing'>;
@@ -70,7 +79,7 @@ interface PermitCount {
   /** How many permits, all or none. From 1 up to those of the semaphore. @default 1 */
   readonly permits?: number | undefined;
 }
-/** Options of a semaphore's `acquire` and `using`. */
+/** Options of a semaphore's `acquire`; those of `using` are the same and `onLoss`. */
 export type PermitOptions = ReadOptions & PermitCount;
 /** Options of a semaphore's `tryAcquire`. */
 export type TryPermitOptions = TryReadOptions & PermitCount;
@@ -98,7 +107,11 @@ export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptio
   readonly permits: number;
 }
 
-type RunUnder = <Held extends Lease, T>(lease: Held, routine: (lease: Held) => Promise<T> | T) => Promise<T>;
+type RunUnder = <Held extends Lease, T>(
+  lease: Held,
+  routine: (lease: Held) => Promise<T> | T,
+  onLoss: OnLoss,
+) => Promise<T>;
 
 /** What locks need of the instance that they come from. */
 export interface LockBackend {
@@ -130,10 +143,12 @@ class Lock<
 > implements Lockable<Held, Seen, Options, TryOptions> {
   readonly name: string;
   readonly #variant: LockVariant<Held, Seen, Options | TryOptions>;
+  readonly #namesOfUsing: readonly string[];
 
   constructor(name: string, variant: LockVariant<Held, Seen, Options | TryOptions>) {
     this.name = name;
     this.#variant = variant;
+    this.#namesOfUsing = [...variant.names, 'onLoss'];
   }
 
   async acquire(options?: Options): Promise<Held> {
@@ -141,22 +156,32 @@ class Lock<
   }
 
   async tryAcquire(options?: TryOptions): Promise<Held | null> {
-    return nullIfTaken(this.#acquire(options, this.#variant.tryNames, (call) => ({ ...call, waitMs: 0 })));
+    return nullIfTaken(
+      this.#acquire(options, this.#variant.tryNames, (call) => ({ ...call, waitMs: 0, by: 'tryAcquire' })),
+    );
   }
 
   using<T>(routine: (lease: Held) => Promise<T> | T): Promise<T>;
-  using<T>(options: Options | undefined, routine: (lease: Held) => Promise<T> | T): Promise<T>;
+  using<T>(
+    options: (Options & LossOptions) | undefined,
+    routine: (lease: Held) => Promise<T> | T,
+  ): Promise<T>;
   async using<T>(
-    optionsOrRoutine: Options | undefined | ((lease: Held) => Promise<T> | T),
+    optionsOrRoutine: (Options & LossOptions) | undefined | ((lease: Held) => Promise<T> | T),
     routineAfterOptions?: (lease: Held) => Promise<T> | T,
   ): Promise<T> {
-    const { options, routine } = argumentsOfUsing<Options, (lease: Held) => Promise<T> | T>(
+    const { options, routine } = argumentsOfUsing<Options & LossOptions, (lease: Held) => Promise<T> | T>(
       optionsOrRoutine,
       routineAfterOptions,
     );
     const renew = or(options?.renew, true);
-    const lease = await this.#acquire(options, this.#variant.names, (call) => ({ ...call, renew }));
-    return this.#variant.run(lease, routine);
+    const onLoss = resolveOnLoss(options ?? NO_OPTIONS);
+    const lease = await this.#acquire(options, this.#namesOfUsing, (call) => ({
+      ...call,
+      renew,
+      by: 'using',
+    }));
+    return this.#variant.run(lease, routine, onLoss);
   }
 
   inspect(): Promise<Seen> {

@@ -17,7 +17,16 @@ import type { Lease, ReentrantLease } from '../lease/public.js';
 import type { Lockable, Mutex } from './lockable.js';
 import { LostHolds } from './lost-holds.js';
 import { checkNames } from '../input/option-names.js';
-import { type AcquireOptions, CALL_NAMES, isName, or, type TryAcquireOptions } from '../input/options.js';
+import {
+  type AcquireOptions,
+  CALL_NAMES,
+  isName,
+  type LossOptions,
+  type OnLoss,
+  or,
+  resolveOnLoss,
+  type TryAcquireOptions,
+} from '../input/options.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
 
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
@@ -28,13 +37,14 @@ interface Owned {
   /** Holds in place of the flow of calls. @default undefined: the flow of calls holds */
   readonly owner?: Owner | undefined;
 }
-/** Options of a reentrant lock's `acquire` and `using`. */
+/** Options of a reentrant lock's `acquire`; those of `using` are the same and `onLoss`. */
 export type ReentrantOptions = AcquireOptions & Owned;
 /** Options of a reentrant lock's `tryAcquire`. */
 export type TryReentrantOptions = TryAcquireOptions & Owned;
 
 const NAMES = {
   acquire: [...CALL_NAMES.acquire, 'owner'],
+  using: [...CALL_NAMES.using, 'owner'],
   tryAcquire: [...CALL_NAMES.tryAcquire, 'owner'],
 } as const;
 
@@ -118,10 +128,11 @@ export class Reentrance {
     name: string,
     entry: OwnReentrantLease,
     routine: (entry: ReentrantLease) => Promise<T> | T,
+    onLoss: OnLoss,
   ): Promise<T> {
     const hold = OwnReentrantLease.holdOf(entry);
     const flow = new Map(this.#flows.getStore()).set(name, hold);
-    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)));
+    return this.#held.run(hold.lease, entry, () => this.#flows.run(flow, () => routine(entry)), onLoss);
   }
 
   /**
@@ -216,21 +227,23 @@ class Reentrant implements ReentrantMutex {
 
   using<T>(routine: (lease: ReentrantLease) => Promise<T> | T): Promise<T>;
   using<T>(
-    options: ReentrantOptions | undefined,
+    options: (ReentrantOptions & LossOptions) | undefined,
     routine: (lease: ReentrantLease) => Promise<T> | T,
   ): Promise<T>;
   async using<T>(
-    optionsOrRoutine: ReentrantOptions | undefined | ((lease: ReentrantLease) => Promise<T> | T),
+    optionsOrRoutine:
+      (ReentrantOptions & LossOptions) | undefined | ((lease: ReentrantLease) => Promise<T> | T),
     routineAfterOptions?: (lease: ReentrantLease) => Promise<T> | T,
   ): Promise<T> {
     const { options: given = {}, routine } = argumentsOfUsing<
-      ReentrantOptions,
+      ReentrantOptions & LossOptions,
       (lease: ReentrantLease) => Promise<T> | T
     >(optionsOrRoutine, routineAfterOptions);
-    checkNames('options', given, NAMES.acquire);
-    const { owner, ...options } = given;
+    checkNames('options', given, NAMES.using);
+    const { owner, onLoss: _, ...options } = given;
+    const onLoss = resolveOnLoss(given);
     const entry = await this.#acquire(owner, { ...options, renew: or(options.renew, true) });
-    return this.#reentrance.run(this.name, entry, routine);
+    return this.#reentrance.run(this.name, entry, routine, onLoss);
   }
 
   reenter(given: Owned = {}): ReentrantLease {

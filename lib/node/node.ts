@@ -30,6 +30,7 @@ import { SendQueue } from './send-queue.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
 import { SendWindow } from './send-window.js';
 import type { Pace, PacedCall } from './pace.js';
+import { Quarantine } from './quarantine.js';
 import { CallTiming } from './call-timing.js';
 import type { Ask, Sink, Withdrawn } from './sink.js';
 
@@ -40,8 +41,9 @@ const SILENT = Object.freeze(new Error('not sent: the master is silent'));
 export class Node {
   readonly index: number;
   readonly timing: CallTiming;
+  readonly window: SendWindow;
+  readonly quarantine: Quarantine;
   readonly #transport: Transport;
-  readonly #window: SendWindow;
   readonly #turn: LoopTurn;
   readonly #pace: Pace | undefined;
   /** Something urgent is among what waits. */
@@ -65,7 +67,8 @@ export class Node {
     this.#transport = transport;
     this.#listeners = new ConnectionListeners(transport);
     this.index = index;
-    this.#window = new SendWindow(clock, this.timing.trip);
+    this.window = new SendWindow(clock, this.timing.trip);
+    this.quarantine = new Quarantine(clock);
     this.#turn = turn;
   }
 
@@ -92,7 +95,7 @@ export class Node {
 
   /** Connected, and not silent: it has answered since an attempt last gave up waiting for it. */
   get isHealthy(): boolean {
-    return !this.#window.isSilent && this.#transport.state === 'ready';
+    return !this.window.isSilent && this.#transport.state === 'ready';
   }
 
   /** Undefined if pushes are not possible. */
@@ -104,11 +107,6 @@ export class Node {
     return this.#transport.subscribe !== undefined;
   }
 
-  /** How many requests are in flight. */
-  get inFlight(): number {
-    return this.#window.inFlight;
-  }
-
   /** How many requests wait here, unsent. */
   get waiting(): number {
     return this.#queue.size;
@@ -117,6 +115,11 @@ export class Node {
   /** Calls back whenever `state` may have changed, until the returned function is called. */
   watch(listener: () => void): () => void {
     return this.#listeners.add(listener);
+  }
+
+  /** Why it is not connected. */
+  lostError(): Error {
+    return this.#listeners.lostError();
   }
 
   /** Sends as soon as there is a connection and room; fails at once if the connection is lost. */
@@ -136,7 +139,7 @@ export class Node {
         return;
       case 'lost':
         this.#failWaiting();
-        ask.sink.onFailure(this, this.#listeners.lostError());
+        ask.sink.onFailure(this, this.lostError());
     }
   }
 
@@ -158,12 +161,12 @@ export class Node {
 
   /** Whether a call for many requests can be sent at once; the last such call may exceed the window. */
   get takesMany(): boolean {
-    return this.#transport.state === 'ready' && !this.isCluster && this.#window.roomFor(2) === 2;
+    return this.#transport.state === 'ready' && !this.isCluster && this.window.roomFor(2) === 2;
   }
 
   /** Sends one call for these requests at once; if it fails, it is not sent again. Only if it `takesMany`. */
   sendTogether(command: Command, { requests }: Batch, sink: Sink): void {
-    this.#window.inFlight += requests.length;
+    this.window.sent(requests.length);
     sink.onSent(this);
     this.timing.call(this.#transport, command).then(
       (reply) => {
@@ -174,7 +177,7 @@ export class Node {
       (error: unknown) => {
         const cause = toError(error);
         const mayRun = isClientTimeout(cause);
-        if (mayRun) this.#window.abandon(requests.length);
+        if (mayRun) this.window.abandon(requests.length);
         else this.#onAnswer(requests.length);
         if (cause.message.startsWith('NOSCRIPT')) this.#teach(lessonFor(requests));
         sink.onFailure(this, inPlainWords(cause), mayRun);
@@ -201,7 +204,7 @@ export class Node {
 
   /** Resolves when nothing is in flight or waiting, requests that are sent again included. */
   idle(): Promise<void> {
-    if (this.#window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
+    if (this.window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idlers.push(resolve);
     });
@@ -214,7 +217,7 @@ export class Node {
    */
   markSilent(silence?: Error): void {
     this.timing.gaveUp(silence);
-    this.#window.isSilent = true;
+    this.window.isSilent = true;
     for (const { sink } of this.#queue.removeOverdue()) sink.onFailure(this, SILENT);
   }
 
@@ -226,8 +229,7 @@ export class Node {
   get #isIdle(): boolean {
     if (this.#queue.size > 0 || this.#following.length > 0) return false;
     return (
-      (this.#window.inFlight <= 1 && !this.#turn.isCrowded) ||
-      (this.isCluster && this.#window.roomFor(1) === 1)
+      (this.window.inFlight <= 1 && !this.#turn.isCrowded) || (this.isCluster && this.window.roomFor(1) === 1)
     );
   }
 
@@ -257,9 +259,9 @@ export class Node {
     this.#following = [];
     const isHeld = this.#queue.size > 0 && !this.#isUrgent && this.#pace?.admits(this) === false;
     this.#isUrgent = false;
-    if (!isHeld) this.#queue.moveTo(entries, this.#window.roomFor(entries.length + this.#queue.size));
+    if (!isHeld) this.#queue.moveTo(entries, this.window.roomFor(entries.length + this.#queue.size));
     while (entries.length > 0) this.#transmitSome(entries);
-    if (this.#window.isSilent) this.markSilent(); // the window may have noticed the silence only now
+    if (this.window.isSilent) this.markSilent(); // the window may have noticed the silence only now
     if (this.#queue.size === 0) this.#stopWatching();
     else if (!isHeld) this.#watchWaiting(); // held by the pace, it goes on soon
   }
@@ -267,7 +269,7 @@ export class Node {
   /** Takes as many as fit into one call, and sends them. */
   #transmitSome(entries: Ask[]): void {
     const batch = new Batch();
-    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.#window.inFlight);
+    const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.window.inFlight);
     const taken = batch.take(entries, most);
     const [first] = taken;
     if (taken.length > 1) this.#transmitBatch(taken, this.#turn.commandFor(batch));
@@ -293,7 +295,7 @@ export class Node {
     paced: PacedCall | undefined,
     onReply: (reply: unknown) => void,
   ): void {
-    this.#window.inFlight += entries.length;
+    this.window.sent(entries.length);
     for (const { sink } of entries) sink.onSent(this);
     this.timing.call(this.#transport, command).then(
       (reply) => {
@@ -324,9 +326,9 @@ export class Node {
    * could not vote as long as it is slower than the others, nor begin its quarantine after a restart.
    */
   #teach(lesson: Command | undefined): void {
-    if (lesson === undefined || this.isCluster || this.#isTaught || this.#window.roomFor(1) === 0) return;
+    if (lesson === undefined || this.isCluster || this.#isTaught || this.window.roomFor(1) === 0) return;
     this.#isTaught = true;
-    this.#window.inFlight++;
+    this.window.sent(1);
     const over = (): void => {
       this.#isTaught = false;
       this.#onAnswer(1);
@@ -336,18 +338,18 @@ export class Node {
 
   /** @param count  how many requests the answered call had */
   #onAnswer(count: number): void {
-    this.#window.answered(count);
-    if (this.#idlers.length > 0 && this.#window.inFlight === 0) atEndOfTurn(() => this.#tellIdlers());
+    this.window.answered(count);
+    if (this.#idlers.length > 0 && this.window.inFlight === 0) atEndOfTurn(() => this.#tellIdlers());
   }
 
   #tellIdlers(): void {
-    if (this.#window.inFlight > 0 || this.#queue.size > 0) return;
+    if (this.window.inFlight > 0 || this.#queue.size > 0) return;
     for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
   #onRejection(entries: readonly Ask[], error: Error): void {
     if (isClientTimeout(error)) {
-      this.#window.abandon(entries.length);
+      this.window.abandon(entries.length);
       for (const { sink } of entries) sink.onFailure(this, error, true);
       return;
     }
@@ -386,7 +388,7 @@ export class Node {
     if (this.#queue.size === 0 && this.#following.length === 0) return;
     const entries = [...this.#following, ...this.#queue.removeAll()];
     this.#following = [];
-    for (const { sink } of entries) sink.onFailure(this, this.#listeners.lostError());
+    for (const { sink } of entries) sink.onFailure(this, this.lostError());
   }
 
   /** What waits is sent when there is a connection again, and fails when the connection is lost. */

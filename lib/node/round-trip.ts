@@ -32,6 +32,11 @@ export class RoundTrip {
   /** Without load: it follows a shorter round trip at once, and a longer one slowly. */
   bareMs = 0;
 
+  /** The average of late; undefined before anything is measured. */
+  get meanMs(): number | undefined {
+    return this.#isMeasured ? this.#meanMs : undefined;
+  }
+
   /** An answer should come within this time; 0 before anything is measured. */
   get expectedMs(): number {
     return this.#isMeasured ? this.#meanMs + Math.max(GRAIN_MS, DEVIATIONS * this.#deviationMs) : 0;

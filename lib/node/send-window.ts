@@ -21,11 +21,12 @@ const PROBE_EVERY_MS = 5_000;
 export class SendWindow {
   /** How many requests are in flight. */
   inFlight = 0;
-  /**
-   * An attempt gave up waiting for this master, its client timed a command out, or many requests went unanswered; and it
-   * has answered nothing since.
-   */
-  isSilent = false;
+  /** How many calls were sent so far, and how many requests they had. */
+  calls = 0;
+  requests = 0;
+  /** Called when it has become silent, or is silent no longer. */
+  onSilence: (() => void) | undefined;
+  #isSilent = false;
   readonly #clock: Clock;
   readonly #trip: RoundTrip;
   /** How many of those in flight were rejected by the client's own timeout. */
@@ -41,12 +42,32 @@ export class SendWindow {
     this.#trip = trip;
   }
 
+  /**
+   * An attempt gave up waiting for this master, its client timed a command out, or many requests went unanswered; and it
+   * has answered nothing since.
+   */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+  set isSilent(isSilent: boolean) {
+    if (isSilent === this.#isSilent) return;
+    this.#isSilent = isSilent;
+    this.onSilence?.();
+  }
+
+  /** A call was sent. @param count  how many requests it had */
+  sent(count: number): void {
+    this.inFlight += count;
+    this.calls++;
+    this.requests += count;
+  }
+
   /** How many of the `wanted` requests may be sent now. */
   roomFor(wanted: number): number {
     const least = SILENT_WINDOW - this.inFlight;
     if (wanted <= least) return wanted; // the usual case reads no clock
     this.#noticeSilence();
-    const room = this.isSilent ? least : WINDOW - this.inFlight;
+    const room = this.#isSilent ? least : WINDOW - this.inFlight;
     if (room > 0) return Math.min(wanted, room);
     return wanted > 0 && this.#mayProbe() ? 1 : 0;
   }
@@ -76,7 +97,7 @@ export class SendWindow {
 
   /** Attempts that get their quorum from the other masters never wait for this one, so they would not notice. */
   #noticeSilence(): void {
-    if (this.isSilent) return;
+    if (this.#isSilent) return;
     const nowMs = this.#clock.earliest();
     this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
     this.#lookedAtMs = nowMs;

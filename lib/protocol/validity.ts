@@ -20,6 +20,11 @@ export function validUntilMs(sentAtMs: number, ttlMs: number, driftFactor: numbe
   return Math.floor(sentAtMs + ttlMs - driftMs(ttlMs, driftFactor));
 }
 
+/** When the request was sent that such a validity comes from: the inverse of `validUntilMs`. */
+export function sentAtMs(validUntilMs: number, ttlMs: number, driftFactor: number): number {
+  return validUntilMs - ttlMs + driftMs(ttlMs, driftFactor);
+}
+
 /** The instant by which a key has certainly expired. @param sentAtMs  the instant by which it was set at the latest */
 export function expiredByMs(sentAtMs: number, ttlMs: number, driftFactor: number): number {
   return Math.ceil(sentAtMs + ttlMs + driftMs(ttlMs, driftFactor));

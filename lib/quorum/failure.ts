@@ -3,10 +3,13 @@
  */
 import type { Cancelled } from '../runtime/cancellation.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
-import { isPermanent, NOT_AWAITED, Silence } from '../redis/server-errors.js';
+import { isPermanent, Silence } from '../redis/server-errors.js';
 import { type Decision, type Outcome, quorumBackInMs, quorumOf } from '../protocol/quorum.js';
 import type { ExtensionEnd } from './renewal-batch.js';
 import { SPENT_COUNTER } from '../protocol/replies.js';
+import { type Answers, type NamedNode, tallyOf } from '../protocol/tally.js';
+
+export type { Answers };
 
 /** What a failed call was about. */
 export interface CallContext {
@@ -27,17 +30,6 @@ const CODES: Readonly<Record<RoundFailure, RedlockErrorCode>> = {
   late: 'VALIDITY_EXPIRED',
 };
 
-/** What an error needs of a master. */
-export interface NamedNode {
-  readonly name: string;
-  readonly index: number;
-}
-
-/** The masters' outcomes, by their index. */
-export interface Answers {
-  readonly outcomes: readonly (Outcome | undefined)[];
-}
-
 /** The error for a round that failed. */
 export function roundError(
   failure: RoundFailure,
@@ -45,7 +37,7 @@ export function roundError(
   nodes: readonly NamedNode[],
   context: CallContext,
 ): RedlockError {
-  const tally = tallyOf(round.outcomes, nodes);
+  const tally = tallyOf(round, nodes);
   const disagreement = failure === 'held' ? disagreementOf(round.outcomes, context.resources) : undefined;
   const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
   const text = `${begin}: ${describe(tally, nodes)}${adviceFor(failure, round.outcomes, nodes.length)}`;
@@ -74,6 +66,13 @@ function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): 
   return quorumBackInMs(times, voting, nodes);
 }
 
+/** The error of a call that may not wait: that of its attempt. @param waiting  how many wait already */
+export function unwaitedError(error: RedlockError, waiting: number): RedlockError {
+  const { attempts, code, elapsedMs, remainingMs, resources, tally } = error;
+  const text = `${error.message} It was not waited for: ${waiting} calls of this instance wait already (maxWaiters)`;
+  return new RedlockError(code, text, { attempts, elapsedMs, remainingMs, resources, tally });
+}
+
 /** Whether no further attempt can change it: the key has another type, or masters are set up wrong. */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
   if (failure === 'wrongType') return true;
@@ -96,7 +95,7 @@ export function cancelledError(
   round: Answers | undefined,
   nodes: readonly NamedNode[],
 ): RedlockError {
-  const tally = round === undefined ? [] : tallyOf(round.outcomes, nodes);
+  const tally = round === undefined ? [] : tallyOf(round, nodes);
   const names = nameResources(context.resources);
   if (why.code === 'CLOSED') {
     return new RedlockError('CLOSED', `the instance was closed; ${names} was not acquired`, {
@@ -145,35 +144,6 @@ export function expiryError(resources: readonly string[], failure: RedlockError 
   const why = 'its validity ended';
   if (failure === undefined) return lossError(why, resources);
   return lossError(`${why}, and extending it had failed: ${failure.message}`, resources, failure);
-}
-
-/** The tally for the caller. */
-function tallyOf(outcomes: readonly (Outcome | undefined)[], nodes: readonly NamedNode[]): NodeOutcome[] {
-  return nodes.map((node) => forCaller(node.name, outcomes[node.index]));
-}
-
-function forCaller(node: string, outcome: Outcome | undefined): NodeOutcome {
-  switch (outcome?.kind) {
-    case 'granted':
-      return { node, outcome: 'granted' };
-    case 'refused': {
-      const time = outcome.remainingMs === undefined ? {} : { remainingMs: outcome.remainingMs };
-      return {
-        node,
-        outcome: 'refused',
-        ...time,
-        ...(outcome.isWrongType || outcome.permits !== undefined ? { wrongKind: true as const } : {}),
-        ...(outcome.holds === undefined ? {} : { holds: outcome.holds }),
-      };
-    }
-    case 'quarantined':
-      return { node, outcome: 'quarantined', remainingMs: outcome.remainingMs };
-    case 'unknown':
-      if (outcome.cause === NOT_AWAITED) return { node, outcome: 'pending' };
-      return { node, outcome: 'unknown', cause: outcome.cause };
-    case undefined:
-      return { node, outcome: 'pending' }; // the round was decided before it answered
-  }
 }
 
 function opening(

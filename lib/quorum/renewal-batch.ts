@@ -12,7 +12,8 @@ import { Deliveries } from './deliveries.js';
 import type { Grant } from './grant.js';
 import type { Node, Sink, Withdrawn } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
-import { quorumOf } from '../protocol/quorum.js';
+import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
+import type { Answers } from '../protocol/tally.js';
 import type { Request } from '../protocol/request.js';
 import type { Round } from './round.js';
 import { Silence } from '../redis/server-errors.js';
@@ -31,7 +32,7 @@ export type ExtensionEnd =
 interface Terms {
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
-  readonly onEnd: (end: ExtensionEnd) => void;
+  readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
 }
 
 /** Callbacks for what becomes of each lease. */
@@ -53,11 +54,11 @@ export interface RenewalEnvironment {
  * An extension that is wanted. In a batch, the undo or release of its lease follows the batch's call, as long as that is
  * in flight.
  */
-export class Renewing implements Withdrawn {
+export class Renewing implements Withdrawn, Answers {
   readonly grant: Grant;
   readonly request: Request;
   readonly nodeTimeoutMs: number;
-  readonly onEnd: (end: ExtensionEnd) => void;
+  readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
   /** How many masters extended it, apart from those that extended the whole batch. */
   granted = 0;
   /** The batch it is in; undefined while it goes alone. */
@@ -73,6 +74,11 @@ export class Renewing implements Withdrawn {
 
   get ttlMs(): number {
     return this.request.ttlMs;
+  }
+
+  /** What the masters have answered in the batch, by their index; for onlookers. */
+  get outcomes(): readonly (Outcome | undefined)[] {
+    return this.renewal?.outcomesOf(this) ?? [];
   }
 
   follow(node: Node): boolean {
@@ -147,6 +153,8 @@ class RenewalBatch implements Sink {
   #awaited = 0;
   /** How many masters extended all of them. */
   #granted = 0;
+  /** The masters' replies, by their index. */
+  readonly #replies: unknown[] = [];
   #sentAtMs = 0;
   #timer: Timer | undefined;
   #isOver = false;
@@ -200,6 +208,7 @@ class RenewalBatch implements Sink {
 
   onReply(node: Node, reply: unknown): void {
     this.#noteAnswer(node);
+    this.#replies[node.index] = reply;
     if (isAllYes(reply, this.#members.length)) {
       this.#granted++;
       for (const member of this.#members) this.#undoLate(member, node);
@@ -217,6 +226,15 @@ class RenewalBatch implements Sink {
   onFailure(node: Node, _cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
     this.#proceed();
+  }
+
+  outcomesOf(member: Renewing): readonly (Outcome | undefined)[] {
+    const { request } = member;
+    const place = this.#members.indexOf(member);
+    return this.#replies.map((reply) => {
+      if (isAllYes(reply, this.#members.length)) return GRANTED;
+      return Array.isArray(reply) ? request.read(entryReply(request, reply[place])) : undefined;
+    });
   }
 
   /**

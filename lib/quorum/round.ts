@@ -230,6 +230,7 @@ export class Round implements Sink, Counts {
     const outcome = this.request.read(reply);
     if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
       this.#late.onClock?.(node, outcome.clockUs, this);
+    else if (outcome?.kind === 'quarantined') node.quarantine.lasts(outcome.remainingMs);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;

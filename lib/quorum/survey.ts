@@ -11,21 +11,30 @@ export type Look =
   | { readonly kind: 'answered'; readonly reply: unknown }
   | { readonly kind: 'unknown'; readonly cause: Error };
 
-/** Whether these answers, by the master's index, are all that is needed; undefined for one that is missing. */
-export type Enough = (looks: readonly (Look | undefined)[]) => boolean;
+export interface SurveyHooks {
+  /**
+   * Whether these answers, by the master's index, are all that is needed; undefined for one that is missing. Without it,
+   * all are waited for.
+   */
+  readonly isEnough?: (looks: readonly (Look | undefined)[]) => boolean;
+  /** Called with each reply as it comes in. */
+  readonly onReply?: (node: Node, reply: unknown) => void;
+}
+
+/** What is asked, and for how long; times in milliseconds. */
+interface Question extends SurveyHooks {
+  readonly request: Request;
+  readonly nodeTimeoutMs: number;
+}
 
 /**
  * Resolves when all have answered or failed, when the answers are enough, or when the node timeout is over. The result is
  * by the master's index. Never rejects. What is sent by then still runs; nothing is sent after the node timeout.
- *
- * @param isEnough  ends the wait early; without it, all are waited for
  */
 export async function survey(
   nodes: readonly Node[],
   timers: Timers,
-  request: Request,
-  nodeTimeoutMs: number,
-  isEnough: Enough = () => false,
+  { isEnough = () => false, nodeTimeoutMs, onReply, request }: Question,
 ): Promise<readonly Look[]> {
   const looks: (Look | undefined)[] = nodes.map(() => undefined);
   await new Promise<void>((resolve) => {
@@ -41,7 +50,10 @@ export async function survey(
     const sink: Sink = {
       isWanted: true,
       onSent: () => undefined,
-      onReply: (node, reply) => note(node, { kind: 'answered', reply }),
+      onReply: (node, reply) => {
+        onReply?.(node, reply);
+        note(node, { kind: 'answered', reply });
+      },
       onFailure: (node, cause) => note(node, { kind: 'unknown', cause }),
     };
     const ask = { request, sink };

@@ -8,6 +8,26 @@ export interface Linked<T> {
   next: T | undefined;
 }
 
+/** Links that are private, so that printing one member shows none of the others. */
+export class Link<T> implements Linked<T> {
+  #previous: T | undefined;
+  #next: T | undefined;
+
+  get previous(): T | undefined {
+    return this.#previous;
+  }
+  set previous(member: T | undefined) {
+    this.#previous = member;
+  }
+
+  get next(): T | undefined {
+    return this.#next;
+  }
+  set next(member: T | undefined) {
+    this.#next = member;
+  }
+}
+
 export class LinkedList<T extends Linked<T>> {
   #first: T | undefined;
   #turn: T | undefined;

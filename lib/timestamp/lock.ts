@@ -11,7 +11,8 @@ import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js'
 import { invalidArgument, nullIfTaken } from '../runtime/errors.js';
 import { cancelledError, isHopeless, roundError } from '../quorum/failure.js';
 import { RESERVED } from '../protocol/keys.js';
-import { isName, NO_OPTIONS, or } from '../input/options.js';
+import { isName, NO_OPTIONS, or, resolveOnLoss } from '../input/options.js';
+import { settled } from '../lease/routine.js';
 import { SystemRandom } from '../runtime/random.js';
 import { Backoff } from '../quorum/backoff.js';
 import { type TimestampFailure, type TimestampEnvironment, TimestampKeeper } from './keeper.js';
@@ -24,6 +25,7 @@ import {
   type TimestampCall,
   type TimestampLockOptions,
   type TimestampTryOptions,
+  type TimestampUsingOptions,
 } from './options.js';
 import type { TimestampLease } from './public.js';
 import { checkClient, type RedisClient, RedisTransport } from '../redis/transport.js';
@@ -121,28 +123,31 @@ export class TimestampLock {
   /**
    * Runs the routine while holding the lock, renews it meanwhile (unless `renew: false`), and releases it. Returns what
    * the routine returned and throws what it threw, also when the lease was lost in between: the routine hears of that
-   * by `lease.signal`.
+   * by `lease.signal`, and the caller by `LOCK_LOST` where `onLoss` is `throw`.
    *
-   * @throws RedlockError as `acquire` does
+   * @throws RedlockError as `acquire` does · `LOCK_LOST`: with `onLoss: 'throw'`
    */
   using<T>(resource: string, routine: TimestampRoutine<T>): Promise<T>;
   using<T>(
     resource: string,
-    options: TimestampAcquireOptions | undefined,
+    options: TimestampUsingOptions | undefined,
     routine: TimestampRoutine<T>,
   ): Promise<T>;
   async using<T>(
     resource: string,
-    optionsOrRoutine: TimestampAcquireOptions | TimestampRoutine<T> | undefined,
+    optionsOrRoutine: TimestampUsingOptions | TimestampRoutine<T> | undefined,
     routineAfterOptions?: TimestampRoutine<T>,
   ): Promise<T> {
-    const { options = NO_OPTIONS, routine } = argumentsOfUsing<TimestampAcquireOptions, TimestampRoutine<T>>(
+    const { options = NO_OPTIONS, routine } = argumentsOfUsing<TimestampUsingOptions, TimestampRoutine<T>>(
       optionsOrRoutine,
       routineAfterOptions,
     );
-    const lease = await this.acquire(resource, { ...options, renew: or(options.renew, true) });
+    const key = checkResource(resource);
+    const call = resolveTimestampCall(options, TIMESTAMP_CALL_NAMES.using, this.options);
+    const onLoss = resolveOnLoss(options);
+    const lease = await this.#acquire(key, { ...call, renew: or(options.renew, true) }, options.signal);
     try {
-      return await routine(lease);
+      return await settled(lease, routine, onLoss);
     } finally {
       await lease.release();
     }

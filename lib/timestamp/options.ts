@@ -2,7 +2,7 @@
 import { invalidArgument } from '../runtime/errors.js';
 import { type TimestampUnit, UNIT_MS } from './instant.js';
 import { checkNames } from '../input/option-names.js';
-import { isCount, isSignal, NO_OPTIONS, or } from '../input/options.js';
+import { isCount, isSignal, type LossOptions, NO_OPTIONS, or } from '../input/options.js';
 
 /** How a timestamp lock talks to the server. All methods work on the same key and exclude each other. */
 export type TimestampMethod = 'script' | 'commands';
@@ -58,11 +58,14 @@ export interface TimestampTryOptions extends Omit<SharedOptions, 'waitMs'> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of a timestamp lock's `acquire` and `using`. */
+/** Options of a timestamp lock's `acquire`. */
 export interface TimestampAcquireOptions extends SharedOptions {
   /** Ends the wait: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Options of a timestamp lock's `using`. */
+export interface TimestampUsingOptions extends TimestampAcquireOptions, LossOptions {}
 
 /** The defaults of the options of timestamp locks that have a fixed one: those of the algorithm as it is known. Times in milliseconds. */
 export const TIMESTAMP_DEFAULTS = Object.freeze({
@@ -124,6 +127,7 @@ const INSTANCE_NAMES = [
 /** The names that a call takes. */
 export const TIMESTAMP_CALL_NAMES = {
   acquire: ['waitMs', 'renew', 'signal'],
+  using: ['waitMs', 'renew', 'signal', 'onLoss'],
   tryAcquire: ['renew', 'signal'],
 } as const;
 

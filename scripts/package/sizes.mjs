@@ -3,13 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** All that npm installs for it, ioredis left out. */
-export const MOST_INSTALLED_BYTES = 1_350_000;
+export const MOST_INSTALLED_BYTES = 1_400_000;
 
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
-  '.': 390_000,
+  '.': 460_000,
   './fence': 25_000,
-  './testing': 425_000,
+  './opentelemetry': 30_000,
+  './testing': 510_000,
 };
 
 /** What a program reads of the package to print its help: no library, no client. */

@@ -23,6 +23,7 @@ const TERMS: AcquisitionTerms = {
   maxDelayMs: 20,
   isFair: true,
   onlyReserves: false,
+  observer: undefined,
 };
 
 interface Bench {
@@ -49,6 +50,7 @@ function bench(): Bench {
     driftFactor: 0.01,
     wall: undefined,
     isFenced: true,
+    maxWaiters: Infinity,
   });
   const adopt: Bench['adopt'] = (terms = {}, cancellation = new Cancellation()) =>
     coordinator.adopt({ ...TERMS, ...terms }, HELD, cancellation);

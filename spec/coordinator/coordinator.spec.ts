@@ -21,6 +21,7 @@ const WISH: AcquisitionTerms = {
   maxDelayMs: 20,
   isFair: true,
   onlyReserves: false,
+  observer: undefined,
 };
 
 interface Bench {
@@ -40,6 +41,7 @@ function bench(nodes: number): Bench {
     driftFactor: 0.01,
     wall: undefined,
     isFenced: true,
+    maxWaiters: Infinity,
   };
   return { time, masters, coordinator: new Coordinator(environment) };
 }

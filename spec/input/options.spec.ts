@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import {
   CALL_NAMES,
   DEFAULTS,
+  type LossOptions,
   optionsInForce,
   type RedlockOptions,
   resolveCall,
   resolveClose,
+  resolveOnLoss,
   resolveOptions,
   resolveResources,
   resolveTtl,
@@ -35,6 +37,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
   waitMs: NO_COUNTS,
   nodeTimeoutMs: [...NO_COUNTS, [Infinity, 'Infinity'], [0, '0']],
   maxHoldMs: [...NO_COUNTS, [0, '0']],
+  maxWaiters: NO_COUNTS,
   driftFactor: [...NO_NUMBERS, [Infinity, 'Infinity'], [1, '1'], [1.5, '1.5']],
   keyPrefix: [
     ['app\ud83d', '"app\\ud83d"'],
@@ -59,7 +62,7 @@ const REFUSED: Record<string, [unknown, string][]> = {
     [true, 'true'],
   ],
 };
-const ONLY_OF_INSTANCES = ['driftFactor', 'keyPrefix'];
+const ONLY_OF_INSTANCES = ['driftFactor', 'keyPrefix', 'maxWaiters'];
 
 const REFUSED_RETRY: [object, string, string][] = [
   ...NO_COUNTS.map(([value, text]): [object, string, string] => [
@@ -138,6 +141,16 @@ describe('options of a call: refused, by name and value', () => {
   });
 });
 
+describe('options: onLoss', () => {
+  for (const onLoss of [null, true, '', 'Throw', 'abort'] as unknown[]) {
+    it(`${JSON.stringify(onLoss)} is refused, by name and value`, () => {
+      const error = thrown(() => resolveOnLoss({ onLoss } as LossOptions)); // what untyped callers may give
+      expect(error.code).to.equal('INVALID_ARGUMENT');
+      expect(error.message).to.contain('onLoss').and.contain(String(onLoss));
+    });
+  }
+});
+
 describe('options: names that are none', () => {
   const instance = resolveOptions();
   const unknown: [keyof typeof CALL_NAMES, string][] = [
@@ -146,6 +159,8 @@ describe('options: names that are none', () => {
     ['acquire', 'keyPrefix'],
     ['acquire', 'retryCount'],
     ['acquire', 'fencing'],
+    ['acquire', 'onLoss'],
+    ['using', 'ttl'],
     ['tryAcquire', 'waitMs'],
     ['tryAcquire', 'retry'],
     ['adopt', 'ttlMs'],
@@ -182,10 +197,11 @@ describe('options: names that are none', () => {
 
 describe('options: what is taken', () => {
   it('nothing, and undefined: the defaults', () => {
-    const { minDelayMs, maxDelayMs, ...rest } = resolveOptions();
-    const { drainMs, ...ofInstances } = DEFAULTS;
+    const { by: _, minDelayMs, maxDelayMs, ...rest } = resolveOptions();
+    const { drainMs, onLoss, ...ofInstances } = DEFAULTS;
     expect({ ...rest, minDelayMs, maxDelayMs }).to.deep.equal({ ...ofInstances, nodeTimeoutMs: 0 });
     expect(resolveClose({})).to.deep.equal({ drainMs, releaseHeld: false });
+    expect([resolveOnLoss({}), resolveOnLoss({ onLoss: undefined })]).to.deep.equal([onLoss, onLoss]);
     const nothing: Record<string, undefined> = {};
     for (const name of Object.keys(REFUSED)) nothing[name] = undefined;
     expect(resolveOptions(nothing)).to.deep.equal(resolveOptions());

@@ -127,9 +127,9 @@ describe('node: a client with a commandTimeout', () => {
   it('a command that it timed out is unknown, and still counts as in flight', async () => {
     const { node, sent, claims } = await silent();
     expect(new Set(sent.map(({ end }) => end))).to.deep.equal(new Set(['failed']));
-    expect(node.inFlight).to.equal(SILENT_WINDOW);
+    expect(node.window.inFlight).to.equal(SILENT_WINDOW);
     claims(1_000);
-    expect(node.inFlight).to.be.at.most(SILENT_WINDOW + 1);
+    expect(node.window.inFlight).to.be.at.most(SILENT_WINDOW + 1);
   });
 
   it('is asked again every few seconds, and back with the first answer', async () => {
@@ -141,7 +141,7 @@ describe('node: a client with a commandTimeout', () => {
     const probe = claim();
     await settle();
     expect(probe.end).to.equal('answered');
-    expect(node.inFlight).to.equal(0);
+    expect(node.window.inFlight).to.equal(0);
   });
 
   it('is asked again every few seconds also while requests wait for room', async () => {

@@ -81,11 +81,11 @@ describe('node: one master', () => {
     const { master, node, claims } = environment();
     const [first, second, third, fourth] = claims(4);
     expect(names(master)).to.deep.equal(['set', 'set']);
-    expect([node.inFlight, node.waiting]).to.deep.equal([2, 2]);
+    expect([node.window.inFlight, node.waiting]).to.deep.equal([2, 2]);
     await settle();
     expect(master.sent.map((command) => keysOf(command)[0])).to.deep.equal(['k1', 'k2', 'k3', 'k4']);
     expect(master.calls).to.equal(3);
-    expect(node.inFlight).to.equal(0);
+    expect(node.window.inFlight).to.equal(0);
     expect([first?.replies, second?.replies]).to.deep.equal([['OK'], ['OK']]);
     expect([third?.replies, fourth?.replies]).to.deep.equal([[[1, 0, 0]], [[1, 0, 0]]]);
   });
@@ -128,11 +128,11 @@ describe('node: one master', () => {
     master.manner = 'freeze';
     claims(WINDOW + 20);
     await settle();
-    expect(node.inFlight).to.equal(WINDOW);
+    expect(node.window.inFlight).to.equal(WINDOW);
     expect(node.waiting).to.equal(20);
     master.thaw();
     await settle();
-    expect([node.inFlight, node.waiting]).to.deep.equal([0, 0]);
+    expect([node.window.inFlight, node.waiting]).to.deep.equal([0, 0]);
     expect(master.run.length).to.equal(WINDOW + 20);
   });
 
@@ -143,7 +143,7 @@ describe('node: one master', () => {
     node.markSilent();
     claims(100);
     await settle();
-    expect(node.inFlight).to.equal(SILENT_WINDOW);
+    expect(node.window.inFlight).to.equal(SILENT_WINDOW);
     expect(node.isHealthy).to.equal(false);
   });
 
@@ -160,7 +160,7 @@ describe('node: one master', () => {
     time.stall(1);
     claims(1_000);
     await settle();
-    expect(node.inFlight).to.equal(SILENT_WINDOW + 5);
+    expect(node.window.inFlight).to.equal(SILENT_WINDOW + 5);
     expect(node.isHealthy).to.equal(false);
   });
 
@@ -175,7 +175,7 @@ describe('node: one master', () => {
     master.manner = 'freeze';
     claims(100);
     await settle();
-    expect(node.inFlight).to.equal(100);
+    expect(node.window.inFlight).to.equal(100);
   });
 
   it('drops what its attempt no longer wants, unsent', async () => {
@@ -232,7 +232,7 @@ describe('node: one master', () => {
     node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
     node.withdraw({ request: undo(plainScope('k1'), 'token-1'), sink: new Notes() }, sent);
     await settle();
-    expect([node.inFlight, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
+    expect([node.window.inFlight, node.waiting]).to.deep.equal([SILENT_WINDOW + 1, 1]);
   });
 });
 

@@ -210,7 +210,7 @@ describe('repairs: undos that did not get through at first', () => {
     master.manner = 'freeze';
     for (let i = 0; i < 1_000; i++) owe();
     await time.advance(10_000);
-    expect(node.inFlight + node.waiting).to.be.at.most(16);
+    expect(node.window.inFlight + node.waiting).to.be.at.most(16);
     expect(repairs.size).to.equal(1_000);
     master.thaw();
     await time.advance(10_000);

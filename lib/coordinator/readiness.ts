@@ -1,0 +1,213 @@
+/** Whether locks can be had: waiting for it (`ready`), and a look that changes nothing (`health`). */
+import type { Cancellation } from '../runtime/cancellation.js';
+import type { Clock, Timers } from '../runtime/clock.js';
+import { RedlockError } from '../runtime/errors.js';
+import type { Node } from '../node/node.js';
+import { type NodeStats, stateOf } from '../node/node-stats.js';
+import { COUNTER_LIFE_MS } from '../protocol/lua/fence-bounds.js';
+import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
+import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../protocol/quorum.js';
+import { clockOf } from '../protocol/replies.js';
+import { clockReading } from '../protocol/request.js';
+import { failureOf, roundError } from '../quorum/failure.js';
+import type { Look } from '../quorum/survey.js';
+import { isMisconfigured } from '../redis/server-errors.js';
+import type { Coordinator } from './coordinator.js';
+import type { RestartGuard } from './restart-guard.js';
+
+/** Why an instance is not fit. */
+export type HealthProblem =
+  /** The instance is closed, or closing. */
+  | 'closed'
+  /** Fewer than a quorum of masters answered in time. */
+  | 'quorum'
+  /** Masters answered that they cannot take part as they are set up. */
+  | 'misconfigured'
+  /** With a restart guard: masters that abstain cost the quorum. */
+  | 'quarantine'
+  /** With fencing: no quorum of masters has clocks within a minute of each other. */
+  | 'clocks';
+
+/** How one master answered. */
+export interface NodeHealth {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** As in `redlock.stats()`, after it was asked. */
+  readonly state: NodeStats['state'];
+  /** Its round trip, averaged over the latest that were measured. Milliseconds; undefined before the first. */
+  readonly roundTripMs: number | undefined;
+  /** How far its clock is ahead of the median of all. Milliseconds, as exact as the round trip; undefined where unknown. */
+  readonly clockAheadMs: number | undefined;
+  /** For how long it abstains. Milliseconds; 0 where it does not. */
+  readonly quarantinedMs: number;
+  /** Why it did not answer; undefined where it did. */
+  readonly cause: Error | undefined;
+}
+
+/** Whether an instance is fit for locks: `redlock.health()`. */
+export interface Health {
+  /** A readiness probe may say yes. */
+  readonly fit: boolean;
+  /** Why not; empty where it is fit. */
+  readonly problems: readonly HealthProblem[];
+  /** Master by master, in the order of the instance's clients. */
+  readonly nodes: readonly NodeHealth[];
+}
+
+/** What readiness is judged by. */
+interface ReadinessTerms extends NodeTimeoutTerms {
+  readonly fencing: boolean;
+}
+
+/** What one master told of its clock, in ms ahead of the local one. */
+interface Seen {
+  readonly looks: readonly Look[];
+  readonly aheadMs: readonly (number | undefined)[];
+}
+
+export class Readiness {
+  readonly #coordinator: Coordinator;
+  readonly #guard: RestartGuard;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #terms: ReadinessTerms;
+
+  constructor(
+    coordinator: Coordinator,
+    guard: RestartGuard,
+    {
+      clock,
+      timers,
+      terms,
+    }: { readonly clock: Clock; readonly timers: Timers; readonly terms: ReadinessTerms },
+  ) {
+    this.#coordinator = coordinator;
+    this.#guard = guard;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#terms = terms;
+  }
+
+  /** Resolves when a quorum is connected and votes. Rejects with a `RedlockError` if the wait is over before. */
+  async ready(cancellation: Cancellation, timeoutMs: number): Promise<void> {
+    const startedAtMs = this.#clock.earliest();
+    let isLate = false;
+    const onLate = (): void => {
+      isLate = cancellation.cancelled === undefined;
+      cancellation.cancel({ code: 'CLOSED' }); // ends the wait; which error it is, follows
+    };
+    const timer = timeoutMs === Infinity ? undefined : this.#timers.wait(timeoutMs, onLate);
+    try {
+      await this.#coordinator.ready(cancellation);
+      await this.#guard.voting(cancellation);
+    } finally {
+      timer?.cancel();
+    }
+    const { cancelled } = cancellation;
+    if (cancelled === undefined) return;
+    const elapsedMs = Math.round(this.#clock.earliest() - startedAtMs);
+    if (isLate) throw this.#late(timeoutMs, elapsedMs);
+    if (cancelled.code === 'CLOSED')
+      throw new RedlockError('CLOSED', 'the instance was closed', { elapsedMs });
+    const text = "the caller's signal ended the wait for a quorum";
+    throw new RedlockError('ABORTED', text, { elapsedMs, cause: cancelled.cause });
+  }
+
+  /** Never rejects; takes a node timeout at most, and another one with a restart guard. */
+  async health(isClosed: boolean): Promise<Health> {
+    const { nodes } = this.#coordinator;
+    const { aheadMs, looks } = await this.#look();
+    const votes = await this.#guard.votes();
+    const problems = [
+      ...(isClosed ? (['closed'] as const) : []),
+      ...this.#problemsOf(looks, aheadMs),
+      ...problemsOfVotes(votes, nodes.length),
+    ];
+    const medianMs = medianOf(aheadMs);
+    return {
+      fit: problems.length === 0,
+      problems: [...new Set(problems)],
+      nodes: nodes.map((node) => {
+        const look = looks[node.index];
+        const ownMs = aheadMs[node.index];
+        return {
+          node: node.name,
+          state: stateOf(node),
+          roundTripMs: node.timing.trip.meanMs,
+          clockAheadMs: ownMs === undefined ? undefined : Math.round(ownMs - medianMs),
+          quarantinedMs: node.quarantine.remainingMs,
+          cause: look?.kind === 'unknown' && !this.#answers(look) ? look.cause : undefined,
+        };
+      }),
+    };
+  }
+
+  /** Asks each master for its time: no claim, and nothing is written. */
+  async #look(): Promise<Seen> {
+    const { nodes } = this.#coordinator;
+    const aheadMs: (number | undefined)[] = nodes.map(() => undefined);
+    const sentAtMs = this.#clock.earliest();
+    const timeoutMs = this.#coordinator.nodeTimeoutFor(this.#terms);
+    const onReply = (node: Node, reply: unknown): void => {
+      const clockUs = clockOf(reply);
+      if (clockUs !== 0) aheadMs[node.index] = clockUs / 1_000 - (sentAtMs + this.#clock.earliest()) / 2;
+    };
+    const looks = await this.#coordinator.survey(clockReading(), timeoutMs, { onReply });
+    return { aheadMs, looks };
+  }
+
+  #problemsOf(looks: readonly Look[], aheadMs: readonly (number | undefined)[]): readonly HealthProblem[] {
+    const { quorum } = this.#coordinator;
+    const answering = looks.filter((look) => this.#answers(look)).length;
+    if (answering < quorum) {
+      const isSetUp = looks.filter((look) => look.kind === 'answered' || !isMisconfigured(look.cause)).length;
+      return [isSetUp < quorum ? 'misconfigured' : 'quorum'];
+    }
+    return this.#terms.fencing && largestGroup(aheadMs, COUNTER_LIFE_MS) < quorum ? ['clocks'] : [];
+  }
+
+  /** Without fencing, no right to read the clock is needed: that refusal is an answer, too. */
+  #answers(look: Look): boolean {
+    return look.kind === 'answered' || (!this.#terms.fencing && look.cause.message.startsWith('NOPERM'));
+  }
+
+  #late(timeoutMs: number, elapsedMs: number): RedlockError {
+    const { nodes } = this.#coordinator;
+    const ready = nodes.map((node): Outcome => (node.isReady ? GRANTED : unknownBy(node.lostError())));
+    const isConnected = verdict(countOutcomes(ready, nodes.length)) === 'granted';
+    const outcomes = isConnected ? this.#guard.lastVotes : ready;
+    const failure = failureOf(verdict(countOutcomes(outcomes, nodes.length)));
+    const error = roundError(failure, { outcomes }, nodes, { resources: [], attempts: 0, elapsedMs });
+    const { code, remainingMs, tally } = error;
+    const text = `not ready within ${timeoutMs} ms: ${error.message}`;
+    return new RedlockError(code, text, { elapsedMs, remainingMs, tally });
+  }
+}
+
+function problemsOfVotes(votes: readonly Outcome[], nodes: number): readonly HealthProblem[] {
+  if (votes.length === 0) return []; // no guard
+  switch (verdict(countOutcomes(votes, nodes))) {
+    case 'granted':
+      return [];
+    case 'quarantined':
+      return ['quarantine'];
+    case 'misconfigured':
+      return ['misconfigured'];
+    default:
+      return ['quorum'];
+  }
+}
+
+/** How many of them are within this of each other. */
+function largestGroup(aheadMs: readonly (number | undefined)[], withinMs: number): number {
+  const known = aheadMs.filter((one) => one !== undefined);
+  const sizes = known.map(
+    (lowest) => known.filter((other) => other >= lowest && other - lowest < withinMs).length,
+  );
+  return Math.max(0, ...sizes);
+}
+
+function medianOf(aheadMs: readonly (number | undefined)[]): number {
+  const known = aheadMs.filter((one) => one !== undefined).sort((a, b) => a - b);
+  return known[(known.length - 1) >> 1] ?? 0;
+}

@@ -1,0 +1,20 @@
+/** How an operation ended, in few words. */
+import type { AcquireMessage, ExtendMessage, ReleaseMessage } from '../telemetry/channels.js';
+import { RedlockError } from '../runtime/errors.js';
+
+interface Outcome {
+  /** The code of its error; undefined where it succeeded. */
+  readonly code: string | undefined;
+  readonly error: Error | undefined;
+}
+
+/** `tryAcquire` that gave null was refused, although it threw nothing. */
+export function outcomeOf(message: AcquireMessage | ExtendMessage | ReleaseMessage): Outcome {
+  const { error } = message;
+  if (error === undefined) {
+    const isRefused = 'result' in message && message.result === null;
+    return { code: isRefused ? 'LOCK_TAKEN' : undefined, error: undefined };
+  }
+  if (RedlockError.is(error)) return { code: error.code, error };
+  return { code: 'Error', error: error instanceof Error ? error : new Error('not a RedlockError') };
+}

@@ -1,0 +1,110 @@
+/**
+ * The tracing channels of `node:diagnostics_channel`: for programs that watch all instances of a process, such as tracers.
+ * Each has the five channels of Node's `TracingChannel`, `tracing:quorate:acquire:start` and so on. Nothing is made and
+ * nothing published while nobody subscribes.
+ *
+ * `TracingChannel` is experimental in Node 20 and 22. Of it, only `tracingChannel`, `publish`, `hasSubscribers` and
+ * `tracePromise` are used, which all of them have; `TracingChannel.hasSubscribers` is newer than Node 20.4.
+ */
+import { tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
+import type { NodeOutcome } from '../runtime/errors.js';
+import type { AcquiredBy, LockKind } from './events.js';
+
+/** What the messages of all channels have. It is one object from the start of an operation to its end. */
+interface TraceMessage {
+  /** The `Redlock` that does it. */
+  readonly redlock: object;
+  /** The resources, sorted. */
+  readonly resources: readonly string[];
+  /** How the lock is held, or is to be. */
+  readonly kind: LockKind;
+  /** Node by node, what was answered in the last round, once it has ended; empty before. */
+  tally: readonly NodeOutcome[];
+  /** How long it took, once it has ended. Milliseconds; 0 before. */
+  elapsedMs: number;
+  /** Why it failed, once it has. `RedlockError`s, as a rule. */
+  error?: unknown;
+}
+
+/** The messages of `tracing:quorate:acquire:*`: `acquire`, `tryAcquire`, `using` up to its lease, and `adopt`. */
+export interface AcquireMessage extends TraceMessage {
+  /** The call. */
+  readonly by: AcquiredBy;
+  /** The ttl that was asked for. Milliseconds. */
+  readonly ttlMs: number;
+  /** How long it may go on. Milliseconds. */
+  readonly waitMs: number;
+  /** How many attempts were made, once it has ended; 0 before. */
+  attempts: number;
+  /** Whether it was not granted at once, and waited. */
+  waited: boolean;
+  /** What it led to, once it has: null where `tryAcquire` gives null. */
+  result?: {
+    /** The fencing token; undefined without one. */
+    readonly fence: number | undefined;
+  } | null;
+}
+
+/** The messages of `tracing:quorate:extend:*`: renewals, and calls of `extend`. */
+export interface ExtendMessage extends TraceMessage {
+  /** `renewal`: quorate's own · `extend`: the holder's call. */
+  readonly by: 'renewal' | 'extend';
+  /** The ttl that was asked for. Milliseconds. */
+  readonly ttlMs: number;
+  /** This one, and those before it that failed since the last that did not. */
+  readonly attempts: number;
+  /** What it led to, once it has. */
+  result?: {
+    /** The validity that the lease has now. Milliseconds. */
+    readonly remainingMs: number;
+  };
+}
+
+/** The messages of `tracing:quorate:release:*`. A release never fails. */
+export interface ReleaseMessage extends TraceMessage {
+  /** Since the lease was granted. Milliseconds. */
+  readonly heldMs: number;
+}
+
+/** One of the channels. */
+class Channel<Message extends object> {
+  readonly #channel: TracingChannel<Message>;
+
+  constructor(name: string) {
+    this.#channel = tracingChannel<Message>(name); // kept: a channel that nobody refers to is collected with its subscribers
+  }
+
+  get isHeard(): boolean {
+    const { asyncEnd, asyncStart, end, error, start } = this.#channel;
+    return (
+      start.hasSubscribers ||
+      end.hasSubscribers ||
+      asyncStart.hasSubscribers ||
+      asyncEnd.hasSubscribers ||
+      error.hasSubscribers
+    );
+  }
+
+  /** Runs a step within the stores that are bound to `start`. */
+  trace<T>(message: Message, step: () => Promise<T>): Promise<T> {
+    return this.#channel.tracePromise(step, message);
+  }
+
+  /** An operation begins that shares its calls with others, so it runs in no store of its own. */
+  begin(message: Message): void {
+    this.#channel.start.publish(message);
+    this.#channel.end.publish(message);
+  }
+
+  /** It has ended. */
+  end(message: Message & { readonly error?: unknown }): void {
+    const { asyncEnd, asyncStart, error } = this.#channel;
+    if (message.error !== undefined) error.publish(message);
+    asyncStart.publish(message);
+    asyncEnd.publish(message);
+  }
+}
+
+export const ACQUIRE = new Channel<AcquireMessage>('quorate:acquire');
+export const EXTEND = new Channel<ExtendMessage>('quorate:extend');
+export const RELEASE = new Channel<ReleaseMessage>('quorate:release');

@@ -1,0 +1,18 @@
+/** What has happened since an instance was made, counted. Always on: a count is an addition. */
+import type { RedlockErrorCode } from '../runtime/errors.js';
+
+export class Counts {
+  acquired = 0;
+  adopted = 0;
+  renewed = 0;
+  renewalsFailed = 0;
+  lost = 0;
+  released = 0;
+  handedOver = 0;
+  /** Calls that ended without a lease, by the code of their error. */
+  readonly failed: Partial<Record<RedlockErrorCode, number>> = {};
+
+  notGranted(code: RedlockErrorCode): void {
+    this.failed[code] = (this.failed[code] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Passes events on to listeners.
+ *
+ * Listeners run in a microtask after the code that tells of an event, never within it: what they call, and how they fail,
+ * meets nothing that is half done. A listener that throws, or returns a promise that rejects, harms neither the instance
+ * nor the other listeners: that is reported by a process warning, once for each listener.
+ *
+ * Bound: the queue holds what is told in one stretch of code without a microtask.
+ */
+import type { RedlockEvent, RedlockEvents } from './events.js';
+
+type Listener = (event: never) => unknown;
+
+/** One listener; the same function may be added twice. */
+interface Entry {
+  readonly listener: Listener;
+}
+
+interface Told {
+  readonly name: RedlockEvent;
+  readonly event: RedlockEvents[RedlockEvent];
+}
+
+export class EventHub {
+  /** Called when a first listener has come, or a last one has gone. */
+  onChange: (() => void) | undefined;
+  readonly #entries = new Map<RedlockEvent, readonly Entry[]>();
+  readonly #reported = new WeakSet<Listener>();
+  #queue: Told[] = [];
+
+  /** Somebody listens to something. */
+  get isHeard(): boolean {
+    return this.#entries.size > 0;
+  }
+
+  /** Somebody listens to this. */
+  has(name: RedlockEvent): boolean {
+    return this.#entries.size > 0 && this.#entries.has(name);
+  }
+
+  count(name: RedlockEvent): number {
+    return this.#entries.get(name)?.length ?? 0;
+  }
+
+  add(name: RedlockEvent, listener: Listener): void {
+    this.#set(name, [...(this.#entries.get(name) ?? []), { listener }]);
+  }
+
+  /** Removes the one that was added last; no effect where there is none. */
+  remove(name: RedlockEvent, listener: Listener): void {
+    const entries = this.#entries.get(name) ?? [];
+    const last = entries.findLast((entry) => entry.listener === listener);
+    if (last !== undefined) this.#drop(name, last);
+  }
+
+  /** Told to those who listen when the code that runs now is done. Ask `has` before making an event. */
+  tell<Name extends RedlockEvent>(name: Name, event: RedlockEvents[Name]): void {
+    if (this.#queue.length === 0) queueMicrotask(() => this.#flush());
+    Object.freeze(event);
+    this.#queue.push({ name, event });
+  }
+
+  #flush(): void {
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const { name, event } of queue) {
+      for (const { listener } of this.#entries.get(name) ?? []) this.#call(name, listener, event);
+    }
+  }
+
+  #call(name: RedlockEvent, listener: Listener, event: Told['event']): void {
+    const onFailure = (error: unknown): void => this.#report(name, listener, error);
+    try {
+      const result = listener(event as never); // it was added under that name, and `on` is typed
+      if (result instanceof Promise) result.catch(onFailure);
+    } catch (error) {
+      onFailure(error);
+    }
+  }
+
+  #report(name: RedlockEvent, listener: Listener, error: unknown): void {
+    if (this.#reported.has(listener)) return;
+    this.#reported.add(listener);
+    const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+    const more = stack === undefined ? {} : { detail: stack };
+    const text = `a listener of '${name}' failed, which is reported once: ${message}`;
+    process.emitWarning(text, { type: 'QuorateWarning', code: 'QUORATE_LISTENER', ...more });
+  }
+
+  #drop(name: RedlockEvent, entry: Entry): void {
+    this.#set(
+      name,
+      (this.#entries.get(name) ?? []).filter((other) => other !== entry),
+    );
+  }
+
+  #set(name: RedlockEvent, entries: readonly Entry[]): void {
+    const wasHeard = this.#entries.has(name);
+    if (entries.length > 0) this.#entries.set(name, entries);
+    else this.#entries.delete(name);
+    if (wasHeard !== entries.length > 0) this.onChange?.();
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * What an instance tells of itself: `redlock.on(name, listener)`. No event holds a token, and none is called `error`:
+ * contention is none, and what fails a call is told by its error.
+ */
+import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
+
+/** How a lock is held: `mutex` is `redlock.acquire` and its like, too. */
+export type LockKind = 'mutex' | 'read' | 'write' | 'semaphore';
+
+/** What every event about a lock has. */
+interface LockEvent {
+  /** The resources, sorted. */
+  readonly resources: readonly string[];
+  /** How the lock is held, or is to be. */
+  readonly kind: LockKind;
+  /** Node by node, what was answered in the last round by then; empty before there was one. */
+  readonly tally: readonly NodeOutcome[];
+}
+
+/** The call that asks for a lock. A re-entrant mutex asks by `acquire` and `tryAcquire`. */
+export type AcquiredBy = 'acquire' | 'tryAcquire' | 'using' | 'adopt';
+
+/** How far a call has come that asks for a lock. */
+export interface AcquisitionEvent extends LockEvent {
+  /** The call. */
+  readonly by: AcquiredBy;
+  /** How many attempts were made, the last one included. */
+  readonly attempts: number;
+  /** From the call on. Milliseconds. */
+  readonly elapsedMs: number;
+}
+
+/** A lease was granted. */
+export interface AcquiredEvent extends AcquisitionEvent {
+  /** How long the lease lives without renewal. Milliseconds. */
+  readonly ttlMs: number;
+  /** The fencing token; undefined without one. */
+  readonly fence: number | undefined;
+}
+
+/** A call begins to wait. */
+export interface WaitingEvent extends AcquisitionEvent {
+  /** How long the call goes on at most, from its beginning. Milliseconds. */
+  readonly waitMs: number;
+}
+
+/** An extension of a lease has ended. */
+export interface ExtensionEvent extends LockEvent {
+  /** `renewal`: quorate's own · `extend`: the holder's call. */
+  readonly by: 'renewal' | 'extend';
+  /** This one, and those before it that failed since the last that did not. */
+  readonly attempts: number;
+  /** How long this one took. Milliseconds. */
+  readonly elapsedMs: number;
+  /** The ttl that was asked for. Milliseconds. */
+  readonly ttlMs: number;
+  /** The validity that the lease has now. Milliseconds; 0 where it is lost. */
+  readonly remainingMs: number;
+}
+
+/** An extension failed. What was held stays held until its validity ends; a renewal is tried again by then. */
+export interface RenewalFailedEvent extends ExtensionEvent {
+  /** Why. */
+  readonly cause: RedlockError;
+}
+
+/** A lease is over although its holder did not give it back. */
+export interface LostEvent extends LockEvent {
+  /** Since the lease was granted. Milliseconds. */
+  readonly heldMs: number;
+  /** `LOCK_LOST`, as the lease's signal and `assertHeld` tell it. */
+  readonly cause: RedlockError;
+}
+
+/** A lease was given back. In its tally, `granted` masters confirmed it; the others are told in the background. */
+export interface ReleasedEvent extends LockEvent {
+  /** `handedOver`: by `lease.handle()`; no master was asked. */
+  readonly how: 'released' | 'handedOver';
+  /** Since the lease was granted. Milliseconds. */
+  readonly heldMs: number;
+  /** From the release until a quorum confirmed it, or time was up. Milliseconds. */
+  readonly elapsedMs: number;
+}
+
+/** A master takes part no longer. */
+export interface NodeDownEvent {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** `disconnected`: there is no connection · `silent`: there is one, and attempts gave up waiting for its answers. */
+  readonly reason: 'disconnected' | 'silent';
+  /** What the client said of it, as far as it did. */
+  readonly cause: Error;
+}
+
+/** A master takes part: for the first time, or again. */
+export interface NodeUpEvent {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** For how long it did not, as far as was seen. Milliseconds. */
+  readonly downMs: number;
+}
+
+/** A master may have forgotten votes, and gives none: the restart guard. Told once for each quarantine. */
+export interface QuarantinedEvent {
+  /** The master, by host and port. */
+  readonly node: string;
+  /** When it votes again. Milliseconds from now. */
+  readonly remainingMs: number;
+}
+
+/** The instance is closed. */
+export interface ClosedEvent {
+  /** From the call to `close` on. Milliseconds. */
+  readonly elapsedMs: number;
+  /** How many leases were left to run out. */
+  readonly held: number;
+}
+
+/** The events of an instance, by their names. */
+export interface RedlockEvents {
+  /** A lease was granted. */
+  readonly acquired: AcquiredEvent;
+  /** A call was not granted at once, and begins to wait: in a queue, or for its next attempt. Once for each call. */
+  readonly waiting: WaitingEvent;
+  /** Others hold the lock, or compete for it: their votes turned an attempt down. Once for each call, the first time. */
+  readonly contended: AcquisitionEvent;
+  /** A lease was extended. */
+  readonly renewed: ExtensionEvent;
+  /** An extension failed. */
+  readonly renewalFailed: RenewalFailedEvent;
+  /** A lease was lost. */
+  readonly lost: LostEvent;
+  /** A lease was given back. */
+  readonly released: ReleasedEvent;
+  /** A master takes part no longer. */
+  readonly nodeDown: NodeDownEvent;
+  /** A master takes part. */
+  readonly nodeUp: NodeUpEvent;
+  /** A master abstains. */
+  readonly quarantined: QuarantinedEvent;
+  /** `close` is done. */
+  readonly closed: ClosedEvent;
+}
+
+/** The name of an event. */
+export type RedlockEvent = keyof RedlockEvents;
+
+/** What is called with an event. What it returns is not looked at, unless it is a promise that rejects. */
+export type RedlockListener<Name extends RedlockEvent> = (event: RedlockEvents[Name]) => unknown;
+
+export const EVENT_NAMES: readonly RedlockEvent[] = [
+  ...(['acquired', 'waiting', 'contended', 'renewed', 'renewalFailed', 'lost', 'released'] as const),
+  ...(['nodeDown', 'nodeUp', 'quarantined', 'closed'] as const),
+];
