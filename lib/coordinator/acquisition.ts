@@ -171,8 +171,7 @@ export class Acquisition implements LateVotes {
 
   /** Waits for its turn, and then claims. */
   async #attemptInLine(): Promise<Grant | undefined> {
-    const { clock, timers } = this.#environment;
-    const { leftMs } = this.#backoff;
+    const [{ clock, timers }, { leftMs }] = [this.#environment, this.#backoff];
     const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
     const turn = line.wait(() => this.#drawTicket(), clock.earliest() + leftMs);
     this.#awaited = line;
@@ -185,18 +184,19 @@ export class Acquisition implements LateVotes {
       await this.#depart(line.depart(end));
       return undefined;
     }
-    const grant = this.#win(line) ?? (await this.#claimNow(line.claim(), clock.earliest()));
+    const claim = (onEnd: OnAttemptEnd): void =>
+      this.#claim(line.claim(), clock.earliest(), undefined, onEnd);
+    const grant = this.#win(line) ?? (await new Promise(claim));
     if (grant !== undefined) this.#noteContention(false);
     return grant;
   }
 
   /** The grant, if a quorum handed over votes that are valid still. */
   #win(line: Line): Grant | undefined {
-    const { clock, nodes } = this.#environment;
     const { won } = line;
-    const nowMs = clock.now();
+    const nowMs = this.#environment.clock.now();
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
-    const grant = new Grant(this.#terms.scope, won.token, won.fence, nodes);
+    const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#environment.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
     this.#keep(grant, nowMs);
@@ -206,13 +206,7 @@ export class Acquisition implements LateVotes {
 
   /** Notes how long a master may keep what it sent. */
   #keep(grant: Grant, nowMs: number): void {
-    const { driftFactor } = this.#environment;
-    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));
-  }
-
-  /** Asks all masters at once. */
-  #claimNow(request: Request, sentAtMs: number): Promise<Grant | undefined> {
-    return new Promise((resolve) => this.#claim(request, sentAtMs, undefined, resolve));
+    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#environment.driftFactor));
   }
 
   /** Sends a claim to the masters, and undoes it if it fails. @param home  is asked before the others */

@@ -2,6 +2,7 @@
  * Options are resolved once, at the door, into frozen objects without optional fields. Wrong input throws
  * `INVALID_ARGUMENT` before anything is sent, naming the option and the value.
  */
+import { isCount, isName, isSignal } from './given.js';
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
 import { driftMs } from '../protocol/validity.js';
@@ -479,24 +480,8 @@ function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): vo
   }
 }
 
-/**
- * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
- * that differ here and sort apart would be one key there, and two calls could take the same locks in opposite orders.
- */
-export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.isWellFormed();
-}
-
-/** A whole number from `least` on. */
-export function isCount(value: unknown, least: number): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= least;
-}
-
 function checkSignal(signal: unknown): void {
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
 }
 
-/** Any AbortSignal, also of another realm or a polyfill. */
-export function isSignal(value: unknown): value is AbortSignal {
-  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
-}
+export { isCount, isName, isSignal };

@@ -5,7 +5,7 @@ import type { Outcome } from '../protocol/quorum.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
 /** The serial for "no vote". */
-export const NOBODY = 0;
+const NOBODY = 0;
 
 export class QueuePlace {
   /** `open`: not asked yet, or not answered. `failed`: it takes no part for now. */

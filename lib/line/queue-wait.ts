@@ -148,7 +148,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         if (place.state === 'queued') place.dueAtMs = this.#dueAsFirst(place);
         break;
       case 'given':
-        if (!this.#isOurs(node, push.key)) return;
+        // one acquisition waits for several resources under one token; keys are as the master sees them
+        if (push.key !== node.keyPrefix + (this.#terms.scope.keys[0] ?? '')) return;
         if (push.serial >= place.refusedAtUs) this.#take(node, push.serial, push.claimed);
         break;
       case 'free':
@@ -267,11 +268,6 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #voteOf(claimed: ClaimedByLook): DirectVote {
     const { clock, driftFactor } = this.#environment;
     return directVote(claimed, clock.earliest(), { ttlMs: this.#terms.directTtlMs, driftFactor });
-  }
-
-  /** A push names the key as the master sees it; one acquisition waits for several resources under one token. */
-  #isOurs(node: Node, key: string): boolean {
-    return key === node.keyPrefix + (this.#terms.scope.keys[0] ?? '');
   }
 
   /** It has become the first: its turn may come before its next look. */

@@ -45,7 +45,7 @@ export const DIRECT: readonly Mutant[] = [
   {
     name: 'direct: a vote about another resource counts',
     file: WAIT,
-    find: 'if (!this.#isOurs(node, push.key)) return;',
+    find: "if (push.key !== node.keyPrefix + (this.#terms.scope.keys[0] ?? '')) return;",
     replace: '',
     specs: SPECS,
   },

@@ -55,8 +55,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acquisition: what is left of a lease that stood in line is undone for a ttl only',
     file: 'lib/coordinator/acquisition.ts',
-    find: 'grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, driftFactor));',
-    replace: 'grant.keptUntil(expiredByMs(nowMs, this.#terms.ttlMs, driftFactor));',
+    find: 'expiredByMs(nowMs, this.#longestLifeMs,',
+    replace: 'expiredByMs(nowMs, this.#terms.ttlMs,',
     specs: IN_LINE,
   },
   {

@@ -2,6 +2,7 @@
  * Checks what must hold at every instant of a simulated run, by true time. It only observes: it reads a lease's end, but
  * not its `status` while reading that could still change anything.
  */
+import { type Holding, isOver } from './holding.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { Command } from '../../../lib/redis/transport.js';
@@ -48,21 +49,6 @@ export interface Rules {
   readonly isBeyond: boolean;
   /** Masters vote at once after they have lost data without a guard: T1 has exceptions. */
   readonly amnesia?: Amnesia | undefined;
-}
-
-/** A lease that a holder has. */
-interface Holding {
-  readonly lease: Lease;
-  readonly client: SimulatedClient;
-  untilMs: number;
-  /**
-   * A routine runs under it: nobody else may be granted the lock before the routine has ended, unless the lease is lost.
-   */
-  isWork: boolean;
-  /** Its end was seen; it must not become valid again. */
-  isOver: boolean;
-  /** Its overlap with another lease was reported. */
-  isTold: boolean;
 }
 
 /** A token that was drawn, and the servers that it may have reached. */
@@ -387,9 +373,4 @@ export class Checker {
       this.brokenBy('exclusion', `${resource} is held by ${pair}`);
     }
   }
-}
-
-/** A lease that was freed while its routine runs is not over: the routine goes on. */
-function isOver({ isWork, lease }: Holding): boolean {
-  return isWork ? lease.status === 'lost' : lease.status !== 'held';
 }

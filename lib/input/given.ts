@@ -1,0 +1,19 @@
+/** What a value that a caller gave is. */
+
+/**
+ * A text that masters keep apart from every other. Half of a surrogate pair is sent as U+FFFD, whichever half it is: names
+ * that differ here and sort apart would be one key there, and two calls could take the same locks in opposite orders.
+ */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.isWellFormed();
+}
+
+/** A whole number from `least` on. */
+export function isCount(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= least;
+}
+
+/** Any AbortSignal, also of another realm or a polyfill. */
+export function isSignal(value: unknown): value is AbortSignal {
+  return typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+}
