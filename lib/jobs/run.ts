@@ -2,7 +2,7 @@
 import type { Lease } from '../lease/public.js';
 import type { JobRun } from './public.js';
 
-export function runOf(lease: Lease, scheduledAt: Date): JobRun {
+export function runOf(lease: Lease, scheduledAt: JobRun['scheduledAt']): JobRun {
   const { signal, fence = 0 } = lease;
   return { signal, fence, scheduledAt, remainingMs: () => lease.remainingMs() };
 }

@@ -41,6 +41,12 @@ interface Instrumented extends Bench {
   collected(): Promise<CollectionResult>;
 }
 
+/** Channels are the process's: what is instrumented here ends with each spec. */
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
 function setUp(nodes = 3, options: RedlockOptions = {}, given: InstrumentOptions = {}): Instrumented {
   const bench = fakeCluster(nodes, options);
   const exporter = new InMemorySpanExporter();
@@ -48,6 +54,7 @@ function setUp(nodes = 3, options: RedlockOptions = {}, given: InstrumentOptions
   const reader = new Reader();
   const meterProvider = new MeterProvider({ readers: [reader] });
   const stop = instrument(bench.redlock, { tracerProvider, meterProvider, ...given });
+  stops.push(stop);
   const points = async (name: string): Promise<readonly Point[]> => {
     const { resourceMetrics } = await reader.collect();
     const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);

@@ -1,5 +1,5 @@
 /** `quorate bench`: locks on all masters beside locks on the first alone. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { scheduler } from 'node:timers/promises';
 import { SystemClock } from '../../runtime/clock.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
@@ -71,7 +71,7 @@ async function measure(
       const lease = await redlock.acquire(`${prefix}:${number}:${i}`, { ttlMs: TTL_MS });
       timesMs.push(clock.now() - beginMs);
       await lease.release();
-      if (i % 64 === 63) await turn();
+      if (i % 64 === 63) await scheduler.yield();
     }
   };
   await Promise.all(Array.from({ length: count }, (_, number) => client(number)));
