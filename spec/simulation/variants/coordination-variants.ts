@@ -14,7 +14,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: TWINS,
-        find: 'return store.get(lock) === token ? 0 : 1;',
+        find: 'return holder !== WRONG_TYPE && holderIn(holder) === token ? 0 : 1;',
         replace: 'store.delete(lock);\n  return 1;',
       },
     ],
@@ -52,7 +52,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     of: 'coordination',
     breaks: ['leader'],
     patches: [
-      { file: TWINS, find: 'if (owner !== token) return [0, ms, 0];', replace: '' },
+      { file: TWINS, find: 'if (holderIn(owner) !== token) return [0, ms, 0];', replace: '' },
       {
         file: 'lib/election/leader-look.ts',
         find: 'if (reading?.isHolders !== true) continue;',
