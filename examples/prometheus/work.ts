@@ -1,4 +1,4 @@
-/** Something to watch: jobs that take a lock each, of which some compete, some are long, and one is lost now and then. */
+/** Something to watch: jobs that take a lock each, of which some compete, some are long, one is refused and one is lost now and then. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Redlock, RedlockError } from '../../lib/index.js';
 
@@ -26,6 +26,7 @@ async function repeat(redlock: Redlock, job: number, stop: AbortSignal): Promise
 
 async function once(redlock: Redlock, job: number, round: number): Promise<void> {
   if (job === 0) return redlock.using('report:all', () => sleep(LONG_MS));
+  if (job === 2) await redlock.using('report:all', { waitMs: 0 }, () => undefined); // is refused while job 0 works
   if (job === 1 && round % LOST_EACH === 0) await redlock.acquire(`lost:${round}`, { ttlMs: 200 });
   await redlock.using(`invoice:${round % 2}`, () => sleep(ROUND_MS));
 }

@@ -193,14 +193,14 @@ export class Acquisition implements LateVotes {
 
   /** The grant, if a quorum handed over votes that are valid still. */
   #win(line: Line): Grant | undefined {
-    const { won } = line;
-    const nowMs = this.#environment.clock.now();
+    const [{ won }, nowMs] = [line, this.#environment.clock.now()];
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
     const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#environment.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
     this.#keep(grant, nowMs);
     line.granted(grant);
+    this.#terms.observer?.granted(this.#backoff.attempts, won, won.fence);
     return grant;
   }
 

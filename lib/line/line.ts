@@ -72,7 +72,7 @@ export interface Line {
 }
 
 /** A lease that was handed over. */
-export interface Won extends DirectVote {
+export interface Won extends DirectVote, Answers {
   readonly token: string;
 }
 

@@ -77,8 +77,8 @@ export class QueueVisit {
 
   /** What it was handed, if the wait ended with `granted`. */
   get won(): Won | undefined {
-    const vote = this.#waits.at(-1)?.vote;
-    return vote && { ...vote, token: this.token };
+    const wait = this.#waits.at(-1);
+    return wait?.vote && { ...wait.vote, token: this.token, outcomes: wait.outcomes };
   }
 
   /** Requests that a withdrawal has to follow. */

@@ -76,7 +76,7 @@ for (const nodes of [1, 3, 5]) {
               for (let turn = 0; turn < turns; turn++) await lock.using('r', WAIT, () => undefined);
             }),
           );
-        await takeTurns(2); // connections are opened, scripts are learned
+        await takeTurns(5); // connections are opened, scripts are learned, the lock is known to be wanted
         const before = await environment.calls();
         await takeTurns(GRANTS / waiters);
         // the odd one more: a vote that is yielded, a token that is put to the masters

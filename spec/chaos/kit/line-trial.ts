@@ -102,7 +102,8 @@ export class LineTrial {
   }
 
   async #wait(name: string, { redlock }: Guest): Promise<void> {
-    const lease = await redlock.acquire(this.#resource, { waitMs: WAIT_MS });
+    const handOff = this.#case.operation === 'turn' ? 'reserve' : 'direct'; // what is handed over directly sends no claim
+    const lease = await redlock.acquire(this.#resource, { waitMs: WAIT_MS, handOff });
     expect(++this.#inside, 'holders at a time').to.equal(1);
     this.#served.push(name);
     this.#noteFence(lease);

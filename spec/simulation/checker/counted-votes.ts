@@ -4,6 +4,7 @@
  */
 import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
+import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { isOf } from '../../../lib/testing/master/queue-line.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
@@ -50,6 +51,7 @@ export class CountedVotes {
     const [aheadMs, suspendedMs] = [nowMs - client.monotonicMs(), client.suspendedMs];
     const faults: string[] = [];
     for (const resource of lease.resources) {
+      if (this.servers.some((server) => server.get(resource) === WRONG_TYPE)) continue; // a shared lock
       const voters = this.servers.filter(
         (server) =>
           isOf(lease.token, server.get(resource)) &&

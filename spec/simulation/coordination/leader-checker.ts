@@ -1,4 +1,5 @@
 /** What must hold of leaders at every instant of a run, by true time, and of what is told of them. */
+import { tokenIn } from '../../../lib/runtime/random.js';
 import { leaseUnder, validUntilMsOf } from '../../support/insides.js';
 import type { Leader, Leadership } from '../../../lib/election/public.js';
 import type { Checker } from '../checker/checker.js';
@@ -86,7 +87,8 @@ export class LeaderChecker {
   }
 
   #holders(): ReadonlySet<unknown> {
-    return new Set(this.#servers.map((server) => server.get(ELECTION)));
+    const owners = this.#servers.map((server) => server.get(ELECTION));
+    return new Set(owners.map((owner) => (typeof owner === 'string' ? tokenIn(owner) : owner))); // or marked
   }
 
   /** A client was told who leads. */
