@@ -173,7 +173,8 @@ export class Acquisition implements LateVotes {
   async #attemptInLine(): Promise<Grant | undefined> {
     const [{ clock, timers }, { leftMs }] = [this.#environment, this.#backoff];
     const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
-    const turn = line.wait(() => this.#drawTicket(), clock.earliest() + leftMs);
+    const ticket = (): number => (this.#ticket ||= this.#environment.clocks.ticket());
+    const turn = line.wait(ticket, clock.earliest() + leftMs);
     this.#awaited = line;
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turn;
@@ -224,10 +225,6 @@ export class Acquisition implements LateVotes {
     if (home === undefined) round.askThen(nodes, conclude);
     else void askHomeMasterFirst(nodes, round, home).then(conclude);
     if (request.isFenced) this.#environment.readings.refresh();
-  }
-
-  #drawTicket(): number {
-    return (this.#ticket ||= this.#environment.clocks.ticket());
   }
 
   #finish(timer?: Timer): void {
@@ -294,11 +291,12 @@ export class Acquisition implements LateVotes {
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
-    const { nodes } = this.#environment;
+    const { clocks, nodes } = this.#environment;
     round.fail();
     this.#line?.failed();
     const isInTime = this.#awaited !== undefined;
-    const withdrawal = undoingOf(nodes, round, this.#line, (node) => this.#owe(node, round.request.token));
+    const onFailed = (node: Node): void => this.#owe(node, round.request.token);
+    const withdrawal = undoingOf(nodes, round, this.#line, clocks, onFailed);
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // the refusal of a plain claim gives no reason; the undo that follows it looks, within the same deadline
@@ -346,11 +344,11 @@ export class Acquisition implements LateVotes {
     return scriptedClaim(scope, token, ttlMs, this.#environment.clocks, watch);
   }
 
-  /** What the first attempt met decides how the next acquisition of this lock begins. */
+  /** What the first attempt met decides how the next acquisition of this lock begins, and how a release ends. */
   #noteContention(wasHeld: boolean): void {
     if (this.#hasNoted || this.#backoff.attempts > 1) return;
     this.#hasNoted = true;
-    this.#environment.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld);
+    this.#environment.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.isFair);
   }
 
   /** Created on first use: most acquisitions are granted at once. */

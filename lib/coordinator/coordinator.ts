@@ -9,7 +9,7 @@ import { Admission } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import { RecentContention } from '../line/recent-contention.js';
-import type { Clock, IdleTime, Timers, WallClock } from '../runtime/clock.js';
+import type { Clock, IdleTime, Timer, Timers, WallClock } from '../runtime/clock.js';
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
@@ -20,7 +20,7 @@ import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import type { Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
-import { inspection, release, releaseInLine, type Request, undo } from '../protocol/request.js';
+import { inspection, release, releaseInLine, type Request, undo, undoInLine } from '../protocol/request.js';
 import { Subscriptions } from '../line/subscriptions.js';
 import { type Look, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
@@ -30,7 +30,7 @@ import { type DueExtension, type ExtensionOrder, Extensions } from './extensions
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 import { Waiters } from './waiters.js';
 
-/** A push about a vote of a lease that was given to another process may come this much later, in ms. */
+/** A push about a vote may come this much later than the vote, in ms. */
 const LATE_PUSH_MS = 2_000;
 
 export interface CoordinatorOptions {
@@ -54,6 +54,8 @@ export class Coordinator {
   readonly quorum: number;
   readonly #environment: AcquisitionEnvironment;
   readonly #extensions: Extensions;
+  /** Until then, pushes about votes of leases that other processes took over are no news. */
+  readonly #handedOver = new Set<Timer>();
   /** From now on, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
@@ -132,7 +134,9 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     grant.setAside();
     grant.end();
-    const request = this.#releaseOf(grant);
+    const request = this.#mayHaveQueue(grant)
+      ? releaseInLine(grant, grant.token, this.#environment.clocks)
+      : release(grant, grant.token);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
       isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),
@@ -150,12 +154,12 @@ export class Coordinator {
     });
   }
 
-  /** A lock that somebody may wait for is handed over directly. */
-  #releaseOf(grant: Grant): Request {
-    const { clocks, contention } = this.#environment;
-    const isAwaited = grant.origin !== 'asked' || grant.keys.some((key) => contention.isRecent(key));
-    const mayQueue = grant.kind.name === 'mutex' && !this.nodes.some(({ isCluster }) => isCluster);
-    return isAwaited && mayQueue ? releaseInLine(grant, grant.token, clocks) : release(grant, grant.token);
+  /** Whether somebody may wait for it in line: then it is handed over directly, and nothing of its wait is left. */
+  #mayHaveQueue(grant: Grant): boolean {
+    if (grant.kind.name !== 'mutex' || this.nodes.some(({ isCluster }) => isCluster)) return false;
+    return (
+      grant.origin !== 'asked' || grant.keys.some((key) => this.#environment.contention.mayHaveQueue(key))
+    );
   }
 
   /** Its votes are given back, or another process's: a push that tells of one is of no use. */
@@ -173,7 +177,9 @@ export class Coordinator {
     grant.setAside();
     grant.end();
     if (this.#isClosed) return;
-    const request = undo(grant, grant.token);
+    const request = this.#mayHaveQueue(grant)
+      ? undoInLine(grant, grant.token, this.#environment.clocks)
+      : undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
     );
@@ -187,8 +193,15 @@ export class Coordinator {
   handOver(grant: Grant): void {
     grant.setAside();
     grant.handOver();
-    if (grant.origin !== 'asked')
-      this.#environment.timers.background(LATE_PUSH_MS, () => this.#forget(grant));
+    if (grant.origin === 'asked' || this.#isClosed) return;
+    const { clock, timers } = this.#environment;
+    // a vote that is declined would be lost to who takes it over
+    const leftMs = Math.max(LATE_PUSH_MS, grant.validUntilMs - clock.earliest());
+    const timer = timers.background(leftMs, () => {
+      this.#handedOver.delete(timer);
+      this.#forget(grant);
+    });
+    this.#handedOver.add(timer);
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */
@@ -224,6 +237,7 @@ export class Coordinator {
   async close(nodeTimeoutMs: number): Promise<void> {
     const { readings, repairs, subscriptions, timers } = this.#environment;
     this.#isClosed = true;
+    for (const timer of this.#handedOver) timer.cancel();
     readings.close();
     subscriptions.close();
     repairs.run();

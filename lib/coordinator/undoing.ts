@@ -2,7 +2,7 @@
 import type { Line } from '../line/line.js';
 import type { Node } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
-import { undo } from '../protocol/request.js';
+import { type Proposal, undo, undoInLine } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
@@ -11,24 +11,28 @@ import { Withdrawal } from '../quorum/withdrawal.js';
  * their answers tell why.
  *
  * @param line  where the attempt waited; if it queued, every master may keep a place or a vote
+ * @param proposal  for who is handed the vote in its place
  * @param onFailed  called for each master that did not confirm
  */
 export function undoingOf(
   nodes: readonly Node[],
   round: Round,
   line: Line | undefined,
+  proposal: Proposal,
   onFailed: (node: Node) => void,
 ): Withdrawal {
   const { scope, token } = round.request;
   // A script that refused has compared tokens, so this attempt has no vote there. A plain claim that was refused may have
   // run twice: the second run was refused by its own vote. A master that refused a fencing token or permits had given its
   // vote before.
-  const targets =
-    line?.isSpread === true
-      ? nodes
-      : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
+  const isInLine = line?.isSpread === true;
+  const targets = isInLine
+    ? nodes
+    : round.sentTo.filter((node) => round.hasVoted(node) || !isExplained(round.outcomes[node.index]));
   const sent = line === undefined ? [round] : [round, ...line.sent];
-  return new Withdrawal(undo(scope, token), targets, sent, {
+  const request =
+    isInLine && scope.kind.name === 'mutex' ? undoInLine(scope, token, proposal) : undo(scope, token);
+  return new Withdrawal(request, targets, sent, {
     counts: (node) => round.outcomes[node.index]?.kind === 'refused',
     onFailed,
   });

@@ -19,6 +19,7 @@ const TRIPS = 200;
 const TRIPS_MS = 1_000;
 /** How often a clock is read; the reading with the shortest round trip counts. */
 const READINGS = 5;
+const ECHO = 'e';
 /** A key of our own that is never set. */
 const UNSET_KEY = 'quorate:doctor';
 /** Sentinels listen to this channel of each server that they watch. */
@@ -251,7 +252,7 @@ class Examination {
   }
 
   #sayHello(): Promise<unknown> {
-    return this.#transport.call({ name: 'eval', args: [HELLO.source, '0', this.#channel] });
+    return this.#transport.call({ name: 'eval', args: [HELLO.source, '0', this.#channel, ECHO] });
   }
 
   async #readClock(): Promise<Reading | undefined> {

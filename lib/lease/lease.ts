@@ -48,7 +48,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, environment.ttlBounds.driftFactor);
     if (terms.renew) {
       const nowMs = environment.clock.earliest();
-      const atMs = nowMs + terms.ttlMs * RENEW_AT;
+      // a lease that was handed over may have lived for a while
+      const atMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
       this.#takeCare().renewal = new DueRenewal(this, atMs, nowMs + terms.maxHoldMs);
     } else if (!environment.observer.awaitsLosses) return;
     this.#takeCare().isAwaited = environment.observer.awaitsLosses;

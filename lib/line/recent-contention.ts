@@ -20,6 +20,8 @@ interface Estimate {
   /** At `atMs`. */
   readonly share: number;
   readonly atMs: number;
+  /** An acquisition that may queue was among them. */
+  readonly mayQueue: boolean;
 }
 
 export class RecentContention {
@@ -38,13 +40,17 @@ export class RecentContention {
     return estimate !== undefined && this.#shareAt(this.#clock.earliest(), estimate) >= LIKELY;
   }
 
-  /** Whether others held the lock lately: somebody may wait for it. */
-  isRecent(key: string): boolean {
-    return this.#estimates.has(key);
+  /** Whether somebody may be in the lock's queues: others held it lately when it was asked for by who may queue. */
+  mayHaveQueue(key: string): boolean {
+    return this.#estimates.get(key)?.mayQueue === true;
   }
 
-  /** An acquisition has asked for the lock. @param wasHeld  others held it, or waited for it */
-  note(key: string, wasHeld: boolean): void {
+  /**
+   * An acquisition has asked for the lock.
+   * @param wasHeld  others held it, or waited for it
+   * @param mayQueue  whether this acquisition may queue
+   */
+  note(key: string, wasHeld: boolean, mayQueue: boolean): void {
     const before = this.#estimates.size === 0 ? undefined : this.#estimates.get(key);
     if (before === undefined && !wasHeld) return;
     const atMs = this.#clock.earliest();
@@ -52,7 +58,7 @@ export class RecentContention {
     const next = share + ((wasHeld ? 1 : 0) - share) * GAIN;
     this.#estimates.delete(key);
     if (next < LEAST) return;
-    this.#estimates.set(key, { share: next, atMs });
+    this.#estimates.set(key, { share: next, atMs, mayQueue: mayQueue || before?.mayQueue === true });
     if (this.#estimates.size <= MAX_LOCKS) return;
     const [oldest] = this.#estimates.keys();
     if (oldest !== undefined) this.#estimates.delete(oldest);

@@ -2,8 +2,9 @@
  * Pushes from the masters to waiters: one push connection for each master and instance. It is opened when the first
  * waiter comes, shared by all, and closed when nobody has waited for a while.
  *
- * A push connection counts as open once a message of our own has come through it, published from the connection that
- * locks. Then releases, which publish in the same way, will reach us, and both connections lead to the same server.
+ * A push connection counts as open once an echo has come through it: a message of our own, published from the connection
+ * that locks. Then releases, which publish in the same way, will reach us, and both connections lead to the same server.
+ * Until then a push counts for nothing: after a fail-over it may come from a server whose votes are forgotten elsewhere.
  */
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import { pushChannel } from '../protocol/keys.js';
@@ -12,7 +13,7 @@ import type { Node, Sink } from '../node/node.js';
 import { type Push, readPush } from '../protocol/pushes.js';
 import { declining } from '../protocol/queue-request.js';
 import { toInteger } from '../protocol/replies.js';
-import { hello } from '../protocol/request.js';
+import { hello, type Request } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
 import { IGNORED_ANSWER } from '../node/unanswered.js';
 
@@ -28,8 +29,10 @@ export interface Recipient {
 const IDLE_MS = 5_000;
 /** A master that refuses subscriptions or pushes is not asked again for this time: rights change rarely. */
 const REFUSED_MS = 5_000;
-/** An echo, a message to ourselves, that has not come back after this time was lost. */
+/** An echo that has not come back after this time was lost. */
 const ECHO_MS = 1_000;
+/** So many votes that were declined in vain are declined again once a push connection is proven; more of them expire. */
+const MAX_DECLINED = 100;
 
 const NOT_YET = new Error('its push connection is not open yet');
 const NOT_PROVEN = new Error('its connection was lost, and its push connection is to be proven again');
@@ -46,8 +49,10 @@ class PushConnection {
   /** The master confirmed the subscription. */
   isSubscribed = false;
   unwatch: (() => void) | undefined;
-  /** The echo under way. */
-  echo: { readonly timer: Timer; readonly sink: Sink } | undefined;
+  /** The echo under way. Each has its own text: a late one, of the server before, proves nothing. */
+  echo: { readonly text: string; readonly timer: Timer; readonly sink: Sink } | undefined;
+  /** Requests that decline votes and may have been lost. */
+  readonly declined = new Set<Request>();
 
   constructor(node: Node) {
     this.node = node;
@@ -65,6 +70,7 @@ export class Subscriptions {
   /** Tokens with a quorum of votes, until their votes are given back: what pushes tell of them is known. */
   readonly #held = new Set<string>();
   #idle: Timer | undefined;
+  #echoes = 0;
   #isClosed = false;
 
   constructor(nodes: readonly Node[], clocks: MasterClocks, clock: Clock, timers: Timers) {
@@ -161,6 +167,7 @@ export class Subscriptions {
   #onCommandsChange(line: PushConnection): void {
     if (!line.node.isReady) {
       if (line.isHeard) this.#onClosed(line, NOT_PROVEN, line.isSubscribed);
+      else this.#dropEcho(line);
     } else if (line.isSubscribed && !line.isHeard && line.echo === undefined) this.#sayHello(line);
   }
 
@@ -169,6 +176,7 @@ export class Subscriptions {
     line.unwatch = undefined;
     line.subscription?.close();
     line.subscription = undefined;
+    line.declined.clear();
     this.#onClosed(line, cause);
   }
 
@@ -194,26 +202,37 @@ export class Subscriptions {
       this.#dropEcho(line);
       line.subscription?.renew();
     });
-    line.echo = { timer, sink };
-    node.send({ request: hello(this.#channel), sink });
+    const text = `e ${++this.#echoes}`;
+    line.echo = { text, timer, sink };
+    node.send({ request: hello(this.#channel, text), sink });
   }
 
   #onPush(line: PushConnection, text: string): void {
-    if (text === '') return this.#onEcho(line);
+    if (text === line.echo?.text) return this.#onEcho(line);
     const push = readPush(text);
     if (push === undefined) return;
     const recipient = this.#recipients.get(push.token);
-    if (recipient !== undefined) return recipient.onPush(line.node, push);
-    if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line.node, push);
+    if (recipient === undefined) {
+      if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line, push);
+    } else if (line.isOpen) recipient.onPush(line.node, push); // else it looks again when the push connection is proven
   }
 
   /**
    * Gives back a vote that was handed over to a waiter that has left, so that it goes to the next one at once. One that was
-   * claimed or extended since stays: it may be a lease that was given to another process.
+   * claimed or extended since stays: it may be a lease that was given to another process. So no undo may stand in for a
+   * request that was lost: the same one is sent again.
    */
-  #decline(node: Node, { key, serial, token }: Push & { readonly kind: 'given' }): void {
-    const named = key.startsWith(node.keyPrefix) ? key.slice(node.keyPrefix.length) : key;
-    node.send({ request: declining(named, token, serial, this.#clocks), sink: IGNORED_ANSWER });
+  #decline(line: PushConnection, { key, serial, token }: Push & { readonly kind: 'given' }): void {
+    const { keyPrefix } = line.node;
+    const named = key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
+    this.#sendDecline(line, declining(named, token, serial, this.#clocks));
+  }
+
+  #sendDecline({ declined, node }: PushConnection, request: Request): void {
+    const onFailure = (): void => {
+      if (declined.size < MAX_DECLINED) declined.add(request);
+    };
+    node.send({ request, sink: { ...IGNORED_ANSWER, onFailure } });
   }
 
   /** The echo is not awaited any more; if it was not sent yet, it never will be. */
@@ -234,6 +253,9 @@ export class Subscriptions {
   #openIfProven(line: PushConnection): void {
     if (line.isOpen || !line.isHeard || !this.#clocks.isKnown(line.node.index)) return;
     line.isOpen = true;
+    const declined = [...line.declined];
+    line.declined.clear();
+    for (const request of declined) this.#sendDecline(line, request);
     for (const recipient of [...this.#recipients.values()]) recipient.onOpen(line.node);
   }
 

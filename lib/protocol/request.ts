@@ -298,8 +298,8 @@ export function clockReading(): Request {
 }
 
 /** Publishes a message to this client itself, and reads the master's clock. */
-export function hello(channel: string): Request {
-  return lone(HELLO, barely([]), '', [channel]);
+export function hello(channel: string, message: string): Request {
+  return lone(HELLO, barely([]), '', [channel, message]);
 }
 
 /** Asks whether the master votes or is quarantined. */

@@ -108,8 +108,8 @@ describe('chaos kit: which request a command is', () => {
 
   it('what goes over a connection that subscribes', () => {
     expect(kindsOf(['SUBSCRIBE', 'ch'])).to.deep.equal(['subscribe']);
-    expect(kindsOf(['evalsha', scriptDigest(HELLO.source), '0', 'ch'])).to.deep.equal(['hello']);
-    const kinds = ['g 7 c:s k', 'w c:s k', 'i 7 c:s k', '', 'else'].flatMap((text) =>
+    expect(kindsOf(['evalsha', scriptDigest(HELLO.source), '0', 'ch', 'e 7'])).to.deep.equal(['hello']);
+    const kinds = ['g 7 c:s k', 'w c:s k', 'i 7 c:s k', 'e 7', 'else'].flatMap((text) =>
       kindsOf(['message', 'ch', text]),
     );
     expect(kinds).to.deep.equal(['given', 'first', 'inquiry', 'echo', 'other']);

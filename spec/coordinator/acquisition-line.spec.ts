@@ -1,6 +1,6 @@
 /** An acquisition that waits in line: when it queues instead of trying, what it sends, how its wait ends. */
 import { expect } from 'chai';
-import { queueKey } from '../../lib/protocol/keys.js';
+import { queueKey, termsKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -328,6 +328,21 @@ describe('an acquisition that queues', () => {
     expect(kinds.slice(-2)).to.deep.equal(['queue', 'undo']);
     lost.thaw();
     expect(lost.members(queueKey('r'))).to.deep.equal([]);
+  });
+
+  it('N=3: a lease that was handed over and is lost leaves no terms', async () => {
+    const { redlock, masters, time } = fakeCluster(3, SHORT, { hasPushes: true });
+    const first = await redlock.acquire('r');
+    const second = redlock.acquire('r');
+    await settle();
+    await first.release();
+    const lease = await second;
+    const terms = (): unknown[] => masters.map((master) => master.names().includes(termsKey('r')));
+    expect(terms()).to.deep.equal([true, true, true]);
+    time.stall(SHORT.ttlMs);
+    expect(lease.status).to.equal('lost');
+    await settle();
+    expect(terms()).to.deep.equal([false, false, false]);
   });
 
   for (const [title, isFree] of [

@@ -29,7 +29,7 @@ describe('undoing an attempt', () => {
       void round.ask(nodes);
       await settle();
       const line = { isSpread, sent: [] as const } as unknown as Line; // all that is read of it
-      void undoingOf(nodes, round, line, () => undefined).send();
+      void undoingOf(nodes, round, line, 0, () => undefined).send();
       await settle();
       const undos = masters.map((master) => kindsSentTo(master).filter((kind) => kind === 'undo').length);
       expect(undos).to.deep.equal(undone);

@@ -160,4 +160,25 @@ describe('Lease.handle and Redlock.adopt', () => {
     given.handle();
     expect(thrown(() => given.handle()).code).to.equal('NOT_HELD');
   });
+
+  it('N=3: while a lease that was handed over may be taken over, a late push about its vote declines nothing', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ttlMs: 9_000 }, { hasPushes: true });
+    const first = await redlock.acquire('r');
+    const second = redlock.acquire('r');
+    await settle();
+    await first.release();
+    const lease = await second;
+    const leftMs = lease.remainingMs();
+    const { token } = lease.handle();
+    const decline = (): number => {
+      for (const master of masters) master.line.tell(`g ${Number.MAX_SAFE_INTEGER} ${token} r`);
+      return masters.flatMap(kindsSentTo).filter((kind) => kind === 'yield').length;
+    };
+    void redlock.acquire('r', { waitMs: 60_000 }); // keeps push connections open
+    await time.advance(leftMs - 1);
+    expect(decline()).to.equal(0);
+    await time.advance(2);
+    expect(decline()).to.equal(3);
+    await redlock.close();
+  });
 });

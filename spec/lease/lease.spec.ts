@@ -226,6 +226,23 @@ describe('Lease.extend', () => {
 });
 
 describe('Lease, renewed', () => {
+  it('N=3: one that was handed over is renewed a third of its ttl after the vote that counts, not after the last one', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ttlMs: 9_000 }, { hasPushes: true });
+    const first = await redlock.acquire('r');
+    const second = redlock.acquire('r', { renew: true });
+    await settle();
+    const slow = masters.slice(1);
+    for (const master of slow) master.manner = 'freeze';
+    void first.release();
+    await time.advance(900); // one vote is its own
+    for (const master of slow) master.thaw();
+    const lease = await second;
+    expect([lease.remainingMs() < 8_100, masters.map(extensions)]).to.deep.equal([true, [0, 0, 0]]);
+    await time.advance(2_100);
+    expect(masters.map(extensions)).to.deep.equal([1, 1, 1]);
+    expect(lease.remainingMs()).to.be.above(8_800);
+  });
+
   for (const ttlMs of [3_000, 1_000, 100, 20]) {
     it(`N=3: a ttl of ${ttlMs} ms, also where it has no whole third: about three renewals per ttl, for ever`, async () => {
       const { redlock, masters, time } = fakeCluster(3);

@@ -9,7 +9,7 @@ function environment(): { time: FakeTime; contention: RecentContention } {
 
 /** Others held the lock so many times in a row. */
 function held(contention: RecentContention, times: number, key = 'a'): void {
-  for (let i = 0; i < times; i++) contention.note(key, true);
+  for (let i = 0; i < times; i++) contention.note(key, true, true);
 }
 
 describe('recent contention', () => {
@@ -17,14 +17,16 @@ describe('recent contention', () => {
     const { contention } = environment();
     const seen: boolean[] = [];
     for (const wasHeld of [true, true, true, false, true, false, false, true, true]) {
-      contention.note('a', wasHeld);
+      contention.note('a', wasHeld, true);
       seen.push(contention.isLikely('a'));
     }
     // 0.25, 0.44, 0.58, 0.43, 0.58, 0.43, 0.32, 0.49, 0.62
     expect(seen).to.deep.equal([false, false, true, false, true, false, false, false, true]);
-    expect([contention.isLikely('b'), contention.isRecent('b'), contention.isRecent('a')]).to.deep.equal([
-      ...[false, false, true],
-    ]);
+    expect([
+      contention.isLikely('b'),
+      contention.mayHaveQueue('b'),
+      contention.mayHaveQueue('a'),
+    ]).to.deep.equal([...[false, false, true]]);
   });
 
   it('exactly half is likely', async () => {
@@ -39,7 +41,7 @@ describe('recent contention', () => {
     held(contention, 100);
     await time.advance(5_001);
     expect(contention.isLikely('a')).to.equal(false);
-    contention.note('a', true); // 0.5 + 0.5 / 4
+    contention.note('a', true, true); // 0.5 + 0.5 / 4
     expect(contention.isLikely('a')).to.equal(true);
     await time.advance(1_600); // 0.625 halves to a half in 1,610 ms
     expect(contention.isLikely('a')).to.equal(true);
@@ -49,20 +51,29 @@ describe('recent contention', () => {
 
   it('a share below 1/32 is forgotten', () => {
     const { contention } = environment();
-    contention.note('a', true);
-    for (let i = 0; i < 7; i++) contention.note('a', false); // 0.25 · 0.75^7 = 0.033
-    expect(contention.isRecent('a')).to.equal(true);
-    contention.note('a', false);
-    expect(contention.isRecent('a')).to.equal(false);
+    contention.note('a', true, true);
+    for (let i = 0; i < 7; i++) contention.note('a', false, true); // 0.25 · 0.75^7 = 0.033
+    expect(contention.mayHaveQueue('a')).to.equal(true);
+    contention.note('a', false, true);
+    expect(contention.mayHaveQueue('a')).to.equal(false);
+  });
+
+  it('only those that may queue tell of a queue, for as long as contention is remembered', () => {
+    const { contention } = environment();
+    contention.note('a', true, false);
+    expect([contention.mayHaveQueue('a'), contention.mayHaveQueue('b')]).to.deep.equal([false, false]);
+    contention.note('a', true, true);
+    contention.note('a', true, false);
+    expect(contention.mayHaveQueue('a')).to.equal(true);
   });
 
   it('is remembered of a thousand locks: of those that were asked for last', () => {
     const { contention } = environment();
-    for (let i = 0; i < 1_000; i++) contention.note(`r${i}`, true);
-    contention.note('r0', true); // not the oldest any more
-    expect(contention.isRecent('r1')).to.equal(true);
-    contention.note('another', true);
-    expect(['r0', 'r1', 'r2', 'r999', 'another'].map((key) => contention.isRecent(key))).to.deep.equal([
+    for (let i = 0; i < 1_000; i++) contention.note(`r${i}`, true, true);
+    contention.note('r0', true, true); // not the oldest any more
+    expect(contention.mayHaveQueue('r1')).to.equal(true);
+    contention.note('another', true, true);
+    expect(['r0', 'r1', 'r2', 'r999', 'another'].map((key) => contention.mayHaveQueue(key))).to.deep.equal([
       ...[true, false, true, true, true],
     ]);
   });
@@ -72,11 +83,11 @@ describe('recent contention', () => {
     let reads = 0;
     time.earliest = () => ++reads;
     const contention = new RecentContention(time);
-    contention.note('a', false);
-    expect([contention.isLikely('a'), contention.isRecent('a'), reads]).to.deep.equal([false, false, 0]);
+    contention.note('a', false, true);
+    expect([contention.isLikely('a'), contention.mayHaveQueue('a'), reads]).to.deep.equal([false, false, 0]);
     held(contention, 1, 'b');
     reads = 0;
-    contention.note('a', false);
+    contention.note('a', false, true);
     expect([contention.isLikely('a'), reads]).to.deep.equal([false, 0]);
   });
 });

@@ -11,6 +11,7 @@ import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { type LineBench, lineEnvironment, MINE } from '../support/line-bench.js';
 
+const NOT_PROVEN = 'its connection was lost, and its push connection is to be proven again';
 const SERIAL = 1_790_000_000_000_001;
 
 class Listener implements Recipient {
@@ -86,7 +87,7 @@ describe('subscriptions: an open push connection', () => {
   it('is not open while only the reply came', async () => {
     const { isOpen, master } = await environment((one) => (one.deliversPushes = false));
     expect(isOpen()).to.equal(false);
-    master.line.tell('');
+    master.line.tell('e 1');
     expect(isOpen()).to.equal(true);
   });
 
@@ -104,6 +105,30 @@ describe('subscriptions: an open push connection', () => {
     await settle();
     expect(listener.events.slice(1)).to.deep.equal(['m1 first r', 'm1 closed: gone', 'm1 open']);
     expect(other.events).to.deep.equal(['m1 given a b', 'm1 closed: gone', 'm1 open']);
+  });
+
+  it('is proven by the last echo alone: a late one came from the server before', async () => {
+    const { hellos, isOpen, master, node } = await environment((one) => (one.deliversPushes = false));
+    master.become('lost');
+    master.become('ready');
+    await settle();
+    expect(hellos()).to.equal(2);
+    master.line.tell('e 1');
+    expect(isOpen()).to.equal(false);
+    master.line.tell('e 2');
+    expect([isOpen(), node.waiting]).to.deep.equal([true, 0]);
+  });
+
+  it('a push on one that is to be proven again is no news: who waits looks again then', async () => {
+    const { isOpen, listener, master } = await environment();
+    master.deliversPushes = false;
+    master.become('lost');
+    master.become('ready');
+    await settle();
+    for (const text of [`v ${SERIAL} 5 900 7 ${MINE} r`, `g ${SERIAL} ${MINE} r`]) master.line.tell(text);
+    expect([isOpen(), listener.events]).to.deep.equal([false, ['m1 open', `m1 closed: ${NOT_PROVEN}`]]);
+    master.line.tell('e 2');
+    expect([isOpen(), listener.events.at(-1)]).to.deep.equal([true, 'm1 open']);
   });
 
   it('is proved anew after each loss', async () => {
@@ -286,6 +311,42 @@ describe('subscriptions: pushes for a token that has left', () => {
       const [given = []] = yields(master);
       expect(given.slice(0, -1)).to.deep.equal([...keys, MINE, `${SERIAL}|0|0`]);
     }
+  });
+
+  it('a vote that was declined in vain is declined again once the push connection is proven', async () => {
+    const { master } = await left();
+    master.manner = 'lose-request';
+    master.line.tell(GRANT);
+    const [lost] = yields(master);
+    master.cut();
+    master.manner = 'answer';
+    await settle();
+    expect(yields(master).length).to.equal(1);
+    master.become('ready');
+    await settle();
+    expect(yields(master)).to.deep.equal([lost, lost]);
+    master.become('lost');
+    master.become('ready');
+    await settle();
+    expect(yields(master).length).to.equal(2); // it is done
+  });
+
+  it('so are a hundred of them; more expire', async () => {
+    const { master } = await left();
+    master.deliversPushes = false;
+    for (let i = 0; i < 101; i++) {
+      master.manner = 'lose-request';
+      master.line.tell(`g ${SERIAL + i} ${MINE} app:r`);
+      master.cut();
+      await settle();
+      master.manner = 'answer';
+      master.become('ready');
+    }
+    master.deliversPushes = true;
+    master.become('lost');
+    master.become('ready');
+    await settle();
+    expect(yields(master).length).to.equal(201);
   });
 
   it('a token that was never here is declined', async () => {

@@ -77,6 +77,22 @@ for (const nodes of SIZES) {
       expect([attempts > 1, by, elapsedMs >= 400]).to.deep.equal([true, 'using', true]);
     });
 
+    it('handed over directly: acquired, as often as there were grants', async () => {
+      const bench = fakeCluster(nodes, {}, { hasPushes: true });
+      const { redlock, time } = bench;
+      const heard = hear(redlock);
+      const turns = Array.from({ length: 4 }, () => redlock.using('r', () => time.wait(20, () => undefined)));
+      await time.advance(500);
+      await Promise.all(turns);
+      const granted = heard.names.filter((name) => name === 'acquired').length;
+      expect([granted, redlock.stats().counts.acquired]).to.deep.equal([4, 4]);
+      const last = heard.of('acquired')[3] ?? expect.fail('there are four');
+      expect(last.fence).to.be.a('number');
+      expect(outcomesIn(last).filter((outcome) => outcome === 'granted').length).to.be.at.least(
+        quorumOf(nodes),
+      );
+    });
+
     it('tryAcquire of a lock that is held: contended, and nothing else', async () => {
       const bench = fakeCluster(nodes);
       takenByAnother(bench);

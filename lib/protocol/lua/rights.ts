@@ -15,7 +15,7 @@ export const RIGHTS: Script = {
   name: 'rights',
   source: `local key, channel, database = ARGV[1], ARGV[2], ARGV[3]
 local harmless = {
-  set = {key, '', 'XX'}, get = {key}, mget = {key}, del = {key}, exists = {key}, pttl = {key},
+  set = {key, '', 'XX'}, get = {key}, mget = {key}, hget = {key, 'f'}, del = {key}, exists = {key}, pttl = {key},
   pexpire = {key, '1'}, pexpireat = {key, '1'}, time = {},
   zadd = {key, 'XX', '0', 'm'}, zrem = {key, 'm'}, zrange = {key, '0', '0'}, zrank = {key, 'm'}, zcard = {key},
   hdel = {key, 'f'}, hgetall = {key}, hlen = {key}, hexists = {key, 'f'},

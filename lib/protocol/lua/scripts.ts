@@ -279,12 +279,12 @@ return {1, 0, 0}`,
 
 /**
  * Publishes a message to the client itself, and reports the master's clock.
- * ARGV 1 channel → {receivers, us}
+ * ARGV 1 channel, 2 message → {receivers, us}
  */
 export const HELLO: Script = {
   name: 'hello',
   source: `local time = redis.call('TIME')
-return {redis.call('PUBLISH', ARGV[1], ''), time[1] * 1000000 + time[2]}`,
+return {redis.call('PUBLISH', ARGV[1], ARGV[2]), time[1] * 1000000 + time[2]}`,
 };
 
 /**

@@ -274,8 +274,9 @@ function vouch(store: Store, [key = '']: readonly string[], [period]: readonly s
   return typeof word === 'number' ? [1, 0, 0] : word;
 }
 
-function hello(store: Store, _keys: readonly string[], [channel = '']: readonly string[]): unknown {
-  const receivers = store.publish(channel, '');
+function hello(store: Store, _keys: readonly string[], args: readonly string[]): unknown {
+  const [channel = '', message = ''] = args;
+  const receivers = store.publish(channel, message);
   if (receivers === undefined) throw serverError('NOPERM this user has no permissions to access the channel');
   return [receivers, store.micros()];
 }

@@ -45,7 +45,7 @@ export function kindsOf(words: readonly string[]): Kind[] {
 }
 
 function pushKind(text: string): Kind {
-  return text === '' ? 'echo' : (readPush(text)?.kind ?? 'other');
+  return /^e \d+$/.test(text) ? 'echo' : (readPush(text)?.kind ?? 'other');
 }
 
 function kindOf({ name, args }: Command): Kind {
