@@ -128,6 +128,7 @@ class CoordinationRun {
       beyond: undefined,
       awayMs: 0,
       isFull: false,
+      failsOver: isGuarded && seeded.fork('fail-over').chance(0.3),
     };
     const favoured = options.favoured ?? [];
     this.#stage.schedule(drawPlan(seeded.fork('plan'), { ...terms, isCalm: false, favoured }));
