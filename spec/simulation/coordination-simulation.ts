@@ -5,7 +5,7 @@
  */
 import { Checker, type Violation } from './checker/checker.js';
 import { LeaderChecker } from './coordination/leader-checker.js';
-import { leadAtTheEnd, Leading, Watching } from './coordination/leading.js';
+import { ELECTION, leadAtTheEnd, Leading, Watching } from './coordination/leading.js';
 import { TickChecker } from './coordination/tick-checker.js';
 import { Ticking } from './coordination/ticking.js';
 import type { JobOptions } from '../../lib/jobs/public.js';
@@ -112,7 +112,7 @@ class CoordinationRun {
       },
     });
     const servers = this.#stage.places.map(({ server }) => server);
-    this.leaders = new LeaderChecker(this.world, this.checker, servers);
+    this.leaders = new LeaderChecker(this.world, this.checker, servers, ELECTION);
     this.ticks = new TickChecker(this.world, this.checker, servers, {
       everyMs: EVERY_MS,
       missed,
@@ -128,6 +128,7 @@ class CoordinationRun {
       beyond: undefined,
       awayMs: 0,
       isFull: false,
+      failsOver: isGuarded && seeded.fork('fail-over').chance(0.3),
     };
     const favoured = options.favoured ?? [];
     this.#stage.schedule(drawPlan(seeded.fork('plan'), { ...terms, isCalm: false, favoured }));

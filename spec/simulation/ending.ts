@@ -73,7 +73,7 @@ export class Ending {
     if (listeners > 0) checker.fail('leftovers', `${client.name} has ${listeners} listeners after close`);
   }
 
-  /** All instances were closed: after one ttl and one wait, no timer and no lock is left. */
+  /** All instances were closed: after one ttl and one wait, no timer and no lock is left. A job's record may be. */
   async checkLeftovers(players: readonly Player[]): Promise<void> {
     const { checker, places } = this.#stage;
     await this.pass(Math.max(this.#maxTtlMs, PLACE_LIFE_MS) + 1_000);
@@ -82,7 +82,7 @@ export class Ending {
         checker.fail('leftovers', `${client.name} has ${client.armed} timers of its event loop at the end`);
     }
     for (const { server } of places) {
-      const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key));
+      const locks = server.names().filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard|record)/.test(key));
       if (locks.length > 0) checker.fail('leftovers', `${server.name} has ${locks.join()} at the end`);
     }
   }

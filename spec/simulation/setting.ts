@@ -35,6 +35,8 @@ export interface SimulationOptions {
   readonly latePushes?: boolean;
   /** Whether masters have no memory left now and then; drawn by default. */
   readonly fullServers?: boolean;
+  /** Whether masters fail over now and then, with a guard; drawn by default. */
+  readonly failOvers?: boolean;
   /** Whether all clients queue for one lock at the end; drawn by default. */
   readonly turns?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
@@ -74,6 +76,8 @@ export interface Clocks {
 
 /** The share of runs with turns where all clocks keep together: where masters' clocks differ, votes are not handed over directly. */
 const TOGETHER = 0.5;
+/** The share of guarded runs in which masters fail over. */
+const FAILS_OVER = 0.3;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
 
 export interface Setting {
@@ -121,6 +125,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     awayMs: options.beyond === 'restarts' ? pauseAfterLossMs(clocks.spreadMs) : 0,
     isCalm,
     isFull,
+    failsOver: isGuarded && (options.failOvers ?? seeded.fork('fail-over').chance(FAILS_OVER)),
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);

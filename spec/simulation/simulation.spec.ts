@@ -312,6 +312,7 @@ describe('simulation: plans and command lines', () => {
       awayMs: 0,
       isCalm: false,
       isFull: false,
+      failsOver: false,
       favoured: [],
     };
     for (let seed = 0; seed < 50; seed++) {

@@ -1,6 +1,7 @@
 /** The end of a run: all faults are healed, and all clients queue for the same lock. */
 import type { Player, Stage } from './world/stage.js';
 import { AHEAD_US } from '../../lib/protocol/lua/fence-bounds.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
 import { describe } from './workers/worker.js';
 
 /** The parts of a run's setting that matter here. */
@@ -48,6 +49,7 @@ export async function takeTurns(
   const turns: number[] = [];
   let lastMs = world.nowMs;
   const commands = new CommandCount(links);
+  const connected = new Connected(players, nodes);
   let meeting = new Meeting(waiters.length);
   const inTurn = async (player: Player, i: number): Promise<void> => {
     for (let turn = 0; turn < TURNS; turn++) {
@@ -69,9 +71,10 @@ export async function takeTurns(
       if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
         checker.fail('progress', `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`);
       turns.push(i);
-      if (turns.length === COUNT_AFTER * waiters.length) commands.begin();
+      const isOrdered = connected.look(turns.length) + waiters.length <= turns.length;
+      if (isOrdered && turns.length >= COUNT_AFTER * waiters.length) commands.begin(turns.length);
       if (turns.length === CUT_AFTER * waiters.length) {
-        commands.end();
+        commands.end(turns.length);
         for (const link of links) link.cutPushes();
       }
       await player.client.sleep(2);
@@ -84,16 +87,15 @@ export async function takeTurns(
   const apartMs = Math.max(...clocks) - Math.min(...clocks);
   const longest = waiters.length + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
   await Promise.all(waiters.map(inTurn)).catch((error: unknown) => checker.fail('progress', describe(error)));
-  // at first, and again after the cut, those that are connected come first
+  // until all are connected, and again after the cut, those that are connected come first
+  const orderedFrom = connected.sinceTurn + waiters.length;
   turns.slice(0, CUT_AFTER * waiters.length).forEach((i, at) => {
     const before = at === 0 ? -1 : turns.lastIndexOf(i, at - 1);
-    const isJudged = !terms.isCrowd && before >= waiters.length; // in a crowd, the order differs each time
+    const isJudged = !terms.isCrowd && before >= orderedFrom; // in a crowd, the order differs each time
     if (isJudged && at - before > longest)
       checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
   });
-  for (const excess of commands.beyond((CUT_AFTER - COUNT_AFTER) * waiters.length, {
-    ...{ nodes, waiters: waiters.length, isDirect: apartMs < TOGETHER_MS },
-  }))
+  for (const excess of commands.beyond({ nodes, waiters: waiters.length, isDirect: apartMs < TOGETHER_MS }))
     checker.fail('commands', excess);
 }
 
@@ -105,9 +107,34 @@ interface Line {
   readonly isDirect: boolean;
 }
 
+/** Notices from which turn on each client hears the pushes of a quorum: those who do come first. */
+class Connected {
+  readonly #players: readonly Player[];
+  readonly #quorum: number;
+  sinceTurn = Infinity;
+
+  constructor(players: readonly Player[], nodes: number) {
+    this.#players = players;
+    this.#quorum = quorumOf(nodes);
+  }
+
+  /** @returns the turn from which on they do, if so */
+  look(turn: number): number {
+    if (this.sinceTurn === Infinity && this.#players.every((player) => this.#hears(player)))
+      this.sinceTurn = turn;
+    return this.sinceTurn;
+  }
+
+  #hears({ links }: Player): boolean {
+    return links.filter(({ isListening }) => isListening).length >= this.#quorum;
+  }
+}
+
 /** Counts the commands of some turns. */
 class CommandCount {
   readonly #links: Stage['links'];
+  #sinceTurn: number | undefined;
+  #turns = 0;
   #acceptances = 0;
   #others = 0;
 
@@ -115,16 +142,21 @@ class CommandCount {
     this.#links = links;
   }
 
-  begin(): void {
+  begin(turn: number): void {
+    if (this.#sinceTurn !== undefined) return;
+    this.#sinceTurn = turn;
     this.#add(-1);
   }
 
-  end(): void {
+  end(turn: number): void {
+    if (this.#sinceTurn === undefined) return;
+    this.#turns = turn - this.#sinceTurn;
     this.#add(1);
   }
 
   /** What is wrong with them. */
-  beyond(turns: number, { isDirect, nodes, waiters }: Line): string[] {
+  beyond({ isDirect, nodes, waiters }: Line): string[] {
+    const turns = this.#turns;
     const most = ((isDirect ? 2 : 3) * nodes + 1) * turns + 2 * nodes * waiters; // votes that are yielded cost one more
     const excess: string[] = [];
     if (this.#others > most)

@@ -42,7 +42,7 @@ export class MemoryServer extends Keyspace implements Store {
   /** Called with each of them. */
   onExecuted: (command: Command, reply: unknown) => void = () => undefined;
   /** Subscriptions; gone with the process. What a command publishes is delivered before the command's reply. */
-  readonly channels = new Channels();
+  channels = new Channels();
   readonly #clock: ServerClock;
   readonly #scripts: ScriptCache = new Set();
   #snapshot: Snapshot = new Map();
@@ -88,6 +88,15 @@ export class MemoryServer extends Keyspace implements Store {
     this.#scripts.clear();
     if (data === 'lost') this.clear();
     if (data === 'old') this.restore(this.#snapshot);
+  }
+
+  /** Becomes the process that the other is, with its data, scripts and subscribers. The other is down. */
+  takeOver(other: MemoryServer): void {
+    this.restore(other.snapshot());
+    this.runId = other.runId;
+    for (const digest of other.#scripts) this.#scripts.add(digest);
+    [this.channels, other.channels] = [other.channels, this.channels];
+    other.kill();
   }
 
   /** Saves the current data, for a restart with old data. */

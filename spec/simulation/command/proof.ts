@@ -73,7 +73,7 @@ async function prove(variant: Variant, right: string, { say, showsHistory }: Tel
 
 /** A mistake shows sooner if less else happens. */
 function optionsOf({ options }: Variant): Hunt['options'] {
-  return { sharedLocks: false, keeping: false, latePushes: false, fullServers: false, ...options };
+  return { sharedLocks: false, keeping: false, latePushes: false, fullServers: false, failOvers: false, ...options };
 }
 
 /** Runs seeds until one reveals the mistake. */

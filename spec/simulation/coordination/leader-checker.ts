@@ -8,7 +8,7 @@ import type { SimulatedClient } from '../world/client.js';
 import type { World } from '../world/world.js';
 
 /** A leadership in its holder's hands. */
-interface Reign {
+export interface Reign {
   readonly client: SimulatedClient;
   readonly leadership: Leadership;
   /** What the client had run when its validity was first seen to be over; undefined before. */
@@ -18,9 +18,6 @@ interface Reign {
 
 /** A signal fires by the end of validity, or in the first timer phase of a process that goes on. */
 const SIGNAL_MS = 20;
-
-/** The election's key on the masters. */
-export const ELECTION = 'election';
 
 export class LeaderChecker {
   readonly #checker: Checker;
@@ -35,11 +32,14 @@ export class LeaderChecker {
   readonly #told = new Map<string, Leader>();
   #fence = 0;
   leaders = 0;
+  /** Its key on the masters. */
+  readonly election: string;
 
-  constructor(world: World, checker: Checker, servers: readonly MemoryServer[]) {
+  constructor(world: World, checker: Checker, servers: readonly MemoryServer[], election: string) {
     this.#world = world;
     this.#checker = checker;
     this.#servers = servers;
+    this.election = election;
   }
 
   /** @param beginning  the highest fence that was known when its campaign began */
@@ -87,7 +87,7 @@ export class LeaderChecker {
   }
 
   #holders(): ReadonlySet<unknown> {
-    const owners = this.#servers.map((server) => server.get(ELECTION));
+    const owners = this.#servers.map((server) => server.get(this.election));
     return new Set(owners.map((owner) => (typeof owner === 'string' ? tokenIn(owner) : owner))); // or marked
   }
 

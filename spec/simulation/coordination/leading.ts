@@ -1,10 +1,13 @@
 /** A client that campaigns, leads, resigns, and asks who leads. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Leadership } from '../../../lib/election/public.js';
-import { ELECTION as NAME, type LeaderChecker } from './leader-checker.js';
+import type { LeaderChecker } from './leader-checker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { Routine } from '../workers/routine.js';
 import type { Seeded } from '../world/seeded.js';
+
+/** The election of all runs. */
+export const ELECTION = 'election';
 
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
 
@@ -33,7 +36,7 @@ export class Leading extends Routine {
 
   protected override async work(): Promise<void> {
     const { client, redlock } = this.player;
-    const election = redlock.election(NAME, { ttlMs: this.#terms.ttlMs });
+    const election = redlock.election(ELECTION, { ttlMs: this.#terms.ttlMs });
     while (this.stage.world.nowMs < this.#terms.untilMs) {
       const beginning = this.#leaders.fence;
       try {
@@ -92,7 +95,7 @@ export class Watching extends Routine {
 
   protected override async work(): Promise<void> {
     const { client, redlock } = this.player;
-    const election = redlock.election(NAME);
+    const election = redlock.election(ELECTION);
     const watched = this.#watch();
     while (this.stage.world.nowMs < this.#untilMs) {
       const answered = this.#leaders.asks(client);
@@ -105,7 +108,7 @@ export class Watching extends Routine {
 
   async #watch(): Promise<void> {
     const { client, redlock } = this.player;
-    for await (const leader of redlock.election(NAME).observe({ signal: this.#controller.signal }))
+    for await (const leader of redlock.election(ELECTION).observe({ signal: this.#controller.signal }))
       this.#leaders.told(client, leader);
   }
 }
@@ -117,13 +120,14 @@ export async function leadAtTheEnd(
   leaders: LeaderChecker,
 ): Promise<void> {
   const { checker } = stage;
+  const { election } = leaders;
   for (const { client, redlock } of players) {
     const settled = checker.expect(client, 'campaign at the end', 6_000);
-    const leadership = await redlock.election(NAME).campaign(`${client.name} at the end`, { waitMs: 5_000 });
+    const leadership = await redlock.election(election).campaign(`${client.name} at the end`, { waitMs: 5_000 });
     settled();
     const reign = leaders.began(client, leadership, leaders.fence);
     for (const other of players) {
-      const leader = await other.redlock.election(NAME).leader();
+      const leader = await other.redlock.election(election).leader();
       leaders.told(other.client, leader);
       if (leader?.fence !== leadership.fence)
         checker.fail(

@@ -5,7 +5,7 @@ import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Beginning } from '../checker/fences.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { Redlock } from '../../../lib/redlock.js';
-import type { SharedChecker } from '../checker/shared-checker.js';
+import type { Checkers } from './checkers.js';
 import { describe } from '../workers/worker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type DeviationKind, type Schedule, TTL_MS } from './deviations.js';
@@ -27,21 +27,31 @@ export interface SharedLock {
 
 export class Hands {
   readonly player: Player;
+  readonly checkers: Checkers;
   readonly #stage: Stage;
-  readonly #sharedChecker: SharedChecker;
   readonly #schedule: Schedule;
   /** The node timeouts that calls asked for; their leases use them, too. */
   readonly #asked = new WeakMap<Lease, number>();
 
-  constructor(stage: Stage, player: Player, sharedChecker: SharedChecker, schedule: Schedule) {
+  constructor(stage: Stage, player: Player, checkers: Checkers, schedule: Schedule) {
     this.#stage = stage;
     this.#schedule = schedule;
     this.player = player;
-    this.#sharedChecker = sharedChecker;
+    this.checkers = checkers;
   }
 
   get redlock(): Redlock {
     return this.player.redlock;
+  }
+
+  /** Nothing goes wrong but what costs nobody any time. */
+  get isGentle(): boolean {
+    return this.#schedule.every(({ kind }) => GENTLE.includes(kind));
+  }
+
+  /** True time, which the masters' clocks show in a small world. */
+  get nowMs(): number {
+    return this.#stage.world.nowMs;
   }
 
   /** By its own clock. */
@@ -70,7 +80,7 @@ export class Hands {
   }
 
   #mustBePrompt(tookMs: number): void {
-    if (tookMs <= PROMPT_MS || !this.#schedule.every(({ kind }) => GENTLE.includes(kind))) return;
+    if (tookMs <= PROMPT_MS || !this.isGentle) return;
     const { name } = this.player.client;
     this.#stage.checker.fail('progress', `${name} stands in line for ${tookMs.toFixed(0)} ms`);
   }
@@ -101,7 +111,7 @@ export class Hands {
     const acquire = (): Promise<Lease> => lock.acquire(this.redlock, options);
     return this.granted([lock.resource], options, acquire, (lease, beginning) => {
       this.#stage.checker.fenced(lease, beginning);
-      this.#sharedChecker.granted(this.player.client, lease, lock.permits);
+      this.checkers.shared.granted(this.player.client, lease, lock.permits);
     });
   }
 
@@ -149,7 +159,7 @@ export class Hands {
   /** It is not used any more. */
   ended(lease: Lease, isReleased: boolean): void {
     this.#stage.checker.ended(lease, isReleased);
-    this.#sharedChecker.ended(lease);
+    this.checkers.shared.ended(lease);
   }
 
   /** Something about a lease that may take two node timeouts. */

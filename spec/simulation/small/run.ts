@@ -1,10 +1,10 @@
 /** One run of a small world under one schedule, from its beginning to its end, with nothing drawn. */
 import { Checker, type Violation } from '../checker/checker.js';
-import { SharedChecker } from '../checker/shared-checker.js';
 import { Ending, lookOnward } from '../ending.js';
 import { describe } from '../workers/worker.js';
 import { type Player, Stage } from '../world/stage.js';
 import { type HistoryLine, World } from '../world/world.js';
+import { type Checkers, checkersOf } from './checkers.js';
 import { type Schedule, TTL_MS } from './deviations.js';
 import { Hands } from './hands.js';
 import { type Menu, Scheduler } from './scheduler.js';
@@ -37,7 +37,6 @@ export async function runSmall(
 ): Promise<SmallReport> {
   const world = new World(keepsLines);
   const checker = new Checker(world, { isBeyond: false });
-  const sharedChecker = new SharedChecker(checker, () => world.nowMs, small.permits ?? 0);
   const stage = new Stage(
     world,
     checker,
@@ -52,19 +51,21 @@ export async function runSmall(
       hasLatePushes: false,
     },
   );
+  const checkers = checkersOf(stage, checker, small);
   const scheduler = new Scheduler(stage, small, schedule);
   let isOver = false;
   world.after(0, () => {
-    new Course(stage, small, scheduler, sharedChecker)
+    new Course(stage, small, scheduler, checkers)
       .run()
       .catch((error: unknown) => checker.fail('exception', describe(error)))
       .finally(() => (isOver = true));
   });
   world.onSettled = () => {
     checker.look();
-    sharedChecker.look();
+    checkers.shared.look();
+    checkers.leaders.look();
   };
-  lookOnward(stage, sharedChecker, () => isOver);
+  lookOnward(stage, checkers.shared, () => isOver);
   await world.run(() => isOver || world.nowMs > LONGEST_MS);
   if (!isOver) checker.fail('settling', 'the run did not come to its end');
   const { digest, events, lines = [] } = world;
@@ -84,14 +85,14 @@ class Course {
   readonly #stage: Stage;
   readonly #small: SmallWorld;
   readonly #scheduler: Scheduler;
-  readonly #sharedChecker: SharedChecker;
+  readonly #checkers: Checkers;
   readonly #ending: Ending;
 
-  constructor(stage: Stage, small: SmallWorld, scheduler: Scheduler, sharedChecker: SharedChecker) {
+  constructor(stage: Stage, small: SmallWorld, scheduler: Scheduler, checkers: Checkers) {
     this.#stage = stage;
     this.#small = small;
     this.#scheduler = scheduler;
-    this.#sharedChecker = sharedChecker;
+    this.#checkers = checkers;
     this.#ending = new Ending(stage, small.longestTtlMs ?? TTL_MS);
   }
 
@@ -105,6 +106,7 @@ class Course {
     if (this.#living().length < this.#stage.players.length)
       await this.#ending.pass(this.#small.longestTtlMs ?? TTL_MS);
     for (const player of this.#living()) await this.#ending.acquire(player, RESOURCE, this.#small.acquire);
+    await this.#small.ending?.(this.#stage, this.#living(), this.#checkers);
     for (const player of this.#living()) await player.redlock.close();
     for (const player of this.#living()) this.#ending.checkClosed(player);
     await this.#ending.checkLeftovers(this.#living());
@@ -124,7 +126,7 @@ class Course {
   async #programs(): Promise<void> {
     const parts = this.#stage.players.map((player, i) => {
       const { client } = player;
-      const hands = new Hands(this.#stage, player, this.#sharedChecker, this.#scheduler.schedule);
+      const hands = new Hands(this.#stage, player, this.#checkers, this.#scheduler.schedule);
       return new Promise<void>((resolve) => {
         client.onCrash = resolve;
         client.hear(() => void hands.run(this.#small.programs[i] ?? noProgram).then(resolve));

@@ -2,8 +2,11 @@
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { counterKey } from '../../../lib/protocol/keys.js';
 import type { Acquire } from '../ending.js';
-import type { Stage } from '../world/stage.js';
+import type { Player, Stage } from '../world/stage.js';
+import type { Checkers } from './checkers.js';
 import { type Delay, type FaultName, TTL_MS } from './deviations.js';
+import { once, type SmallJob, ticking, tickInTheEnd } from './job-programs.js';
+import { asking, leading, leadInTheEnd, observing } from './leader-programs.js';
 import {
   again,
   ALONE,
@@ -26,6 +29,9 @@ import {
   turns,
 } from './programs.js';
 
+/** What those who live do when nothing is wrong any more. */
+export type SmallEnding = (stage: Stage, living: readonly Player[], checkers: Checkers) => Promise<void>;
+
 export interface SmallWorld {
   readonly name: string;
   readonly masters: number;
@@ -39,6 +45,10 @@ export interface SmallWorld {
   readonly acquire?: Acquire;
   /** What happens before the steps count. */
   readonly prepare?: (stage: Stage) => void;
+  /** What happens at the end, after each client has had the lock. */
+  readonly ending?: SmallEnding;
+  /** The job of those that have one. */
+  readonly job?: SmallJob;
   /** How many permits the semaphore has. */
   readonly permits?: number;
   /** The masters' clocks run as fast as the model allows, and the clients' as slowly. */
@@ -76,6 +86,13 @@ interface Scenario extends Omit<SmallWorld, 'masters' | 'delays'> {
 
 /** What the other wants while the first holds many. */
 const MANY = Array.from({ length: 8 }, (_, i) => `${RESOURCE}${i}`);
+
+const JOBS = {
+  skipping: { missed: 'skip', atLeastForMs: 0 },
+  catchingUp: { missed: 'once', atLeastForMs: 0 },
+  spaced: { missed: 'skip', atLeastForMs: 800 },
+} as const satisfies Readonly<Record<string, SmallJob>>;
+const GUARD = { restartGuardMs: Math.ceil(TTL_MS * 1.01) + 2 };
 
 const SCENARIOS: readonly Scenario[] = [
   {
@@ -138,7 +155,7 @@ const SCENARIOS: readonly Scenario[] = [
     about: 'a lock is held while masters come back without their data, or with old data, under the guard',
     programs: [holdOn(ALONE), turns(ALONE, 1)],
     faults: ['cut', 'lose', 'old', 'wipe', 'pause'],
-    options: { restartGuardMs: Math.ceil(TTL_MS * 1.01) + 2 },
+    options: GUARD,
     prepare: save,
   },
   {
@@ -209,6 +226,65 @@ const SCENARIOS: readonly Scenario[] = [
     about: 'a mutex is entered again after half of its ttl, and the other waits for it',
     programs: [reentering, turns(ALONE, 1)],
     faults: ['cut', 'pause', 'suspend'],
+  },
+  {
+    name: 'election',
+    masters: [2, 3],
+    about: 'two campaign, proclaim and resign; the one is led after the other',
+    programs: [leading, leading],
+    faults: [...USUAL, 'unplug', 'suspend'],
+    ending: leadInTheEnd,
+  },
+  {
+    name: 'leader',
+    masters: [1, 3],
+    about: 'one leads, the other asks who does, and leads after it',
+    programs: [leading, asking],
+    faults: [...USUAL, 'suspend'],
+    ending: leadInTheEnd,
+  },
+  {
+    name: 'observer',
+    masters: [2],
+    about: 'one leads, the other is told who does, and leads after it',
+    programs: [leading, observing],
+    faults: ['cut', 'kill', 'pause', 'crash', 'unplug'],
+    ending: leadInTheEnd,
+  },
+  {
+    name: 'job',
+    masters: [2, 3],
+    about: 'two have a job for two ticks; what is missed is left out',
+    programs: [ticking(JOBS.skipping), ticking(JOBS.skipping)],
+    faults: USUAL,
+    job: JOBS.skipping,
+    ending: tickInTheEnd(JOBS.skipping),
+  },
+  {
+    name: 'rerun',
+    masters: [1, 2],
+    about: 'the same, and a tick whose runner died is run again',
+    programs: [ticking(JOBS.catchingUp), ticking(JOBS.catchingUp)],
+    faults: [...USUAL, 'stall'],
+    job: JOBS.catchingUp,
+    ending: tickInTheEnd(JOBS.catchingUp),
+  },
+  {
+    name: 'spacing',
+    masters: [1, 2],
+    about: 'the same with runs that keep a distance, while masters lose their data under the guard',
+    programs: [ticking(JOBS.spaced), ticking(JOBS.spaced)],
+    faults: ['cut', 'lose', 'old', 'wipe', 'pause'],
+    options: GUARD,
+    job: JOBS.spaced,
+    prepare: save,
+  },
+  {
+    name: 'once',
+    masters: [2, 3],
+    about: 'two do something once, twice, and the first run of the one fails',
+    programs: [once(false), once(true)],
+    faults: [...USUAL, 'stall'],
   },
 ];
 

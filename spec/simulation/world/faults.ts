@@ -10,6 +10,7 @@ export type FaultKind =
   | 'server crash'
   | 'server emptied'
   | 'server replaced'
+  | 'server failed over'
   | 'server stopped'
   | 'server loading'
   | 'server full'
@@ -62,6 +63,8 @@ export interface PlanTerms {
   readonly isCalm: boolean;
   /** Masters have no memory left now and then. */
   readonly isFull: boolean;
+  /** Masters fail over now and then. */
+  readonly failsOver: boolean;
   /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
@@ -106,16 +109,17 @@ export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
     plan.push(draw(seeded, terms, { id: plan.length, kind: seeded.pick(kinds), atMs }));
     atMs += terms.beyond === 'amnesia' ? seeded.between(150, 2 * everyMs) : seeded.between(0, 2 * everyMs);
   }
-  if (terms.isFull) drawFull(seeded.fork('full'), terms, plan);
+  if (terms.isFull) drawMore('server full', 2_000, seeded.fork('full'), terms, plan);
+  if (terms.failsOver) drawMore('server failed over', 4_000, seeded.fork('fail-over'), terms, plan);
   return plan;
 }
 
-/** Beside the other faults. */
-function drawFull(seeded: Seeded, terms: PlanTerms, plan: Fault[]): void {
+/** Beside the other faults, one at most in this time. */
+function drawMore(kind: FaultKind, everyMs: number, seeded: Seeded, terms: PlanTerms, plan: Fault[]): void {
   let atMs = seeded.between(50, 1_000);
   while (atMs < terms.untilMs) {
-    plan.push(draw(seeded, terms, { id: plan.length, kind: 'server full', atMs }));
-    atMs += seeded.between(0, 2_000);
+    plan.push(draw(seeded, terms, { id: plan.length, kind, atMs }));
+    atMs += seeded.between(0, everyMs);
   }
 }
 

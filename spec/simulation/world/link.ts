@@ -28,6 +28,8 @@ interface Connection {
   carriesOn: boolean;
   lastToServerMs: number;
   lastToClientMs: number;
+  /** The process at its other end. */
+  server: MemoryServer;
   readonly toServer: Lane;
   readonly toClient: Lane;
   /** Messages that a blocked direction holds back. */
@@ -120,6 +122,11 @@ export class SimulatedLink implements Transport {
     return this.#listeners.size + this.#lines.size;
   }
 
+  /** Its client hears the pushes of this master. */
+  get isListening(): boolean {
+    return [...this.#lines].some((line) => line.isConnected);
+  }
+
   subscribe(channel: string, listener: PushListener): Subscription {
     const { client, seeded, server, world } = this.#environment;
     const road = {
@@ -173,6 +180,12 @@ export class SimulatedLink implements Transport {
     this.#environment.client.hear(() => this.#lose());
   }
 
+  /** Its master fails over: the process at the other end of its connection is this one. */
+  leadsTo(old: MemoryServer): void {
+    this.disturb();
+    if (this.#connection !== undefined) this.#connection.server = old;
+  }
+
   /** Push connections break. */
   cutPushes(): void {
     if (this.#lines.size > 0) this.disturb();
@@ -224,6 +237,7 @@ export class SimulatedLink implements Transport {
     const ends = { client: client.name, server: server.name };
     this.#connection = {
       isOpen: true,
+      server,
       carriesOn: false,
       lastToServerMs: nowMs,
       lastToClientMs: nowMs,
@@ -267,7 +281,8 @@ export class SimulatedLink implements Transport {
 
   #arrive({ command, resolve, reject }: Pending, connection: Connection): void {
     if (!connection.isOpen && !connection.carriesOn) return;
-    const { client, server, tell, world } = this.#environment;
+    const { client, tell, world } = this.#environment;
+    const { server } = connection;
     server.receive(command, (error, reply) => {
       tell(command, !connection.isOpen);
       const replies = Array.isArray(reply) ? reply : entriesOf(command).map(() => 1);

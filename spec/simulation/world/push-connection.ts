@@ -52,6 +52,10 @@ export class PushConnection implements Subscription {
     this.#connectSoon();
   }
 
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
   renew(): void {
     this.cut();
   }

@@ -15,11 +15,20 @@ export class SimulatedServer extends MemoryServer {
   onPublished: (text: string) => void = () => undefined;
   /** It has no memory left. */
   isFull = false;
+  readonly #clock: ServerClock;
   readonly #seeded: Seeded;
 
   constructor(name: string, clock: ServerClock, seeded: Seeded) {
     super(name, clock);
+    this.#clock = clock;
     this.#seeded = seeded;
+  }
+
+  /** Its process goes on as a server that nobody can connect to; here, another one may be started. */
+  leaveBehind(): MemoryServer {
+    const old = new SimulatedServer(`${this.name}'s old server`, this.#clock, this.#seeded);
+    old.takeOver(this);
+    return old;
   }
 
   override set(key: string, text: string | typeof WRONG_TYPE, ttlMs?: number | 'keep' | 'none'): void {

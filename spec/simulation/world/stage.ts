@@ -5,6 +5,7 @@ import { Redlock } from '../../../lib/redlock.js';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import type { Checker } from '../checker/checker.js';
 import { SimulatedClient } from './client.js';
+import { FailOver } from './fail-over.js';
 import type { Fault, FaultKind } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { Place } from './place.js';
@@ -197,9 +198,22 @@ export class Stage {
     if (fault.kind.startsWith('client')) return strikeClient(fault, player, this.checker);
     const links = this.players.flatMap((one) => one.links[fault.server] ?? []);
     if (fault.kind.startsWith('server') || fault.kind === 'scripts flushed')
-      return strikeServer(fault, place, links, this.checker);
+      return this.#strikeServer(fault, place, links);
     const link = player.links[fault.server];
     return link === undefined ? undefined : strikeLink(fault, link);
+  }
+
+  #strikeServer(
+    fault: Fault,
+    place: Place,
+    links: readonly SimulatedLink[],
+  ): (() => void) | undefined {
+    const { server } = place;
+    if (!server.isUp || server.isStopped || server.error !== undefined) return undefined;
+    const { checker, world } = this;
+    if (fault.kind !== 'server failed over') return strikeServer(fault, place, links, checker);
+    const failOver = new FailOver({ world, place, links, checker }, fault);
+    return () => failOver.end();
   }
 
   #describe({ kind, server, client, durationMs, data, direction, drops, stepMs }: Fault): string {
@@ -208,6 +222,8 @@ export class Stage {
     switch (kind) {
       case 'server crash':
         return `${m} crashes, and is back after ${lasting} with its data ${data}`;
+      case 'server failed over':
+        return `${m} hangs, and fails over within ${lasting} to a server with its data ${data}`;
       case 'connection cut':
         return `connection ${c} to ${m} is cut; what is under way ${drops ? 'is lost' : 'arrives'}`;
       case 'pushes cut':
@@ -233,7 +249,6 @@ function strikeServer(
   checker: Checker,
 ): (() => void) | undefined {
   const { server } = place;
-  if (!server.isUp || server.isStopped || server.error !== undefined) return undefined;
   const cutAll = (): void => {
     for (const link of links) {
       link.cut(false);
