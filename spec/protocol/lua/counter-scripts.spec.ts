@@ -158,6 +158,20 @@ async function send(server: Server, one: Way, fence: Argument, us = NOW): Promis
   return [1, one.script === SHARED_BATCH && reply === 1 ? Number(fence) : reply, 0]; // the token that was put to it
 }
 
+/** The script, which notes in the list `sets` what it sets: what it asks for is exact, what is left of a time is not. */
+function noting({ name, source }: Script): Script {
+  const notes = `local plain = redis
+local function noted(way)
+  return function(command, ...)
+    if command == 'SET' then plain.call('RPUSH', 'sets', table.concat({...}, ' ')) end
+    return way(command, ...)
+  end
+end
+local redis = setmetatable({ call = noted(plain.call), pcall = noted(plain.pcall) }, { __index = plain })
+`;
+  return { name, source: notes + source };
+}
+
 /** How much longer, in ms, the second key lives than the first; times stand still in a script. */
 async function longer(server: Server, key: string, other: string): Promise<number> {
   const source = "return redis.call('PTTL', KEYS[2]) - redis.call('PTTL', KEYS[1])";
@@ -277,6 +291,31 @@ describe('counters in scripts on a real server', () => {
       }
     });
   }
+
+  /** What is proposed and counted, and how much longer than its life the counter is asked to live, in ms. */
+  const LIVES: readonly (readonly [title: string, proposal: number, count: number, extraMs: number])[] = [
+    ['at the clock', NOW, 7, 0],
+    ['a µs ahead', NOW + 1, 7, 1],
+    ['1 ms ahead', NOW + 1_000, 7, 1],
+    ['1.001 ms ahead', NOW + 1_001, 7, 2],
+    ['behind', NOW - 5_000, 7, 0],
+    ['behind, and raised to a count that is behind', NOW - 5_000, NOW - 4_001, 0],
+    ['raised to a count at the clock', NOW, NOW - 1, 0],
+    ['raised to a count ahead', NOW, NOW + 7_000, 8],
+  ];
+
+  it('a counter lives for its life after the clock has passed it: to the ms, rounded up', async () => {
+    for (const one of CLAIMS) {
+      for (const [title, proposal, count, extraMs] of LIVES) {
+        await prepare(server, one, String(count));
+        const { keys, script } = one;
+        await server.run(atInstant(noting(script), NOW), keys, ...one.args(proposal));
+        const sets = await server.redis.lrange('sets', 0, -1);
+        const last = sets.findLast((set) => set.startsWith('c '));
+        expect(last?.split(' PX ')[1]?.split(' ')[0], `${one.title}: ${title}`).to.equal(`${LIFE + extraMs}`);
+      }
+    }
+  });
 
   it('what a claim of one free lock puts back: a spent counter lives on, anything else has no expiry', async () => {
     for (const one of CLAIMS) {
