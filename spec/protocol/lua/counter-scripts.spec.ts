@@ -3,12 +3,13 @@
  * clock stands still, so that proposals at its very bounds can be shown.
  */
 import { expect } from 'chai';
-import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
-import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
+import { ACCEPT, BATCH, CLAIM, ENTRY, QUEUE } from '../../../lib/protocol/lua/scripts.js';
 import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
+import { lookArgs } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, oneServer, putData, type Server, TYPES } from '../../support/server.js';
 
 /** More than 2^53 / 8, as fencing tokens are today, and odd, so that a rounding would show; in the year 2064. */
@@ -94,6 +95,11 @@ const CLAIMS: readonly Way[] = [
   ),
   way('of a writer, in a batch, of its own vote', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1), HELD),
 ];
+
+/** A look that finds the lock free. */
+const LOOK = way('of a look', QUEUE, ['a', queueKey('a'), turnKey('a'), termsKey('a'), 'c'], (fence) =>
+  lookArgs('mine', { ticket: 1, lifeMs: LIFE, ttlMs: TTL_MS, counterMs: LIFE, proposal: Number(fence) }),
+);
 
 const acceptArgs =
   (guard: number): Way['args'] =>
@@ -305,7 +311,7 @@ describe('counters in scripts on a real server', () => {
   ];
 
   it('a counter lives for its life after the clock has passed it: to the ms, rounded up', async () => {
-    for (const one of CLAIMS) {
+    for (const one of [...CLAIMS, LOOK]) {
       for (const [title, proposal, count, extraMs] of LIVES) {
         await prepare(server, one, String(count));
         const { keys, script } = one;
