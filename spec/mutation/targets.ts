@@ -132,8 +132,8 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/protocol/replies.ts': ['protocol', 'line', 'coordinator', 'quorum', 'locks'],
   'lib/protocol/queue-request.ts': ['protocol', 'line'],
   'lib/protocol/pushes.ts': ['protocol', 'line'],
-  'lib/protocol/note-requests.ts': ['election', 'jobs'],
-  'lib/lease/notes.ts': ['election', 'jobs'],
+  'lib/protocol/note-requests.ts': ['protocol', 'election', 'jobs'],
+  'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
 };
 
 /** For each file of Lua, the specs of the scripts that it is a part of. */
