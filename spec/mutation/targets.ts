@@ -144,7 +144,10 @@ const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
     'script-costs',
   ],
   queue: ['queue-scripts', 'direct-scripts', 'scripts-twins', 'script-costs'],
-  scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'direct-scripts', 'scripts-twins'],
+  scripts: [
+    ...['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'direct-scripts', 'scripts-twins'],
+    'counter-scripts',
+  ],
   note: ['note-scripts'],
   entries: ['batch-scripts', 'shared-batch-scripts'],
   shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],

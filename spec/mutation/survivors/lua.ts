@@ -94,6 +94,20 @@ export const LUA: Survivors = {
       ],
     },
   ],
+  'lib/protocol/lua/note.ts': [
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "FOUND: if string.find(found.err, 'WRONGTYPE', 1, true) then return nil, {2, 0, 0} end → if string.find(found.err, 'WRONGTYPE', 1, false) then return nil, {2, 0, 0} end",
+      ],
+    },
+    {
+      why: 'where there is no note, its instant is 0, and what may be forgotten is later',
+      mutants: [
+        'NOTE_READ: if fence > 0 and ms >= since then since = 0 end → if fence >= 0 and ms >= since then since = 0 end',
+      ],
+    },
+  ],
   'lib/protocol/lua/guard.ts': [
     {
       why: 'a fence is 1 at least',

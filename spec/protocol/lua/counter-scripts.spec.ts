@@ -10,7 +10,7 @@ import { ACCEPT, BATCH, CLAIM, ENTRY, QUEUE } from '../../../lib/protocol/lua/sc
 import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { lookArgs } from '../../support/looks.js';
-import { atInstant, NO_RIGHT, oneServer, putData, type Server, TYPES } from '../../support/server.js';
+import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';
 
 /** More than 2^53 / 8, as fencing tokens are today, and odd, so that a rounding would show; in the year 2064. */
 const NOW = 2_990_000_000_000_001;
@@ -162,20 +162,6 @@ async function send(server: Server, one: Way, fence: Argument, us = NOW): Promis
   const reply: unknown = isBatch(one) && Array.isArray(sent) ? sent[0] : sent;
   if (typeof reply !== 'number') return reply;
   return [1, one.script === SHARED_BATCH && reply === 1 ? Number(fence) : reply, 0]; // the token that was put to it
-}
-
-/** The script, which notes in the list `sets` what it sets: what it asks for is exact, what is left of a time is not. */
-function noting({ name, source }: Script): Script {
-  const notes = `local plain = redis
-local function noted(way)
-  return function(command, ...)
-    if command == 'SET' then plain.call('RPUSH', 'sets', table.concat({...}, ' ')) end
-    return way(command, ...)
-  end
-end
-local redis = setmetatable({ call = noted(plain.call), pcall = noted(plain.pcall) }, { __index = plain })
-`;
-  return { name, source: notes + source };
 }
 
 /** How much longer, in ms, the second key lives than the first; times stand still in a script. */
