@@ -1,4 +1,7 @@
-/** What is mutated, and by which specs: the files of lib that decide who holds a lock, for how long, and who is next. */
+/**
+ * What is mutated, and by which specs: the files of lib that decide who holds a lock, for how long, who is next, who leads,
+ * and which tick is run.
+ */
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,6 +15,10 @@ export interface Target {
 
 const TYPESCRIPT = [
   'lib/protocol/validity.ts',
+  'lib/protocol/replies.ts',
+  'lib/protocol/queue-request.ts',
+  'lib/protocol/pushes.ts',
+  'lib/protocol/note-requests.ts',
   'lib/quorum/deliveries.ts',
   'lib/quorum/agreement.ts',
   'lib/node/send-queue.ts',
@@ -19,6 +26,7 @@ const TYPESCRIPT = [
   'lib/node/round-trip.ts',
   'lib/node/call-timing.ts',
   'lib/node/pace.ts',
+  'lib/node/quarantine.ts',
   'lib/protocol/node-timeout.ts',
   'lib/protocol/quorum.ts',
   'lib/quorum/round.ts',
@@ -32,6 +40,8 @@ const TYPESCRIPT = [
   'lib/quorum/repairs.ts',
   'lib/quorum/repetition.ts',
   'lib/quorum/failure.ts',
+  'lib/quorum/survey.ts',
+  'lib/coordinator/coordinator.ts',
   'lib/coordinator/acquisition.ts',
   'lib/coordinator/attempt-history.ts',
   'lib/coordinator/home-master.ts',
@@ -44,9 +54,25 @@ const TYPESCRIPT = [
   'lib/line/queue-wait.ts',
   'lib/line/queue-visit.ts',
   'lib/line/queue-place.ts',
+  'lib/line/direct-vote.ts',
+  'lib/line/subscriptions.ts',
   'lib/line/turnstile.ts',
   'lib/line/recent-contention.ts',
   'lib/lease/lease.ts',
+  'lib/lease/held-leases.ts',
+  'lib/lease/notes.ts',
+  'lib/election/election.ts',
+  'lib/election/lead.ts',
+  'lib/election/leader-look.ts',
+  'lib/election/leadership.ts',
+  'lib/election/observation.ts',
+  'lib/election/seen-leaders.ts',
+  'lib/jobs/due.ts',
+  'lib/jobs/job.ts',
+  'lib/jobs/masters-time.ts',
+  'lib/jobs/once.ts',
+  'lib/jobs/record.ts',
+  'lib/jobs/schedule.ts',
   'lib/node/batch.ts',
 ];
 const LUA = [
@@ -55,6 +81,7 @@ const LUA = [
   'queue',
   'entries',
   'scripts',
+  'note',
   'shared',
   'read-write',
   'semaphore',
@@ -96,14 +123,32 @@ const JUDGES: Readonly<Record<string, readonly string[]>> = {
   coordinator: ['coordinator', 'rules', 'lease'],
   line: ['line', 'coordinator', 'locks'],
   lease: ['lease', 'rules', 'quorum'],
+  election: ['election'],
+  jobs: ['jobs'],
+};
+
+/** For files that matter to other folders than the rest of theirs. */
+const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
+  'lib/protocol/replies.ts': ['protocol', 'line', 'coordinator', 'quorum', 'locks'],
+  'lib/protocol/queue-request.ts': ['protocol', 'line'],
+  'lib/protocol/pushes.ts': ['protocol', 'line'],
+  'lib/protocol/note-requests.ts': ['protocol', 'election', 'jobs'],
+  'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
 };
 
 /** For each file of Lua, the specs of the scripts that it is a part of. */
 const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
   guard: ['scripts', 'scripts-guard', 'shared-scripts'],
-  mutex: ['scripts', 'scripts-guard', 'batch-scripts', 'counter-scripts', 'scripts-twins'],
-  queue: ['queue-scripts', 'scripts-twins'],
-  scripts: ['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'scripts-twins'],
+  mutex: [
+    ...['scripts', 'scripts-guard', 'batch-scripts', 'counter-scripts', 'direct-scripts', 'scripts-twins'],
+    'script-costs',
+  ],
+  queue: ['queue-scripts', 'direct-scripts', 'scripts-twins', 'script-costs'],
+  scripts: [
+    ...['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'direct-scripts', 'scripts-twins'],
+    'counter-scripts',
+  ],
+  note: ['note-scripts'],
   entries: ['batch-scripts', 'shared-batch-scripts'],
   shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
   'read-write': ['shared-scripts', 'shared-batch-scripts'],
@@ -124,7 +169,7 @@ export function virtualSpecs(files: readonly string[]): string[] {
 }
 
 function judgesOf(file: string): readonly string[] {
-  return JUDGES[basename(dirname(file))] ?? [];
+  return OWN_JUDGES[file] ?? JUDGES[basename(dirname(file))] ?? [];
 }
 
 /** For these files: specs on a real server. */

@@ -30,6 +30,20 @@ local redis = setmetatable({ call = run(server.call), pcall = run(server.pcall) 
   return { name, source: clock + source };
 }
 
+/** The script, which notes in the list `sets` what it sets: what it asks for is exact, what is left of a time is not. */
+export function noting({ name, source }: Script): Script {
+  const notes = `local plain = redis
+local function noted(way)
+  return function(command, ...)
+    if command == 'SET' then plain.call('RPUSH', 'sets', table.concat({...}, ' ')) end
+    return way(command, ...)
+  end
+end
+local redis = setmetatable({ call = noted(plain.call), pcall = noted(plain.pcall) }, { __index = plain })
+`;
+  return { name, source: notes + source };
+}
+
 /** Starts it before the specs of this suite and empties it before each; to be called inside `describe`. */
 export function oneServer(): Server {
   let masters: Masters | undefined;

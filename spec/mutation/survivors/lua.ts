@@ -11,18 +11,41 @@ export const LUA: Survivors = {
     {
       why: 'the time in µs is the greater one',
       mutants: [
-        'LINE: return math.max((turn() or 0) + 1, time[1] * 1000000 + time[2]) → return math.max((turn() or 1) + 1, time[1] * 1000000 + time[2])',
+        'LINE: return math.max((turn() or 0) + 1, now()) → return math.max((turn() or 1) + 1, now())',
       ],
     },
     {
       why: 'the time that a vote is reserved for is the greater one',
-      mutants: ['LINE: give(token, ticket, serial, 0, self) → give(token, ticket, serial, 1, self)'],
+      mutants: [
+        'LINE: turnTo(token, ticket, serial, 0) → turnTo(token, ticket, serial, 1)',
+        "LINE: setTurn('0||', 0) → setTurn('0||', 1)",
+        "LEAVING: if not isDone then pcall(own.setTurn, '0||', 0) end → if not isDone then pcall(own.setTurn, '0||', 1) end",
+      ],
+    },
+    {
+      why: 'how many connections a push reaches does not matter, unless there are none',
+      mutants: [
+        'LINE: if token == self then return 1 end → if token == self then return 2 end',
+        'LINE: return token == self and 1 or receivers → return token == self and 2 or receivers',
+      ],
+    },
+    {
+      why: 'without the name of the terms the command has no key: it fails, and that is ignored',
+      mutants: [
+        "LINE: if m then redis.pcall('HDEL', KEYS[m], unpack(dropped)) end → if true then redis.pcall('HDEL', KEYS[m], unpack(dropped)) end",
+        "LINE: if m then redis.pcall('HDEL', KEYS[m], token) end → if true then redis.pcall('HDEL', KEYS[m], token) end",
+      ],
+    },
+    {
+      why: 'a call that has found nobody to hand over to does not read the turn again',
+      mutants: ["LINE: text = '' → nothing"],
     },
     {
       why: 'it is given the time that it has',
       mutants: [
-        "LINE: if redis.call('PTTL', KEYS[q]) < life then redis.call('PEXPIRE', KEYS[q], int(life)) end → if redis.call('PTTL', KEYS[q]) <= life then redis.call('PEXPIRE', KEYS[q], int(life)) end",
-        "LINE: elseif redis.call('PTTL', KEYS[t]) < life then → elseif redis.call('PTTL', KEYS[t]) <= life then",
+        "LINE: local isLonger = redis.call('PTTL', KEYS[q]) < life → local isLonger = redis.call('PTTL', KEYS[q]) <= life",
+        "LINE: elseif isLonger and redis.call('PTTL', KEYS[t]) < life then → elseif isLonger and redis.call('PTTL', KEYS[t]) <= life then",
+        "QUEUEING: if left < ${RESERVE_MS} then redis.call('PEXPIRE', KEYS[k], ${RESERVE_MS}) end → if left <= ${RESERVE_MS} then redis.call('PEXPIRE', KEYS[k], ${RESERVE_MS}) end",
       ],
     },
     {
@@ -42,7 +65,7 @@ export const LUA: Survivors = {
     {
       why: 'a turn that names a token has its ticket',
       mutants: [
-        "QUEUEING: if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or… → if named and owner == ${reservedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or…",
+        "QUEUEING: if named and owner == ${markedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0… → if named and owner == ${markedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 1…",
       ],
     },
   ],
@@ -68,6 +91,20 @@ export const LUA: Survivors = {
       why: 'there are no magic characters in it: it is found as a pattern as well',
       mutants: [
         "INSPECT: if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end → if not string.find(owner.err, 'WRONGTYPE', 1, false) then return owner end",
+      ],
+    },
+  ],
+  'lib/protocol/lua/note.ts': [
+    {
+      why: 'there are no magic characters in it: it is found as a pattern as well',
+      mutants: [
+        "FOUND: if string.find(found.err, 'WRONGTYPE', 1, true) then return nil, {2, 0, 0} end → if string.find(found.err, 'WRONGTYPE', 1, false) then return nil, {2, 0, 0} end",
+      ],
+    },
+    {
+      why: 'where there is no note, its instant is 0, and what may be forgotten is later',
+      mutants: [
+        'NOTE_READ: if fence > 0 and ms >= since then since = 0 end → if fence >= 0 and ms >= since then since = 0 end',
       ],
     },
   ],
@@ -140,10 +177,9 @@ export const LUA: Survivors = {
       mutants: ['COUNTER: if not found then return 0 end → if not found then return 1 end'],
     },
     {
-      why: 'nothing is added where they are equal, and 1 ms of a minute is more or less: a fence is 20 ms ahead at most',
+      why: 'nothing is added where they are equal',
       mutants: [
         'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence >= now then ms = ms + math.ceil((fence - now) / 1000) end',
-        'shortWay: if fence > now then ms = ms + math.ceil((fence - now) / 1000) end → if fence > now then ms = ms + math.ceil((fence - now) / 1001) end',
       ],
     },
     {
@@ -157,6 +193,14 @@ export const LUA: Survivors = {
       ],
     },
     {
+      why: 'a key that is gone has −2 ms left, which is what stands there',
+      mutants: ['UNDOING: elseif owner then → elseif true then'],
+    },
+    {
+      why: 'its token leaves a queue in which it is not, and the lock is found to be free: three commands more',
+      mutants: ['RELEASING: gone[i] = true → nothing', 'RELEASING: gone[i] = true → gone[i] = false'],
+    },
+    {
       why: 'it is given the time that it has',
       mutants: [
         'EXTENDING: elseif ms ~= -1 and ms < tonumber(ttl) then → elseif ms ~= -1 and ms <= tonumber(ttl) then',
@@ -166,14 +210,14 @@ export const LUA: Survivors = {
     {
       why: 'its caller runs it under a pcall, and goes on alike',
       mutants: [
-        "RELEASING_MANY: local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + 3 * count - 1)) → local deleted, found = {}, redis.call('MGET', unpack(KEYS, first, first + 3 * count - 1))",
+        "RELEASING_MANY: local deleted, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + step * count - 1)) → local deleted, found = {}, redis.call('MGET', unpack(KEYS, first, first + step * count - 1))",
         "EXTENDING_MANY: local done, found = {}, redis.pcall('MGET', unpack(KEYS, first, first + count - 1)) → local done, found = {}, redis.call('MGET', unpack(KEYS, first, first + count - 1))",
       ],
     },
     {
       why: 'the way for many does the same, and costs more',
       mutants: [
-        'RELEASING_AT_ONCE: if not KEYS[4] then → if false then',
+        'RELEASING_AT_ONCE: if not KEYS[6] then → if false then',
         'RELEASING_AT_ONCE: deleted = 0 → nothing',
       ],
     },

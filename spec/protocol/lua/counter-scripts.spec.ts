@@ -3,13 +3,14 @@
  * clock stands still, so that proposals at its very bounds can be shown.
  */
 import { expect } from 'chai';
-import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
-import { ACCEPT, BATCH, CLAIM, ENTRY } from '../../../lib/protocol/lua/scripts.js';
+import { ACCEPT, BATCH, CLAIM, ENTRY, QUEUE } from '../../../lib/protocol/lua/scripts.js';
 import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
-import { atInstant, NO_RIGHT, oneServer, putData, type Server, TYPES } from '../../support/server.js';
+import { lookArgs } from '../../support/looks.js';
+import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';
 
 /** More than 2^53 / 8, as fencing tokens are today, and odd, so that a rounding would show; in the year 2064. */
 const NOW = 2_990_000_000_000_001;
@@ -94,6 +95,11 @@ const CLAIMS: readonly Way[] = [
   ),
   way('of a writer, in a batch, of its own vote', SHARED_BATCH, ['a', 'c'], writerBatchArgs(-1), HELD),
 ];
+
+/** A look that finds the lock free. */
+const LOOK = way('of a look', QUEUE, ['a', queueKey('a'), turnKey('a'), termsKey('a'), 'c'], (fence) =>
+  lookArgs('mine', { ticket: 1, lifeMs: LIFE, ttlMs: TTL_MS, counterMs: LIFE, proposal: Number(fence) }),
+);
 
 const acceptArgs =
   (guard: number): Way['args'] =>
@@ -277,6 +283,31 @@ describe('counters in scripts on a real server', () => {
       }
     });
   }
+
+  /** What is proposed and counted, and how much longer than its life the counter is asked to live, in ms. */
+  const LIVES: readonly (readonly [title: string, proposal: number, count: number, extraMs: number])[] = [
+    ['at the clock', NOW, 7, 0],
+    ['a µs ahead', NOW + 1, 7, 1],
+    ['1 ms ahead', NOW + 1_000, 7, 1],
+    ['1.001 ms ahead', NOW + 1_001, 7, 2],
+    ['behind', NOW - 5_000, 7, 0],
+    ['behind, and raised to a count that is behind', NOW - 5_000, NOW - 4_001, 0],
+    ['raised to a count at the clock', NOW, NOW - 1, 0],
+    ['raised to a count ahead', NOW, NOW + 7_000, 8],
+  ];
+
+  it('a counter lives for its life after the clock has passed it: to the ms, rounded up', async () => {
+    for (const one of [...CLAIMS, LOOK]) {
+      for (const [title, proposal, count, extraMs] of LIVES) {
+        await prepare(server, one, String(count));
+        const { keys, script } = one;
+        await server.run(atInstant(noting(script), NOW), keys, ...one.args(proposal));
+        const sets = await server.redis.lrange('sets', 0, -1);
+        const last = sets.findLast((set) => set.startsWith('c '));
+        expect(last?.split(' PX ')[1]?.split(' ')[0], `${one.title}: ${title}`).to.equal(`${LIFE + extraMs}`);
+      }
+    }
+  });
 
   it('what a claim of one free lock puts back: a spent counter lives on, anything else has no expiry', async () => {
     for (const one of CLAIMS) {

@@ -409,12 +409,8 @@ describe('direct hand-off: scripts on a real server', () => {
   });
 
   describe('a look under a guard', () => {
-    const guarded = (token: string, us: number, proposal = us): Promise<unknown> =>
-      run(
-        atInstant(QUEUE, us),
-        [...LOOKED, MARKER],
-        ...lookArgs(token, asked({ guardMs: HOUR_MS, proposal })),
-      );
+    const guarded = (token: string, us: number, proposal = us, guardMs = HOUR_MS): Promise<unknown> =>
+      run(atInstant(QUEUE, us), [...LOOKED, MARKER], ...lookArgs(token, asked({ guardMs, proposal })));
     const mark = (sinceMs: number, period = HOUR_MS): Promise<unknown> =>
       server.redis.set(MARKER, `1|${server.runId}|${sinceMs}|${period}`);
 
@@ -427,16 +423,18 @@ describe('direct hand-off: scripts on a real server', () => {
       expect(await server.redis.keys('*')).to.have.members([KEY, MARKER]);
     });
 
-    it('the terms name the process and the end of its last quarantine', async () => {
-      const us = await server.micros();
-      const sinceMs = Math.floor(us / 1_000) - HOUR_MS - 500;
-      await mark(sinceMs);
-      await hold(DAN);
-      await guarded(ANN, us);
-      expect(await server.redis.hget(TERMS, ANN)).to.equal(
-        [us, SENT_MS, TTL_MS, COUNTER_MS, server.runId, (sinceMs + HOUR_MS) * 1_000].join('|'),
-      );
-    });
+    for (const guardMs of [HOUR_MS, 1]) {
+      it(`a period of ${guardMs} ms: the terms name the process and the end of its last quarantine`, async () => {
+        const us = await server.micros();
+        const sinceMs = Math.floor(us / 1_000) - guardMs - 500;
+        await mark(sinceMs, guardMs);
+        await hold(DAN);
+        await guarded(ANN, us, us, guardMs);
+        expect(await server.redis.hget(TERMS, ANN)).to.equal(
+          [us, SENT_MS, TTL_MS, COUNTER_MS, server.runId, (sinceMs + guardMs) * 1_000].join('|'),
+        );
+      });
+    }
 
     for (const [below, isTaken] of [
       [0, true],
@@ -616,8 +614,9 @@ describe('direct hand-off: scripts on a real server', () => {
         expect(await leaveAt(us, script)).to.deep.equal(DONE);
         expect([await holder(), await waiting()]).to.deep.equal([marked(BEN), [CAT]]);
         const [first = '', second] = await pushes();
-        const [kind, name, , , , fence] = first.split(' ');
+        const [kind, name, named, , , fence] = first.split(' ');
         expect([kind, name, second]).to.deep.equal(['v', 'ben', 'w cat']);
+        expect(Number(named)).to.equal(us + 1); // a serial names one hand-over, be it one in vain
         expect([await count(), Number(fence)]).to.deep.equal([us + 1, us + 1]); // the first was counted in vain
         expect((await turn())[1]).to.equal(BEN);
         expect(await server.redis.hkeys(TERMS)).to.have.members([BEN, CAT]);

@@ -11,7 +11,7 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { Draw } from '../../support/draw.js';
 import { FakeMaster } from '../../support/fake-master.js';
 import { FakeTime } from '../../support/fake-time.js';
-import { atInstant, NO_RIGHT, oneListener, oneServer, putData } from '../../support/server.js';
+import { atInstant, NO_RIGHT, noting, oneListener, oneServer, putData } from '../../support/server.js';
 
 const [LOCK, NOTE, MARKER] = ['lock', 'note', 'marker'] as const;
 const FENCE = 1_790_000_000_000_000;
@@ -56,7 +56,7 @@ describe('notes on a real server', () => {
     expect(await write(1, 'b', { fence: FENCE + 1 })).to.have.property('0', 1);
   });
 
-  it('write: {0, ms, 0} without the vote, for a reservation too, and {0, -2, 0} without any', async () => {
+  it('write: {0, ms, 0} without the vote, and {0, -2, 0} without any', async () => {
     expect(await write(1, 'a')).to.deep.equal([0, -2, 0]);
     for (const holder of ['other', 'mine!']) {
       await hold(holder);
@@ -146,6 +146,73 @@ describe('notes on a real server', () => {
     const error = await server.without('time', () => write(1, 'a').catch(String));
     expect(error).to.match(NO_RIGHT);
     expect(await redis().exists(NOTE)).to.equal(0);
+  });
+
+  it('a vote with the mark of a hand-over counts as one without', async () => {
+    await hold('mine+');
+    expect(await write(1, 'a')).to.have.property('0', 1);
+    const [vote, , , , ...rest] = (await read('mine')) as unknown[];
+    expect([vote, ...rest]).to.deep.equal([1, 1, FENCE, 1, 'a']);
+    expect(((await read()) as unknown[]).slice(4)).to.deep.equal([1, FENCE, 1, 'a']);
+    expect(await drop()).to.equal(0);
+  });
+
+  it('write: a note outlives a vote without an expiry by just its time', async () => {
+    await redis().set(LOCK, 'mine');
+    const args = ['mine', FENCE, 1, LIFE_MS, 'a', CHANNEL];
+    expect(await server.run(noting(NOTE_WRITE), [LOCK, NOTE], ...args)).to.have.property('0', 1);
+    const [set = ''] = await redis().lrange('sets', 0, -1);
+    expect(set.split(' ').slice(-2)).to.deep.equal(['PX', String(LIFE_MS)]);
+  });
+
+  it('read: numbers of up to 16 digits are ours', async () => {
+    const [most, more] = ['1'.repeat(16), '1'.repeat(17)];
+    const noteAt = async (numbers: readonly string[]): Promise<unknown[]> => {
+      await redis().set(NOTE, ['1', 'ab', ...numbers, 'a'].join('|'));
+      return ((await read()) as unknown[]).slice(5);
+    };
+    expect(await noteAt([most, most, most])).to.deep.equal([Number(most), Number(most), 'a']);
+    for (const numbers of [
+      [more, '1', '1'],
+      ['1', more, '1'],
+      ['1', '1', more],
+    ])
+      expect(await noteAt(numbers), numbers.join()).to.deep.equal([0, 0, '']);
+  });
+
+  it('read under a guard: since when notes may be missing, unless the note was written then or later', async () => {
+    const sinceMs = Math.floor((await server.micros()) / 1_000) - 10_000;
+    for (const period of [60_000, 1]) {
+      await redis().set(MARKER, `1|${server.runId}|${sinceMs - period}|${period}`);
+      for (const [fence, writtenMs, expected] of [
+        [1, sinceMs - period + 1, 0],
+        [1, sinceMs - period, 0],
+        [1, sinceMs - period - 1, sinceMs - period],
+        [FENCE, sinceMs - period - 1, sinceMs - period],
+      ]) {
+        await redis().set(NOTE, `1|ab|${fence}|1|${writtenMs}|a`);
+        const told = await server.run(NOTE_READ, [LOCK, NOTE, MARKER], 'mine', period);
+        expect(told, `${period} ${writtenMs}`).to.have.property('3', expected);
+      }
+    }
+  });
+
+  it('without a channel nobody is told', async () => {
+    await listener.listenTo('', CHANNEL);
+    await hold();
+    await server.run(NOTE_WRITE, [LOCK, NOTE], 'mine', FENCE, 1, LIFE_MS, 'a', '');
+    await server.run(NOTE_DROP, [LOCK, NOTE], 'mine', '');
+    expect(await listener.heard()).to.deep.equal([]);
+  });
+
+  it('without the right to read a key it fails: nothing is said of vote and note', async () => {
+    await hold();
+    await write(1, 'a');
+    for (const way of [() => write(2, 'b'), () => read('mine'), () => drop()]) {
+      const error = await server.without('get', () => way().catch(String));
+      expect(error).to.match(NO_RIGHT);
+    }
+    expect(await redis().exists(LOCK, NOTE)).to.equal(2);
   });
 
   for (let seed = 1; seed <= 10; seed++) {

@@ -4,11 +4,13 @@ import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
 import { queueing } from '../../../lib/protocol/queue-request.js';
 import {
+  acceptance,
   claimInLine,
   release,
   releaseInLine,
   type Request,
   scriptedClaim,
+  undoInLine,
 } from '../../../lib/protocol/request.js';
 import { MUTEX, SettledScope } from '../../../lib/protocol/scope.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
@@ -84,6 +86,10 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
       await send(release(SCOPE, BEN));
       return claimInLine(SCOPE, ANN, TTL_MS, await server.micros());
     },
+    acceptance: async () => {
+      await hold(ANN);
+      return acceptance(SCOPE, ANN, await server.micros());
+    },
     'release, nobody waits': async () => {
       await hold(ANN);
       return release(SCOPE, ANN);
@@ -92,6 +98,11 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
       await hold(BEN);
       await send(await look(ANN, 1));
       return handing(BEN);
+    },
+    'undo, handed over directly': async () => {
+      await hold(BEN);
+      await send(await look(ANN, 1));
+      return undoInLine(SCOPE, BEN, await server.micros());
     },
     'release, handed over directly, and another waits': async () => {
       await hold(BEN);
