@@ -7,7 +7,7 @@ import {
   PRESENT,
   type RunFacts,
 } from './history.js';
-import { RunReader } from './model.js';
+import { RunReader } from './run-reader.js';
 import { judge } from './checker.js';
 import type { RunModel } from './model.js';
 
@@ -21,6 +21,10 @@ const FACTS: RunFacts = {
   guardMs: 0,
   longestTtlMs: 2_000,
   progressMs: 10_000,
+  others: [],
+  missed: 'once',
+  onceForMs: 6_000,
+  without: [],
   versions: { quorate: '0.1.0' },
   startedAt: '2026-01-01T00:00:00.000Z',
 };
