@@ -73,7 +73,7 @@ function isInterrupted(
 ): boolean {
   if (doneT <= t) return false;
   const isLost = lease.outcome === 'lost' || lease.overT > lease.until;
-  const isKilled = (ends.get(lease.process) ?? Infinity) < Math.min(doneT, failedT);
+  const isKilled = (ends.get(lease.process) ?? Infinity) <= t;
   return failedT < Infinity || ((isLost || isKilled) && believedEnd(lease) <= t);
 }
 

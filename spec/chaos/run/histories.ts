@@ -31,11 +31,16 @@ const FACTS: RunFacts = {
 
 export type Files = Readonly<Record<string, readonly ClientEvent[]>>;
 
-export function modelOf(files: Files, conductor: readonly ConductorEvent[] = [], endT = 60_000): RunModel {
+export function modelOf(
+  files: Files,
+  conductor: readonly ConductorEvent[] = [],
+  endT = 60_000,
+  facts: Partial<RunFacts> = {},
+): RunModel {
   const reader = new RunReader();
   const take = (process: string, events: readonly HistoryEvent[]): void =>
     events.forEach((event, i) => reader.take({ process, place: `${process}.jsonl:${i + 1}`, event }));
-  take('conductor', [{ e: 'run', t: 0, facts: FACTS }, ...conductor, { e: 'end', t: endT }]);
+  take('conductor', [{ e: 'run', t: 0, facts: { ...FACTS, ...facts } }, ...conductor, { e: 'end', t: endT }]);
   for (const [process, events] of Object.entries(files)) take(process, events);
   return reader.model();
 }
