@@ -4,7 +4,7 @@ import type { Mode } from '../history.js';
 import type { Holding } from '../holding.js';
 import { BESIDE, PERMITS, READ_WRITE, SEMAPHORE } from '../options.js';
 import type { HandOver } from '../orders.js';
-import { type ClientContext, mostNodeTimeoutMs } from './context.js';
+import { type ClientContext, HAS, mostNodeTimeoutMs } from './context.js';
 import { type CallTerms, drawTerms } from './terms.js';
 
 /** The share of calls for the read-write lock or the semaphore, and of the others for what other libraries take, too. */
@@ -47,6 +47,8 @@ export async function useLock(context: ClientContext): Promise<void> {
 /** Takes over what another client gave away. */
 export async function adopt(context: ClientContext, { handle, mode, from }: HandOver): Promise<void> {
   const { redlock, seeded } = context;
+  // one that was handed over in a queue, which versions before direct hand-over cannot adopt: it is left to expire
+  if (handle.version === 2 && !HAS.handOff) return;
   const boundMs = ADOPT_WAIT_MS + mostNodeTimeoutMs(handle.ttlMs);
   let holding: Holding | undefined;
   await context.ask({ how: 'adopt', keys: handle.resources, mode }, boundMs, async (op) => {
