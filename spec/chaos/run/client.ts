@@ -2,6 +2,7 @@
  * A client process: ioredis clients with default settings, one Redlock at a time, and one activity after another on a few
  * names. What it does is drawn from its seed; what it learns is recorded in its history at once.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { closeAndReopen } from './activities/closing.js';
 import { ClientContext, HAS } from './activities/context.js';
 import { makeNoise, useForeign } from './activities/foreign.js';
@@ -85,7 +86,7 @@ async function main(): Promise<void> {
   while (!isStopping) {
     const offer = offers.shift();
     await (offer === undefined ? drawActivity().run() : adopt(context, offer));
-    await context.sleep(seeded.between(10, 150));
+    await sleep(seeded.between(10, 150));
   }
   observing.abort();
   await ticking?.stop();

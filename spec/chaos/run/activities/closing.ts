@@ -1,4 +1,5 @@
 /** Closes the instance in the middle of its work, and goes on with a new one. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Holding } from '../holding.js';
 import { HAS, type ClientContext, mostNodeTimeoutMs } from './context.js';
 import { lead } from './leading.js';
@@ -13,7 +14,7 @@ export async function closeAndReopen(context: ClientContext, reopen: () => Promi
   const works = [workThrough(context), workThrough(context), wait(context)];
   if (HAS.elections && seeded.chance(0.4)) works.push(lead(context, seeded.between(500, 1_500), 'closing'));
   const byHand = await takeByHand(context);
-  await context.sleep(seeded.between(5, 300));
+  await sleep(seeded.between(5, 300));
   const drainMs = seeded.pick(DRAINS);
   const releaseHeld = seeded.chance(0.5);
   // whoever has its leases released relies on them no longer

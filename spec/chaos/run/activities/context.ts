@@ -83,10 +83,6 @@ export class ClientContext {
     process.send?.(message);
   }
 
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, ms));
-  }
-
   async end(): Promise<void> {
     await this.#redlock.close();
     for (const client of [...this.clients, this.timestamps]) client.disconnect();

@@ -1,4 +1,5 @@
 /** Campaigns, leads, and asks who leads. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RedlockError } from '../../../../lib/index.js';
 import type { Leadership, Leading } from '../../../../lib/index.js';
 import { type ClientEvent, type Manner, nowMs } from '../history.js';
@@ -72,7 +73,7 @@ async function led(
   { signal, fence, proclaim }: Leading,
   { how, startT, forMs }: { readonly how: Manner; readonly startT: number; readonly forMs: number },
 ): Promise<void> {
-  const { history, name, seeded, sleep } = context;
+  const { history, name, seeded } = context;
   const note = (event: ClientEvent): void => history.note(event);
   let id = '';
   const own = (op: number): Promise<'held'> => {

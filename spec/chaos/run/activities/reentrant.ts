@@ -1,5 +1,6 @@
 /** Enters a lock again: by the flow of calls, in parallel branches, by an owner; and keeps another flow out. */
 import { AsyncResource } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ReentrantLease, type ReentrantMutex, RedlockError } from '../../../../lib/index.js';
 import type { Holding } from '../holding.js';
 import { type ClientContext, mostNodeTimeoutMs } from './context.js';
@@ -36,7 +37,7 @@ async function byFlow(context: ClientContext, mutex: ReentrantMutex, key: string
 
 /** Entering again gives the same lease at once, unless it is lost. */
 async function branch(
-  { seeded, sleep }: ClientContext,
+  { seeded }: ClientContext,
   mutex: ReentrantMutex,
   { lease, own }: { readonly lease: ReentrantLease; readonly own: Holding },
 ): Promise<void> {
