@@ -25,19 +25,21 @@ export interface MastersOptions {
   args?: readonly string[];
   /** Every write reaches the disk before it is answered, so that a restart keeps it. @default false */
   persist?: boolean;
+  /** More environment variables of each server, by its number from 0 (backend `process` only). @default none */
+  environments?: readonly Readonly<Record<string, string>>[];
   /** @default 'process' when a redis-server or valkey-server is on the PATH, else 'compose' */
   backend?: Backend;
 }
 
 /** Starts `count` masters and resolves when each has answered a PING. */
 export async function startMasters(count: number, options: MastersOptions = {}): Promise<Masters> {
-  const { args = [], persist = false } = options;
+  const { args = [], persist = false, environments = [] } = options;
   if (!Number.isInteger(count) || count < 1)
     throw new RangeError(`count must be a positive integer, got ${count}`);
   const backend = options.backend ?? (findServer() === undefined ? 'compose' : 'process');
   const { list, stop } =
     backend === 'process'
-      ? await startProcesses(count, { args, persist })
+      ? await startProcesses(count, { args, persist, environments })
       : await startComposed(count, { args, persist });
   return { list, urls: list.map((master) => master.url), backend, stop, [Symbol.asyncDispose]: stop };
 }

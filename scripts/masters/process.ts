@@ -21,6 +21,8 @@ import { answersPing, ask, freePort, HOST, until } from './wait.js';
 const START_TRIES = 5;
 const PING_TIMEOUT_MS = 1_000;
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Settings {
   readonly args: readonly string[];
   readonly persist: boolean;
@@ -40,7 +42,7 @@ export function tie(): readonly string[] {
 
 export async function startProcesses(
   count: number,
-  settings: Settings,
+  { environments, ...settings }: Settings & { readonly environments: readonly Environment[] },
 ): Promise<{ list: Master[]; stop: () => Promise<void> }> {
   const server = findServer();
   if (server === undefined)
@@ -50,7 +52,8 @@ export async function startProcesses(
   const root = mkdtempSync(join(tmpdir(), 'quorate-'));
   const masters = Array.from(
     { length: count },
-    (_, i) => new ProcessMaster(`redis-${i + 1}`, server, root, settings),
+    (_, i) =>
+      new ProcessMaster(`redis-${i + 1}`, server, root, { ...settings, environment: environments[i] ?? {} }),
   );
   const forget = atExit(() => {
     for (const master of masters) master.killNow();
@@ -75,12 +78,17 @@ class ProcessMaster implements Master {
   readonly host = HOST;
   readonly #server: string;
   readonly #folder: string;
-  readonly #settings: Settings;
+  readonly #settings: Settings & { readonly environment: Environment };
   #port = 0;
   #child: ChildProcess | undefined; // set while the process lives
   #stopped = false;
 
-  constructor(name: string, server: string, root: string, settings: Settings) {
+  constructor(
+    name: string,
+    server: string,
+    root: string,
+    settings: Settings & { readonly environment: Environment },
+  ) {
     this.name = name;
     this.#server = server;
     this.#folder = join(root, name);
@@ -206,7 +214,8 @@ class ProcessMaster implements Master {
     const log = openSync(join(this.#folder, 'log'), 'a');
     const [program = this.#server, ...args] = [...tie(), this.#server, ...this.#arguments()];
     // detached: a Ctrl-C of the terminal reaches us alone, and we decide when the masters end
-    const child = spawn(program, args, { stdio: ['ignore', log, log], detached: true });
+    const env = { ...process.env, ...this.#settings.environment };
+    const child = spawn(program, args, { stdio: ['ignore', log, log], detached: true, env });
     closeSync(log);
     return child;
   }

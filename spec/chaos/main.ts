@@ -7,13 +7,16 @@ import { setMaxListeners } from 'node:events';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitOf } from '../../scripts/earlier.js';
+import { abilitiesOf } from './run/abilities.js';
 import { judge } from './run/checker.js';
-import { readRun } from './run/model.js';
+import { readRun } from './run/run-reader.js';
 import { type ChaosOptions, hideSecret, parseOptions, USAGE } from './run/options.js';
 import { writePage } from './run/page.js';
 import { describePlan, drawPlan } from './run/plan.js';
 import { lengthForFaults, run, termsOf } from './run/run.js';
 import { isGood, summarize, textReport } from './run/summary.js';
+
+const OTHERS = 'one that other libraries take, 2 shared ones, an election, a job and a timestamp lock';
 
 async function main(): Promise<number> {
   let options: ChaosOptions;
@@ -29,9 +32,12 @@ async function main(): Promise<number> {
     case 'help':
       console.log(USAGE);
       return 0;
-    case 'plan':
-      console.log(`seed ${seed}\n${describePlan(drawPlan(termsOf(options, seed)))}`);
+    case 'plan': {
+      const abilities = await abilitiesOf(options);
+      const without = abilities.without.map((one) => `without ${one}\n`).join('');
+      console.log(`seed ${seed}\n${without}${describePlan(drawPlan(termsOf(options, seed, abilities)))}`);
       return 0;
+    }
     case 'check':
       return report(options.folder);
     case 'run':
@@ -46,8 +52,10 @@ async function perform(options: ChaosOptions, seed: number): Promise<number> {
   const fleet = beside === undefined ? '' : `, every second one of version ${beside}`;
   const guard = guardMs > 0 ? `restart guard ${guardMs} ms` : 'no restart guard';
   console.log(
-    `seed ${seed}: ${clients} clients${fleet}, on ${keys} exclusive and 2 shared locks over ${over}, ${guard}`,
+    `seed ${seed}: ${clients} clients${fleet}, on ${keys} exclusive locks and ${OTHERS} over ${over}, ${guard}`,
   );
+  const abilities = await abilitiesOf(options);
+  for (const one of abilities.without) console.log(`without ${one}`);
   console.log(`faults for ${Math.round(lengthForFaults(options) / 1_000)} s`);
   clear(options.folder);
   const interrupt = new AbortController();
@@ -57,6 +65,7 @@ async function perform(options: ChaosOptions, seed: number): Promise<number> {
   try {
     await run(options, seed, {
       command: commandOf(seed),
+      abilities,
       signal: interrupt.signal,
       say: (line) => console.log(line),
     });

@@ -31,6 +31,7 @@ function commandFor(persist: boolean): string[] {
 
 class Contained implements ChaosServer {
   readonly port: number;
+  readonly clock = undefined;
   readonly #docker: Dockerode;
   readonly #container: Dockerode.Container;
   /** Archives of the data: as it began, and at the checkpoint. */

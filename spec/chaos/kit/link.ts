@@ -15,6 +15,8 @@ export interface LinkEnvironment {
   readonly isCut: (direction: Direction) => boolean;
   /** Pushes are swallowed. */
   readonly isWithoutPushes: () => boolean;
+  /** How long each message is under way. */
+  readonly delayMs: () => number;
   readonly target: Target;
   readonly onClose: () => void;
 }
@@ -34,6 +36,7 @@ export class Link {
     'to-client': Promise.resolve(),
   };
   #isOver = false;
+  #isHalfOpen = false;
   hasLost = false;
   /** It has subscribed: input from the master is pushes. */
   isForPushes = false;
@@ -47,8 +50,10 @@ export class Link {
 
   start(): void {
     for (const socket of [this.#client, this.#master]) {
-      socket.on('error', () => this.destroy());
-      socket.on('close', () => this.destroy());
+      const end = (): void => {
+        if (!this.#isHalfOpen || socket === this.#client) this.destroy();
+      };
+      socket.on('error', end).on('close', end);
     }
     for (const direction of ['to-master', 'to-client'] as const)
       if (this.#environment.isCut(direction)) this.mute(direction);
@@ -56,13 +61,17 @@ export class Link {
     this.#work['to-master'] = connected;
     this.#work['to-client'] = connected;
     this.#client.on('data', (chunk: Buffer) => {
+      const arrives = this.#arrival();
       this.#queue('to-master', async () => {
+        await arrives;
         for (const { bytes, words } of this.#requests.feed(chunk)) await this.#request(bytes, words);
       });
     });
     this.#client.on('end', () => this.#queue('to-master', () => void this.#master.end()));
     this.#master.on('data', (chunk: Buffer) => {
+      const arrives = this.#arrival();
       this.#queue('to-client', async () => {
+        await arrives;
         for (const reply of this.#replies.feed(chunk)) await this.#reply(reply);
       });
     });
@@ -71,6 +80,15 @@ export class Link {
 
   mute(direction: Direction): void {
     this.#muted.add(direction);
+  }
+
+  /** The master's end is gone, and the client is not told: what it sends is lost. */
+  halfOpen(): void {
+    this.mute('to-master');
+    this.mute('to-client');
+    this.hasLost = true;
+    this.#isHalfOpen = true;
+    this.#master.destroy();
   }
 
   /** Sends the client something that the master did not send, between two messages. */
@@ -90,6 +108,12 @@ export class Link {
     this.#client.destroy();
     this.#master.destroy();
     this.#environment.onClose();
+  }
+
+  /** Delays do not add up: each message is under way by itself, and none overtakes another. */
+  #arrival(): Promise<void> | undefined {
+    const delayMs = this.#environment.delayMs();
+    return delayMs > 0 ? new Promise((resolve) => setTimeout(resolve, delayMs)) : undefined;
   }
 
   #queue(direction: Direction, work: () => Promise<void> | void): void {

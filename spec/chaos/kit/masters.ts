@@ -4,6 +4,7 @@
  */
 import { startMasters } from '../../../scripts/masters.js';
 import { ask } from '../../../scripts/masters/wait.js';
+import { MasterClock } from './clock.js';
 import { startContained } from './contained.js';
 import { type Direction, Proxy } from './proxy.js';
 
@@ -33,7 +34,12 @@ export interface ChaosMaster {
   cutPushes(): void;
   /** Existing connections are closed, new ones refused. */
   unplug(): Promise<void>;
-  /** Undoes cuts, unplug and traps. Connections that lost bytes are closed, since replies are matched by order. */
+  /** Takes no more data: it answers OOM to what would store some. */
+  fill(): Promise<void>;
+  empty(): Promise<void>;
+  /** Its clock; undefined where it is the machine's. */
+  readonly clock: MasterClock | undefined;
+  /** Undoes cuts, delays, unplug and traps. Connections that lost bytes are closed, since replies are matched by order. */
   heal(): Promise<void>;
 }
 
@@ -48,11 +54,16 @@ export interface ChaosOptions {
   readonly backend?: ChaosBackend;
   /** Every write is on disk before it is answered. Without it, only `lost` is accurate after a crash. @default true */
   readonly persist?: boolean;
+  /** Each server has a clock that can be changed (backend `process`, with libfaketime). @default false */
+  readonly clocks?: boolean;
+  /** Of the masters. @default m1, m2 and so on */
+  readonly names?: readonly string[];
 }
 
 /** The part of a master that a backend provides; the proxy does the rest. */
 export interface ChaosServer {
   readonly port: number;
+  readonly clock: MasterClock | undefined;
   kill(): Promise<void>;
   stopGently(): Promise<void>;
   freeze(): Promise<void>;
@@ -70,9 +81,9 @@ export interface ChaosServers {
 }
 
 export async function startChaosMasters(count: number, options: ChaosOptions = {}): Promise<ChaosMasters> {
-  const { backend = 'process', persist = true } = options;
+  const { backend = 'process', persist = true, clocks = false, names = [] } = options;
   const servers = await (backend === 'process'
-    ? startProcesses(count, persist)
+    ? startProcesses(count, { persist, clocks })
     : startContained(count, persist));
   const list: ProxiedMaster[] = [];
   const stop = async (): Promise<void> => {
@@ -81,7 +92,7 @@ export async function startChaosMasters(count: number, options: ChaosOptions = {
   };
   try {
     for (const [i, server] of servers.list.entries())
-      list.push(await ProxiedMaster.start(`m${i + 1}`, server, persist));
+      list.push(await ProxiedMaster.start(names[i] ?? `m${i + 1}`, server, persist));
   } catch (error) {
     await stop();
     throw error;
@@ -90,11 +101,18 @@ export async function startChaosMasters(count: number, options: ChaosOptions = {
 }
 
 const SHUTDOWN_MS = 10_000;
+const SETTING_MS = 5_000;
 
-async function startProcesses(count: number, persist: boolean): Promise<ChaosServers> {
-  const masters = await startMasters(count, { backend: 'process', persist });
-  const list = masters.list.map((master): ChaosServer => ({
+async function startProcesses(
+  count: number,
+  { persist, clocks }: { readonly persist: boolean; readonly clocks: boolean },
+): Promise<ChaosServers> {
+  const faked = clocks ? Array.from({ length: count }, () => new MasterClock()) : [];
+  const environments = faked.map((clock) => clock.environment);
+  const masters = await startMasters(count, { backend: 'process', persist, environments });
+  const list = masters.list.map((master, i): ChaosServer => ({
     port: master.port,
+    clock: faked[i],
     kill: () => master.kill(),
     // does what SIGTERM does, and closes our connection when it is over
     stopGently: async () => {
@@ -108,7 +126,11 @@ async function startProcesses(count: number, persist: boolean): Promise<ChaosSer
     disconnect: () => Promise.resolve(),
     reconnect: () => Promise.resolve(),
   }));
-  return { list, stop: () => masters.stop() };
+  const stop = async (): Promise<void> => {
+    for (const clock of faked) clock.remove();
+    await masters.stop();
+  };
+  return { list, stop };
 }
 
 class ProxiedMaster implements ChaosMaster {
@@ -142,11 +164,18 @@ class ProxiedMaster implements ChaosMaster {
     return this.#server.port;
   }
 
+  get clock(): MasterClock | undefined {
+    return this.#server.clock;
+  }
+
   kill = (): Promise<void> => this.#server.kill();
   stopGently = (): Promise<void> => this.#server.stopGently();
   freeze = (): Promise<void> => this.#server.freeze();
   thaw = (): Promise<void> => this.#server.thaw();
   checkpoint = (): Promise<void> => this.#server.checkpoint();
+
+  fill = (): Promise<void> => this.#limitMemory(1);
+  empty = (): Promise<void> => this.#limitMemory(0);
 
   async restart(data: Data): Promise<void> {
     if (data !== 'lost' && !this.#persist)
@@ -174,5 +203,11 @@ class ProxiedMaster implements ChaosMaster {
     if (this.#isUnplugged) await this.#server.reconnect();
     this.#isUnplugged = false;
     await this.proxy.heal();
+  }
+
+  /** @param bytes  0 for no limit */
+  async #limitMemory(bytes: number): Promise<void> {
+    const reply = await ask(this.directPort, `CONFIG SET maxmemory ${bytes}`, SETTING_MS);
+    if (!reply.startsWith('+OK')) throw new Error(`${this.name} takes no limit of memory: ${reply.trim()}`);
   }
 }

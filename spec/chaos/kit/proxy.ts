@@ -101,6 +101,7 @@ export class Proxy {
   readonly #links = new Set<Link>();
   readonly #cuts = new Set<Direction>();
   #isWithoutPushes = false;
+  #delayMs = 0;
   readonly #traps = new Set<Trap>();
   #server: Server | undefined;
 
@@ -151,6 +152,16 @@ export class Proxy {
     for (const link of this.#links) if (link.isForPushes) link.mute('to-client');
   }
 
+  /** Each message is under way for so long, in either direction. */
+  delay(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
+  /** The master's end of each connection is gone, and the clients' ends stay open; new connections get through. */
+  halfOpen(): void {
+    for (const link of this.#links) link.halfOpen();
+  }
+
   /** Sends something that the master did not send, on connections that subscribe or on the others. */
   say(bytes: Buffer, on: 'pushes' | 'commands'): void {
     for (const link of this.#links) if (link.isForPushes === (on === 'pushes')) link.say(bytes);
@@ -175,10 +186,11 @@ export class Proxy {
     for (const link of this.#links) link.destroy();
   }
 
-  /** Undoes cuts, unplugging and traps. Connections that lost bytes are closed. */
+  /** Undoes cuts, delays, unplugging and traps. Connections that lost bytes are closed. */
   async heal(): Promise<void> {
     this.#cuts.clear();
     this.#isWithoutPushes = false;
+    this.#delayMs = 0;
     for (const trap of this.#traps) trap.release();
     this.#traps.clear();
     for (const link of this.#links) link.heal();
@@ -206,6 +218,7 @@ export class Proxy {
       cut: (direction) => this.cut(direction),
       isCut: (direction) => this.#cuts.has(direction),
       isWithoutPushes: () => this.#isWithoutPushes,
+      delayMs: () => this.#delayMs,
       target: this.#target,
       onClose: () => this.#links.delete(link),
     });

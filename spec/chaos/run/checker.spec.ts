@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { judge } from './checker.js';
-import { PRESENT } from './history.js';
+import { type ClientEvent, PRESENT } from './history.js';
 import { fault, found, lease, life, modelOf } from './histories.js';
 
 describe('chaos run: the checker', () => {
@@ -178,6 +178,79 @@ describe('chaos run: the checker', () => {
     expect(found({ 'c1.1': one }).kinds).to.deep.equal(['no progress']);
     expect(found({ 'c1.1': one }, cut('cut')).kinds).to.deep.equal(['no quorum']);
     expect(found({ 'c1.1': one }, cut('cut-pushes')).kinds).to.deep.equal([]);
+  });
+
+  describe('beside another library', () => {
+    const foreign = (process: string, t: number, until: number): ClientEvent[] => {
+      const [ask, ...rest] = lease(process, { op: 7, askT: t - 10, t, until, fence: 0, mode: 'unfenced' });
+      if (ask?.e !== 'ask') throw new Error('no call');
+      return [{ ...ask, how: 'plain' }, ...rest];
+    };
+    const lost = [
+      { e: 'strike', t: 300, target: 'm1', kind: 'kill', how: 'lost' },
+      { e: 'mended', t: 400, target: 'm1', kind: 'kill', how: 'lost' },
+    ] as const;
+
+    it('overlap: its locks exclude ours, and need no fencing token', () => {
+      const apart = { 'c1.1': life(first), 'c2.1': life(foreign('c2.1', 1_200, 2_000)) };
+      expect(found(apart).kinds).to.deep.equal([]);
+      const beside = { 'c1.1': life(first), 'c2.1': life(foreign('c2.1', 900, 2_000)) };
+      expect(found(beside).kinds).to.deep.equal(['overlap']);
+      const before = { 'c2.1': life(foreign('c2.1', 50, 500)), 'c1.1': life(first) };
+      expect(found(before).kinds).to.deep.equal(['overlap']);
+    });
+
+    it('overlap: not where a master lost data before it claimed, since no guard holds it back; ours are held back', () => {
+      const answer = (process: string) =>
+        lease(process, { op: 8, askT: 3_000, t: 3_001, until: 3_100, fence: 1, keys: [process] });
+      const ofC2 = (t: number, until: number) => life([...foreign('c2.1', t, until), ...answer('c2.1')]);
+      const after = { 'c1.1': life([...first, ...answer('c1.1')]), 'c2.1': ofC2(900, 2_000) };
+      expect(found(after, lost).kinds).to.deep.equal([]);
+      const kept = fault('m1', 'kill', [300, 301, 390, 400]);
+      expect(found(after, kept).kinds).to.deep.equal(['overlap']);
+      const ours = lease('c1.1', { op: 1, askT: 490, t: 500, until: 1_100, fence: 10 });
+      const before = { 'c2.1': ofC2(50, 600), 'c1.1': life([...ours, ...answer('c1.1')]) };
+      expect(found(before, lost).kinds).to.deep.equal(['overlap']);
+    });
+
+    it('no answer of another library is one of this one', () => {
+      const heal = fault('m1', 'kill', [1_000, 1_010, 2_000, 2_100]);
+      const files = { 'c1.1': life([...first, ...foreign('c1.1', 5_000, 5_500)]) };
+      expect(found(files, heal).kinds).to.deep.equal(['no progress']);
+    });
+  });
+
+  it('error: MISCONFIGURED is right while a master takes no more data, and CLOSED of a call whose instance closes', () => {
+    const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
+    const no = (code: string) => ({ e: 'no', t: 200, op: 9, code }) as const;
+    const full = fault('m1', 'full', [150, 151, 400, 401]);
+    expect(found({ 'c1.1': life([ask, no('MISCONFIGURED')]) }, full, 8_000).kinds).to.deep.equal([]);
+    expect(found({ 'c1.1': life([ask, no('MISCONFIGURED')]) }).kinds).to.deep.equal(['error']);
+    expect(found({ 'c1.1': life([ask, no('CLOSED')]) }).kinds).to.deep.equal(['error']);
+    expect(found({ 'c1.1': life([{ ...ask, how: 'closing' }, no('CLOSED')]) }).kinds).to.deep.equal([]);
+  });
+
+  it('unsettled: a close that takes longer than its drain and a node timeout', () => {
+    const ask = { e: 'ask', t: 100, op: 9, how: 'close', keys: [], boundMs: 1_300 } as const;
+    const fine = (t: number) => ({ e: 'fine', t, op: 9 }) as const;
+    expect(found({ 'c1.1': life([ask, fine(1_300)]) }).kinds).to.deep.equal([]);
+    expect(found({ 'c1.1': life([ask, fine(5_000)]) }).kinds).to.deep.equal(['unsettled']);
+  });
+
+  it('a master that is full, starved, delayed or half-open may vote; one whose clock is off is not faulty', () => {
+    for (const kind of ['full', 'starve', 'delay', 'half-open', 'clock-back'] as const) {
+      const struck = ['m1', 'm2'].flatMap((name) => fault(name, kind, [10, 20, 5_000, 5_100]));
+      expect(found({ 'c1.1': life(first) }, struck, 8_000).kinds, kind).to.deep.equal([]);
+    }
+    const run = modelOf({ 'c1.1': life(first) }, fault('m1', 'clock-slew', [10, 20, 5_000, 5_100]));
+    expect(judge(run).judged.heals).to.equal(0);
+  });
+
+  it('what happens to the server of the timestamp locks is no fault of a master', () => {
+    const dead = fault('t1', 'kill', [10, 20, 5_000, 5_100]);
+    const run = modelOf({ 'c1.1': life(first) }, dead);
+    expect(judge(run)).to.deep.include({ violations: [] });
+    expect(judge(run).judged.heals).to.equal(0);
   });
 
   it('error, exit, keys left, hand-over, unfounded: each is reported', () => {

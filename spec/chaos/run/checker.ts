@@ -2,24 +2,21 @@
  * The checker: reads what the clients recorded, and reports everything that the library must not let happen. It shares no
  * code with the lock. Each violation names the lines that prove it.
  */
-import {
-  believedEnd,
-  byKey,
-  type Call,
-  type LeaseSpan,
-  type Life,
-  type RunModel,
-  type Violation,
-} from './model.js';
+import { leaderFaults, onceFaults, tickFaults } from './coordination.js';
+import { overlaps } from './exclusion.js';
 import { fleetFaults } from './fleet.js';
+import type { FaultKind } from './history.js';
+import { byKey, type Call, type LeaseSpan, type Life, type RunModel, type Violation } from './model.js';
 import { stalls } from './stalls.js';
 import { Weather } from './weather.js';
 
 /** How late a timer, or a process, may run on a busy machine. */
 const SLACK_MS = 2_500;
 const EXPECTED = new Set(['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED', 'VALIDITY_EXPIRED', 'LOCK_LOST']);
+const FULL: ReadonlySet<FaultKind> = new Set(['full']);
 
-type Judged = 'pairs' | 'fences' | 'calls' | 'losses' | 'heals' | 'gaps' | 'turns';
+type Judged =
+  'pairs' | 'fences' | 'calls' | 'losses' | 'heals' | 'gaps' | 'turns' | 'ticks' | 'onces' | 'told';
 
 export interface Verdict {
   readonly violations: readonly Violation[];
@@ -29,19 +26,20 @@ export interface Verdict {
 
 export function judge(run: RunModel): Verdict {
   const weather = new Weather(run);
-  const judged = { pairs: 0, fences: 0, calls: 0, losses: 0, heals: 0, gaps: 0, turns: 0 };
+  const judged = { pairs: 0, fences: 0, calls: 0, losses: 0 };
   const violations: Violation[] = [...run.seen];
   if (!run.isWhole) violations.push({ kind: 'unfinished', text: 'the history has no end', places: [] });
   for (const leases of byKey(run.leases).values()) {
     judged.pairs += leases.length;
     judged.fences += leases.filter(hasFence).length;
-    violations.push(...overlaps(leases), ...falls(leases));
+    violations.push(...overlaps(leases, weather), ...falls(leases));
   }
   violations.push(...hands(run.leases), ...grantsWithoutQuorum(run.leases, weather));
   const ends = new Map(run.lives.map((life) => [life.process, endOf(life, weather)]));
   for (const call of run.calls) {
     judged.calls++;
-    violations.push(...unsettled(call, weather, ends.get(call.process) ?? run.endT), ...unexpected(call));
+    violations.push(...unsettled(call, weather, ends.get(call.process) ?? run.endT));
+    violations.push(...unexpected(call, weather));
   }
   for (const lease of run.leases) {
     if (lease.overT > lease.until || lease.outcome === 'lost') judged.losses++;
@@ -51,41 +49,13 @@ export function judge(run: RunModel): Verdict {
   const { violations: stuck, heals } = noProgress(run, weather, ends);
   const { violations: stalled, gaps } = stalls(run, weather);
   const { violations: apart, turns } = fleetFaults(run, weather, ends);
-  violations.push(...stuck, ...stalled, ...apart);
-  return { violations, judged: { ...judged, heals, gaps, turns } };
+  violations.push(...stuck, ...stalled, ...apart, ...tickFaults(run, weather, ends), ...onceFaults(run));
+  violations.push(...leaderFaults(run));
+  const coordination = { ticks: run.ticks.length, onces: run.onces.length, told: run.tidings.told.length };
+  return { violations, judged: { ...judged, heals, gaps, turns, ...coordination } };
 }
 
-/** `leases` of one key ordered by their grants: each is compared with the earlier ones that last longer. */
-function overlaps(leases: readonly LeaseSpan[]): Violation[] {
-  const found: Violation[] = [];
-  let held: LeaseSpan[] = [];
-  for (const lease of leases) {
-    held = held.filter((other) => believedEnd(other) > lease.t);
-    if (believedEnd(lease) <= lease.t) continue;
-    const [longest] = excluded(held, lease).sort((a, b) => believedEnd(b) - believedEnd(a));
-    held.push(lease);
-    if (longest === undefined) continue;
-    const byMs = Math.min(believedEnd(longest), believedEnd(lease)) - lease.t;
-    const text = `${longest.id} and ${lease.id} were valid at the same time for ${byMs.toFixed(3)} ms (${lease.keys.join(', ')})`;
-    found.push({ kind: 'overlap', text, places: [longest.place, longest.lastPlace, lease.place] });
-  }
-  return found;
-}
-
-/** Those that must not be held together with it. */
-function excluded(held: readonly LeaseSpan[], { call: { mode } }: LeaseSpan): LeaseSpan[] {
-  if (mode === undefined || mode === 'write') return [...held];
-  if (mode === 'read') return held.filter(({ call }) => call.mode !== 'read');
-  const taken = held.reduce((sum, { call }) => sum + permitsOf(call.mode), 0);
-  return taken + mode.permits > mode.of ? [...held] : [];
-}
-
-/** Whoever holds a semaphore in another way leaves no room. */
-function permitsOf(mode: Call['mode']): number {
-  return typeof mode === 'object' ? mode.permits : Infinity;
-}
-
-/** Where several hold a lock, no number stands for the latest. */
+/** Where several hold a lock, no number stands for the latest; timestamp locks and other libraries know none. */
 function hasFence({ call: { mode } }: LeaseSpan): boolean {
   return mode === undefined || mode === 'write';
 }
@@ -177,8 +147,11 @@ function unsettled(call: Call, weather: Weather, processEndT: number): Violation
   ];
 }
 
-function unexpected({ code, kind, process, place }: Call): Violation[] {
-  if (code === undefined || EXPECTED.has(code) || (code === 'ABORTED' && kind === 'abort')) return [];
+/** Some codes are right only where the call was aborted, its instance closed, or a master took no more data. */
+function unexpected({ code, kind, process, place, t, settledT = t }: Call, weather: Weather): Violation[] {
+  if (code === undefined || EXPECTED.has(code)) return [];
+  if ((code === 'ABORTED' && kind === 'abort') || (code === 'CLOSED' && kind === 'closing')) return [];
+  if (code === 'MISCONFIGURED' && weather.between(t, settledT, FULL).length > 0) return [];
   return [{ kind: 'error', text: `${kind} of ${process} failed with ${code}`, places: [place] }];
 }
 

@@ -1,11 +1,12 @@
 /**
- * The colours of the page. Faults are red (a process is gone), grey (it stands still) or amber and brown (the network);
- * clients are green, blue, violet and pink. So no client has a fault's colour, on light pages and on dark ones.
+ * The colours of the page. Faults are red (a process is gone), grey (it stands still), amber, brown and olive (the network)
+ * or rose and yellow (a clock, memory); clients are green, blue, violet and pink. So no client has a fault's colour, on light pages and on dark ones.
  */
 import type { FaultKind } from './history.js';
 
 export type Theme = 'light' | 'dark';
-export type Mark = 'kill' | 'stop' | 'freeze' | 'pause' | 'cut' | 'half' | 'pushes' | 'unplug';
+export type Mark =
+  'kill' | 'stop' | 'freeze' | 'pause' | 'cut' | 'half' | 'pushes' | 'unplug' | 'delay' | 'full' | 'clock';
 
 /** Names are written on them in the colour of the card: white, or nearly black on dark pages. */
 export const MARK_COLOURS: Readonly<Record<Theme, Readonly<Record<Mark, string>>>> = {
@@ -18,6 +19,9 @@ export const MARK_COLOURS: Readonly<Record<Theme, Readonly<Record<Mark, string>>
     half: '#b85a00',
     pushes: '#4f5206',
     unplug: '#2c2117',
+    delay: '#9a4260',
+    full: '#570a30',
+    clock: '#df0c75',
   },
   dark: {
     kill: '#ff7563',
@@ -28,6 +32,9 @@ export const MARK_COLOURS: Readonly<Record<Theme, Readonly<Record<Mark, string>>
     half: '#ff9c3d',
     pushes: '#dcd98a',
     unplug: '#fbf6ee',
+    delay: '#798f00',
+    full: '#ffff0a',
+    clock: '#ff1a8c',
   },
 };
 
@@ -40,7 +47,13 @@ export const MARKS: Readonly<Record<FaultKind, Mark>> = {
   'cut-to-client': 'half',
   'cut-pushes': 'pushes',
   unplug: 'unplug',
+  'half-open': 'half',
+  delay: 'delay',
+  full: 'full',
+  'clock-back': 'clock',
+  'clock-slew': 'clock',
   pause: 'pause',
+  starve: 'pause',
   crash: 'kill',
 };
 

@@ -1,18 +1,28 @@
 /** Runs a plan on masters and clients, and records what it does. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FaultKind, type HistoryFile, nowMs, type Stroke } from './history.js';
+import { type FaultKind, type HistoryFile, nowMs, type Stroke, TIMESTAMP_SERVER } from './history.js';
 import type { ChaosMaster } from '../kit/masters.js';
-import { type ClientBlow, isDown, type MasterBlow, type Plan } from './plan.js';
+import { type ClientBlow, type Hit, isDown, type MasterBlow, type Plan } from './plan.js';
+import { Spell, Starving } from './spells.js';
 import type { CrewMember } from './crew.js';
 
 export interface Cast {
   readonly masters: readonly ChaosMaster[];
+  /** For timestamp locks. */
+  readonly timestamps: readonly ChaosMaster[];
   readonly crew: readonly CrewMember[];
   readonly guardMs: number;
   readonly progressMs: number;
   readonly history: HistoryFile;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
+}
+
+/** What a history tells of a blow. */
+interface Struck {
+  readonly kind: FaultKind;
+  readonly data?: string;
+  readonly byMs?: number;
 }
 
 const LOOK_EVERY_MS = 50;
@@ -36,95 +46,90 @@ export class Conductor {
   async run(plan: Plan, lengthMs: number): Promise<void> {
     const startMs = nowMs();
     const until = (atMs: number): Promise<void> => this.#sleep(startMs + atMs - nowMs());
-    const strikeMasters = async (): Promise<void> => {
-      for (const blow of plan.masters) {
+    const { masters, timestamps } = this.#cast;
+    const strikeAll = async (
+      blows: readonly MasterBlow[],
+      servers: readonly ChaosMaster[],
+    ): Promise<void> => {
+      for (const blow of blows) {
         await until(blow.atMs);
-        await this.#strikeMasters(blow);
+        await this.#strikeServers(blow, servers);
+        if (servers === masters) this.#lastMendMs = nowMs();
       }
     };
     const strikeClients = plan.clients.map(async (blow) => {
       await until(blow.atMs);
       await this.#strikeClient(blow);
     });
-    await Promise.all([strikeMasters(), ...strikeClients, until(lengthMs)]);
+    const strikeServers = [strikeAll(plan.masters, masters), strikeAll(plan.timestamps, timestamps)];
+    await Promise.all([...strikeServers, ...strikeClients, until(lengthMs)]);
     const end = nowMs() + this.#cast.progressMs;
     const isBehind = ({ answeredAtMs }: CrewMember): boolean => answeredAtMs <= this.#lastMendMs;
     while (this.#cast.crew.some(isBehind) && nowMs() < end) await this.#sleep(LOOK_EVERY_MS);
   }
 
-  async #strikeMasters(blow: MasterBlow): Promise<void> {
-    const struck = blow.masters.flatMap((i) => this.#cast.masters[i] ?? []);
+  async #strikeServers({ hits, forMs }: MasterBlow, servers: readonly ChaosMaster[]): Promise<void> {
+    const struck = hits.flatMap((hit) => {
+      const server = servers[hit.server];
+      return server === undefined ? [] : { server, hit, spell: new Spell(server, hit, this.#cast.signal) };
+    });
+    const stale = struck.filter(({ hit }) => hit.data === 'stale');
     // before the fault: the disk loses what is written from now on
-    if (blow.data === 'stale') {
-      await Promise.all(struck.map((master) => master.checkpoint()));
+    if (stale.length > 0) {
+      await Promise.all(stale.map(({ server }) => server.checkpoint()));
       await this.#sleep(FORGOTTEN_MS);
     }
-    await Promise.all(struck.map((master) => this.#around(master.name, blow, () => strike(master, blow))));
-    await this.#sleep(blow.forMs);
-    await Promise.all(struck.map((master) => this.#mend(master, blow)));
-    this.#lastMendMs = nowMs();
+    await Promise.all(
+      struck.map(({ server, hit, spell }) => this.#around(server.name, hit, () => spell.begin())),
+    );
+    await this.#sleep(forMs);
+    await Promise.all(struck.map(({ server, hit, spell }) => this.#mend(server.name, hit, spell)));
   }
 
   /** A master with a guard abstains at first: it counts as mended when it votes. */
-  async #mend(master: ChaosMaster, blow: MasterBlow): Promise<void> {
-    this.#note('mend', master.name, blow);
-    await heal(master, blow);
-    if (isDown(blow.kind)) await this.#sleep(this.#cast.guardMs);
-    this.#note('mended', master.name, blow);
+  async #mend(target: string, hit: Hit, spell: Spell): Promise<void> {
+    this.#note('mend', target, hit);
+    await spell.end();
+    if (isDown(hit.kind) && target !== TIMESTAMP_SERVER) await this.#sleep(this.#cast.guardMs);
+    this.#note('mended', target, hit);
   }
 
   async #strikeClient(blow: ClientBlow): Promise<void> {
     const member = this.#cast.crew[blow.client];
     if (member?.isUp !== true) return;
     const { name } = member;
-    await this.#around(name, blow, async () => (blow.kind === 'pause' ? member.pause() : member.kill()));
+    const starving = new Starving(
+      { stop: () => member.pause(), run: () => member.resume() },
+      this.#cast.signal,
+    );
+    await this.#around(name, blow, async () => {
+      if (blow.kind === 'crash') return member.kill();
+      if (blow.kind === 'pause') member.pause();
+      else starving.begin();
+    });
     await this.#sleep(blow.forMs);
     this.#note('mend', name, blow);
-    if (blow.kind === 'pause') member.resume();
-    else await member.start();
+    if (blow.kind === 'crash') await member.start();
+    else if (blow.kind === 'pause') member.resume();
+    else await starving.end();
     this.#note('mended', name, blow);
   }
 
-  async #around(target: string, blow: MasterBlow | ClientBlow, act: () => Promise<void>): Promise<void> {
+  async #around(target: string, struck: Struck, act: () => Promise<void>): Promise<void> {
     this.#strokes++;
-    this.#note('strike', target, blow);
+    this.#note('strike', target, struck);
     await act();
-    this.#note('struck', target, blow);
+    this.#note('struck', target, struck);
   }
 
-  #note(e: Stroke, target: string, blow: { readonly kind: FaultKind; readonly data?: string }): void {
-    const how = blow.data === undefined || blow.data === 'kept' ? {} : { how: blow.data };
-    this.#cast.history.note({ e, t: nowMs(), target, kind: blow.kind, ...how });
+  #note(e: Stroke, target: string, { kind, data, byMs = 0 }: Struck): void {
+    const how = data === undefined || data === 'kept' ? {} : { how: data };
+    const by = byMs === 0 ? {} : { byMs };
+    this.#cast.history.note({ e, t: nowMs(), target, kind, ...how, ...by });
   }
 
   async #sleep(ms: number): Promise<void> {
     this.#cast.signal.throwIfAborted();
     if (ms > 0) await sleep(ms, undefined, { signal: this.#cast.signal });
   }
-}
-
-function strike(master: ChaosMaster, { kind }: MasterBlow): Promise<void> {
-  switch (kind) {
-    case 'kill':
-      return master.kill();
-    case 'stop':
-      return master.stopGently();
-    case 'freeze':
-      return master.freeze();
-    case 'unplug':
-      return master.unplug();
-    case 'cut':
-      return Promise.resolve(master.cut('both'));
-    case 'cut-to-master':
-      return Promise.resolve(master.cut('to-master'));
-    case 'cut-to-client':
-      return Promise.resolve(master.cut('to-client'));
-    case 'cut-pushes':
-      return Promise.resolve(master.cutPushes());
-  }
-}
-
-function heal(master: ChaosMaster, { kind, data }: MasterBlow): Promise<void> {
-  if (isDown(kind)) return master.restart(data);
-  return kind === 'freeze' ? master.thaw() : master.heal();
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Conductor } from './conductor.js';
-import { compileClients, CrewMember, type CrewNotes } from './crew.js';
+import { compileClients, CrewMember, type CrewNotes, type CrewOrder } from './crew.js';
 import { CONDUCTOR, HistoryFile, PRESENT, readHistory } from './history.js';
 import { ORDER } from './orders.js';
 import type { ClientBlow } from './plan.js';
@@ -20,6 +20,11 @@ else process.send({ kind: 'answer', granted: false });
 `;
 const GO = { kind: 'hand-over', handle: {} as never, mode: undefined, from: 'spec' } as const; // the stub reads only its kind
 const CRASH: ClientBlow = { kind: 'crash', client: 0, atMs: 0, forMs: 0 };
+
+function orderIn(folder: string): CrewOrder {
+  const names = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
+  return { ...names, timestampUrl: '', missed: 'skip', redlock5: undefined };
+}
 
 class Watched extends CrewMember {
   looks = 0;
@@ -48,7 +53,7 @@ describe('chaos run: the crew', () => {
       message: () => onAlive?.(),
       exit: (client, meant, text) => void told.push(`${client} ${meant ? 'meant' : 'not meant'} ${text}`),
     };
-    const order = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
+    const order = orderIn(folder);
     member = new Watched('c1', programs, order, notes);
   });
   afterEach(async () => {
@@ -106,13 +111,14 @@ describe('chaos run: the crew', () => {
     const go = isLookedAt.then(() => member.tell(GO));
     const conductor = new Conductor({
       masters: [],
+      timestamps: [],
       crew: [member],
       guardMs: 0,
       progressMs: 0,
       history,
       signal: new AbortController().signal,
     });
-    await conductor.run({ masters: [], clients: [CRASH, { ...CRASH, atMs: 1_000 }] }, 0);
+    await conductor.run({ masters: [], timestamps: [], clients: [CRASH, { ...CRASH, atMs: 1_000 }] }, 0);
     await go;
     history.close();
     const noted: string[] = [];
@@ -129,7 +135,7 @@ describe('chaos run: the crew', () => {
     writeFileSync(join(stub, 'package.json'), JSON.stringify({ name: 'quorate', exports: './index.mjs' }));
     writeFileSync(
       join(stub, 'index.mjs'),
-      'process.exit(42);\nexport const Redlock = 0, RedlockError = 0;\n',
+      'process.exit(42);\nexport const DEFAULTS = 0, Redlock = 0, RedlockError = 0, TimestampLock = 0;\n',
     );
     const { programs, remove } = await compileClients({ commit: '0123456789abcdef', folder: stub });
     try {
@@ -158,7 +164,7 @@ writeFileSync(${JSON.stringify(join(folder, ''))} + '/' + life, '${version} ' + 
       );
       return { version, file };
     });
-    const order = { seed: 1, urls: [], keys: [], keyPrefix: '', guardMs: 0, folder };
+    const order = orderIn(folder);
     const rolling = new CrewMember('c1', programs, order, {
       message: () => undefined,
       exit: () => undefined,

@@ -7,7 +7,7 @@ import {
   PRESENT,
   type RunFacts,
 } from './history.js';
-import { RunReader } from './model.js';
+import { RunReader } from './run-reader.js';
 import { judge } from './checker.js';
 import type { RunModel } from './model.js';
 
@@ -21,17 +21,26 @@ const FACTS: RunFacts = {
   guardMs: 0,
   longestTtlMs: 2_000,
   progressMs: 10_000,
+  others: [],
+  missed: 'once',
+  onceForMs: 6_000,
+  without: [],
   versions: { quorate: '0.1.0' },
   startedAt: '2026-01-01T00:00:00.000Z',
 };
 
 export type Files = Readonly<Record<string, readonly ClientEvent[]>>;
 
-export function modelOf(files: Files, conductor: readonly ConductorEvent[] = [], endT = 60_000): RunModel {
+export function modelOf(
+  files: Files,
+  conductor: readonly ConductorEvent[] = [],
+  endT = 60_000,
+  facts: Partial<RunFacts> = {},
+): RunModel {
   const reader = new RunReader();
   const take = (process: string, events: readonly HistoryEvent[]): void =>
     events.forEach((event, i) => reader.take({ process, place: `${process}.jsonl:${i + 1}`, event }));
-  take('conductor', [{ e: 'run', t: 0, facts: FACTS }, ...conductor, { e: 'end', t: endT }]);
+  take('conductor', [{ e: 'run', t: 0, facts: { ...FACTS, ...facts } }, ...conductor, { e: 'end', t: endT }]);
   for (const [process, events] of Object.entries(files)) take(process, events);
   return reader.model();
 }

@@ -9,14 +9,41 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** The method by which a client asked. */
-export type Manner = 'acquire' | 'try' | 'using' | 'several' | 'abort' | 'adopt';
+/**
+ * The method by which a client asked. `nested`: a second lock while it holds a first one. `plain`, `redlock5`: not this
+ * library. `closing`: a call that is under way when its instance closes.
+ */
+export type Manner =
+  | 'acquire'
+  | 'try'
+  | 'using'
+  | 'several'
+  | 'abort'
+  | 'adopt'
+  | 'nested'
+  | 'reentrant'
+  | 'timestamp'
+  | 'plain'
+  | 'redlock5'
+  | 'campaign'
+  | 'lead'
+  | 'job'
+  | 'once'
+  | 'closing'
+  | 'close';
 
 /**
- * How a lock is held: for reading, for writing, or by some of a semaphore's permits. Where none is given, it has one holder
- * at a time.
+ * How a lock is held: for reading, for writing, by some of a semaphore's permits, or `unfenced`: by one, without a fencing
+ * token. Where none is given, it has one holder at a time, with a fencing token.
  */
-export type Mode = 'read' | 'write' | { readonly permits: number; readonly of: number };
+export type Mode = 'read' | 'write' | 'unfenced' | { readonly permits: number; readonly of: number };
+
+/** Whom a client was told of as the leader. */
+export interface ToldLeader {
+  readonly fence: number;
+  readonly seq: number;
+  readonly value: string;
+}
 
 /** What a client records. `t`: when; `op`: the call's number within its process. */
 export type ClientEvent =
@@ -47,6 +74,8 @@ export type ClientEvent =
       readonly from?: string;
     }
   | { readonly e: 'no'; readonly t: number; readonly op: number; readonly code: string }
+  /** The call settled as it should, and gave no lease. */
+  | { readonly e: 'fine'; readonly t: number; readonly op: number }
   /** An extension was called. */
   | { readonly e: 'extend'; readonly t: number; readonly lease: string; readonly boundMs: number }
   /** … and settled: with a code if it failed. */
@@ -61,11 +90,48 @@ export type ClientEvent =
   | { readonly e: 'released'; readonly t: number; readonly lease: string }
   /** A lease that said `held` without validity, or the reverse. */
   | { readonly e: 'odd'; readonly t: number; readonly lease: string; readonly text: string }
+  /** Its instance was replaced by a new one. */
+  | { readonly e: 'renewed'; readonly t: number }
+  /** A leader is about to proclaim that. */
+  | { readonly e: 'proclaim'; readonly t: number; readonly lease: string; readonly value: string }
+  | {
+      readonly e: 'told';
+      readonly t: number;
+      /** By `leader()`, or by `observe()`. */
+      readonly by: 'asking' | 'observing';
+      readonly leader: ToldLeader | null;
+    }
+  /** The run of a job's tick. `wallMs`: the time of day, which the masters' clocks are compared with. */
+  | {
+      readonly e: 'tick';
+      readonly t: number;
+      readonly lease: string;
+      readonly tick: number;
+      readonly wallMs: number;
+      readonly state: TickState;
+    }
+  /** A call of `once` resolved with `executed: true`; its run began then. */
+  | { readonly e: 'once'; readonly t: number; readonly op: number; readonly beganT: number }
   | { readonly e: 'down'; readonly t: number };
 
+export type TickState = 'started' | 'done' | 'failed';
+
 export type MasterFault =
-  'kill' | 'stop' | 'freeze' | 'cut' | 'cut-to-master' | 'cut-to-client' | 'cut-pushes' | 'unplug';
-export type ClientFault = 'pause' | 'crash';
+  | 'kill'
+  | 'stop'
+  | 'freeze'
+  | 'starve'
+  | 'cut'
+  | 'cut-to-master'
+  | 'cut-to-client'
+  | 'cut-pushes'
+  | 'unplug'
+  | 'half-open'
+  | 'delay'
+  | 'full'
+  | 'clock-back'
+  | 'clock-slew';
+export type ClientFault = 'pause' | 'starve' | 'crash';
 export type FaultKind = MasterFault | ClientFault;
 
 /** What the conductor records. */
@@ -77,7 +143,10 @@ export type ConductorEvent =
       readonly t: number;
       readonly target: string;
       readonly kind: FaultKind;
+      /** With which data it comes back. */
       readonly how?: string;
+      /** By which a clock or a message is changed. */
+      readonly byMs?: number;
     }
   | {
       readonly e: 'exit';
@@ -102,6 +171,14 @@ export interface RunFacts {
   readonly longestTtlMs: number;
   /** Within this time after a heal, each client has an answer. */
   readonly progressMs: number;
+  /** Servers beside the masters, for timestamp locks. */
+  readonly others: readonly string[];
+  /** What becomes of ticks whose runner died. */
+  readonly missed: 'skip' | 'once' | 'all';
+  /** At most one success of `once` in this time. */
+  readonly onceForMs: number;
+  /** What this machine could not do, each with its reason. */
+  readonly without: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
   readonly startedAt: string;
 }
@@ -109,6 +186,8 @@ export interface RunFacts {
 export type HistoryEvent = ClientEvent | ConductorEvent;
 
 export const CONDUCTOR = 'conductor';
+/** The server of the timestamp locks. */
+export const TIMESTAMP_SERVER = 't1';
 /** The version of the library that this tree has; another one is named by its commit. */
 export const PRESENT = 'present';
 

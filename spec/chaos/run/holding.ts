@@ -1,10 +1,16 @@
 /** A lease as its holder sees it, recorded in the history. */
-import { type Lease, type LeaseHandle, RedlockError } from '../../../lib/index.js';
+import { type AnyLease, type LeaseHandle, RedlockError } from '../../../lib/index.js';
 import { type HistoryFile, nowMs } from './history.js';
 
 const LOOK_EVERY_MS = 25;
 /** Instants are recorded in whole microseconds. */
 const ROUNDING_MS = 0.01;
+
+/** What a holder has: a lease of any kind. */
+export type Held = Pick<
+  AnyLease,
+  'resources' | 'ttlMs' | 'status' | 'signal' | 'remainingMs' | 'extend' | 'release'
+> & { readonly fence?: number | undefined; handle?(): LeaseHandle };
 
 interface HoldingTerms {
   readonly id: string;
@@ -16,12 +22,12 @@ interface HoldingTerms {
 
 export class Holding {
   readonly id: string;
-  readonly #lease: Lease;
+  readonly #lease: Held;
   readonly #history: HistoryFile;
   #untilAtMost: number;
   #isOver = false;
 
-  constructor(lease: Lease, { id, op, renew, from, history }: HoldingTerms) {
+  constructor(lease: Held, { id, op, renew, from, history }: HoldingTerms) {
     this.id = id;
     this.#lease = lease;
     this.#history = history;
@@ -45,10 +51,14 @@ export class Holding {
     else lease.signal.addEventListener('abort', tell, { once: true });
   }
 
-  /** Reads it repeatedly for this time, or until it is lost. */
+  get isHeld(): boolean {
+    return this.#lease.status === 'held';
+  }
+
+  /** Reads it repeatedly for this time, or until it is lost: also while its instance closes, and the signal has aborted. */
   async watch(forMs: number): Promise<void> {
     const end = nowMs() + forMs;
-    while (nowMs() < end && !this.#lease.signal.aborted) {
+    while (nowMs() < end && this.#lease.remainingMs() > 0) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_EVERY_MS, forMs)));
       this.#look();
     }
@@ -91,12 +101,18 @@ export class Holding {
     this.#history.note({ e: 'released', t: nowMs(), lease: this.id });
   }
 
-  /** Undefined if it was lost before. */
+  /** Something about it that must not be. */
+  odd(text: string): void {
+    this.#history.note({ e: 'odd', t: nowMs(), lease: this.id, text });
+  }
+
+  /** Undefined if it was lost before, or is of a kind that cannot be handed over. */
   handle(): LeaseHandle | undefined {
     this.#look();
     const t = nowMs();
     try {
-      const handle = this.#lease.handle();
+      const handle = this.#lease.handle?.();
+      if (handle === undefined) return undefined;
       this.#isOver = true;
       this.#history.note({ e: 'gave', t, lease: this.id });
       return handle;
@@ -137,6 +153,7 @@ export class Holding {
   #lost(reason: unknown): void {
     if (this.#isOver) return;
     const code = RedlockError.is(reason) ? reason.code : 'not ours';
+    if (code === 'CLOSED') return; // its instance closes: it is to stop, and is still held
     this.#history.note({ e: 'lost', t: nowMs(), lease: this.id, code });
     if (this.#lease.status === 'held')
       this.#history.note({

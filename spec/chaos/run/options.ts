@@ -39,6 +39,14 @@ export const LONGEST_WAIT_MS = 5_000;
 export const READ_WRITE = 'rw';
 export const SEMAPHORE = 'permits';
 export const PERMITS = 3;
+/** An exclusive lock that clients of other libraries take, too; an election, a job, what is run once, and a timestamp lock. */
+export const BESIDE = 'beside';
+export const LEADER = 'leader';
+export const JOB = 'job';
+export const ONCE = 'once';
+export const STAMP = 'stamp';
+export const JOB_EVERY_MS = 2_000;
+export const ONCE_FOR_MS = 6_000;
 const LEAST_GUARD_MS = 2_100;
 const DEFAULT_GUARD_MS = 2_500;
 

@@ -15,6 +15,12 @@ export interface ClientOrder {
   readonly keyPrefix: string;
   readonly guardMs: number;
   readonly folder: string;
+  /** The server of the timestamp locks. */
+  readonly timestampUrl: string;
+  /** What becomes of ticks whose runner died; the same for all clients. */
+  readonly missed: 'skip' | 'once' | 'all';
+  /** The file of redlock 5; undefined where it is not installed. */
+  readonly redlock5: string | undefined;
 }
 
 /** A lease on its way from one client to another. `from`: its made-up id. */

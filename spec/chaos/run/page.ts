@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { colourStyle, MARKS } from './colours.js';
 import type { FaultKind } from './history.js';
-import { believedEnd, byKey, type LeaseSpan, type RunModel, type Span } from './model.js';
+import { believedEnd, byKey, type LeaseSpan, type RunModel, type Span, type Violation } from './model.js';
 import { inMs, isGood, type Latency, type Summary } from './summary.js';
 import { isOfMaster, Weather } from './weather.js';
 
@@ -40,7 +40,7 @@ ${colourStyle(facts.clients)}</style>
 <main>
 <h1 class="${isGood(summary) ? 'good' : 'bad'}">${headline(summary)}</h1>
 <p>${facts.clients} client processes contend for ${facts.keys.length} locks over ${facts.masters} Redis masters (${escape(facts.backend)}, ${guard}),
-while masters and clients are struck. Seed ${facts.seed} · ${escape(versions.join(' · '))} · ${escape(facts.startedAt)}<br><code>${escape(facts.command)}</code></p>
+while masters and clients are struck.${escape(facts.without.map((one) => ` Without ${one}.`).join(''))} Seed ${facts.seed} · ${escape(versions.join(' · '))} · ${escape(facts.startedAt)}<br><code>${escape(facts.command)}</code></p>
 ${violations(summary)}
 ${tiles(run, summary)}
 <div class="card">
@@ -86,7 +86,8 @@ function violations({ verdict }: Summary): string {
 
 /** Grants and overlaps are always shown, the others if there were any. */
 function tiles(run: RunModel, { grants, refusals, ends, takeovers, faults, verdict }: Summary): string {
-  const overlaps = verdict.violations.filter(({ kind }) => kind === 'overlap').length;
+  const isOverlap = ({ kind }: Violation): boolean => kind === 'overlap' || kind === 'two leaders';
+  const overlaps = verdict.violations.filter(isOverlap).length;
   const lapsed = (ends['lost'] ?? 0) + (ends['open'] ?? 0);
   const tile = (count: number, what: string): string =>
     `<div class="tile"><b>${count.toLocaleString('en-US')}</b><span>${what}</span></div>`;
@@ -96,6 +97,7 @@ function tiles(run: RunModel, { grants, refusals, ends, takeovers, faults, verdi
     [takeovers.count, `taken over, ${inMs(takeovers.p50Ms)} ms after the end (median)`],
     [sum(faults), `faults, ${run.spans.filter(isOfMaster).length} of masters`],
     [verdict.judged.heals, 'answers after a heal, in time'],
+    [verdict.judged.ticks, 'runs of the job'],
   ];
   return `<div class="tiles">${[
     tile(sum(grants), 'leases granted'),
@@ -125,8 +127,14 @@ ${troubles.some(({ isWorst }) => isWorst) ? item('background:var(--worst)', 'a m
 const KIND_NAMES: Partial<Record<FaultKind, string>> = {
   kill: 'killed −9',
   crash: 'killed −9',
-  'cut-to-master': 'cut one way',
-  'cut-to-client': 'cut one way',
+  'cut-to-master': 'cut one way, half-open',
+  'cut-to-client': 'cut one way, half-open',
+  'half-open': 'cut one way, half-open',
+  pause: 'paused, starved',
+  starve: 'paused, starved',
+  full: 'memory full',
+  'clock-back': 'clock set back, or slewed',
+  'clock-slew': 'clock set back, or slewed',
 };
 
 function latencyTable(title: string, list: readonly Latency[]): string {
@@ -155,7 +163,7 @@ function card(title: string, rows: readonly string[], head = ''): string {
 function timelineData(run: RunModel): object {
   const { facts, startT, endT, leases } = run;
   const clients = Array.from({ length: facts.clients }, (_, i) => `c${i + 1}`);
-  const masters = Array.from({ length: facts.masters }, (_, i) => `m${i + 1}`);
+  const masters = [...Array.from({ length: facts.masters }, (_, i) => `m${i + 1}`), ...facts.others];
   const clientOf = ({ process }: LeaseSpan): number => clients.indexOf(process.replace(/\.\d+$/, ''));
   const at = (t: number): number => Math.round((Math.min(t, endT) - startT) * 10) / 10;
   const spansOf = (target: string): (number | string)[][] =>
@@ -213,10 +221,11 @@ function tracksOf(leases: readonly LeaseSpan[]): number[] {
 }
 
 function spanRow(
-  { strikeT, mendT, mendedT, kind, how }: Span,
+  { strikeT, mendT, mendedT, kind, how, byMs }: Span,
   at: (t: number) => number,
 ): (number | string)[] {
-  return [at(strikeT), at(mendT), kind, at(mendedT), how ?? ''];
+  const more = how === undefined ? '' : `data ${how}`;
+  return [at(strikeT), at(mendT), kind, at(mendedT), byMs === undefined ? more : `by ${byMs} ms`];
 }
 
 function byFirst<Row extends readonly (number | string)[]>(rows: Row[]): Row[] {

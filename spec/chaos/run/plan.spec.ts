@@ -10,6 +10,7 @@ const TERMS: PlanTerms = {
   guardMs: 2_500,
   longestTtlMs: 2_000,
   strikesMasters: true,
+  hasClocks: true,
 };
 
 describe('chaos run: the plan', () => {
@@ -19,34 +20,69 @@ describe('chaos run: the plan', () => {
   });
 
   it('has every kind of fault within ten minutes, majorities seldom, and ends in time', () => {
-    const { masters, clients } = drawPlan(TERMS);
-    expect(new Set(masters.map(({ kind }) => kind)).size).to.equal(8);
-    expect(new Set(clients.map(({ kind }) => kind)).size).to.equal(2);
-    expect(new Set(masters.map(({ data }) => data)).size).to.equal(3);
-    const majorities = masters.filter(({ masters }) => masters.length > 2).length;
+    const { masters, timestamps, clients } = drawPlan(TERMS);
+    const hits = masters.flatMap((blow) => blow.hits);
+    expect(new Set(hits.map(({ kind }) => kind)).size).to.equal(14);
+    expect(new Set(timestamps.flatMap((blow) => blow.hits).map(({ kind }) => kind)).size).to.equal(8);
+    expect(new Set(clients.map(({ kind }) => kind)).size).to.equal(3);
+    expect(new Set(hits.map(({ data }) => data)).size).to.equal(3);
+    const majorities = masters.filter((blow) => blow.hits.length > 2).length;
     expect(majorities).to.be.within(1, masters.length / 2);
-    for (const { atMs, forMs } of [...masters, ...clients])
+    for (const { atMs, forMs } of [...masters, ...timestamps, ...clients])
       expect(atMs + forMs).to.be.at.most(TERMS.lengthMs);
   });
 
-  it('strikes masters one blow after another, and waits for the guard in between', () => {
-    const { masters } = drawPlan(TERMS);
-    for (const [i, { atMs }] of masters.entries()) {
-      const before = masters[i - 1];
-      if (before === undefined) continue;
-      expect(atMs).to.be.at.least(before.atMs + before.forMs + (isDown(before.kind) ? TERMS.guardMs : 0));
+  it('has most kinds of fault within half a minute, over a few seeds', () => {
+    const seen = new Map<string, number>();
+    for (let seed = 1; seed <= 20; seed++) {
+      const { masters } = drawPlan({ ...TERMS, seed, lengthMs: 27_000 });
+      const kinds = new Set(masters.flatMap(({ hits }) => hits.map(({ kind }) => kind)));
+      for (const kind of kinds) seen.set(kind, (seen.get(kind) ?? 0) + 1);
     }
+    expect(seen.size).to.equal(14);
+    expect(Math.min(...seen.values()), JSON.stringify([...seen])).to.be.at.least(3);
   });
 
-  it('loses no data without a guard, and touches no master of somebody else', () => {
+  it('strikes masters one blow after another, each master once, and waits for the guard in between', () => {
+    const { masters } = drawPlan(TERMS);
+    for (const [i, { atMs, hits }] of masters.entries()) {
+      expect(new Set(hits.map(({ server }) => server)).size).to.equal(hits.length);
+      const before = masters[i - 1];
+      if (before === undefined) continue;
+      const guardMs = before.hits.some(({ kind }) => isDown(kind)) ? TERMS.guardMs : 0;
+      expect(atMs).to.be.at.least(before.atMs + before.forMs + guardMs);
+    }
+    expect(masters.some(({ hits }) => new Set(hits.map(({ kind }) => kind)).size > 1)).to.equal(true);
+  });
+
+  it('loses no data without a guard or of timestamp locks, and touches no master of somebody else', () => {
     for (let seed = 1; seed <= 50; seed++) {
       const { masters } = drawPlan({ ...TERMS, seed, guardMs: 0 });
+      const { timestamps } = drawPlan({ ...TERMS, seed });
+      const hits = [...masters, ...timestamps].flatMap((blow) => blow.hits);
       expect(
-        masters.every(({ data }) => data === 'kept'),
+        hits.every(({ data }) => data === 'kept'),
         `seed ${seed}`,
       ).to.equal(true);
     }
-    expect(drawPlan({ ...TERMS, strikesMasters: false }).masters).to.deep.equal([]);
+    const { masters, timestamps } = drawPlan({ ...TERMS, strikesMasters: false });
+    expect([...masters, ...timestamps]).to.deep.equal([]);
+  });
+
+  it('sets clocks back and never forward, slews them within the drift of a lease, and leaves them alone without libfaketime', () => {
+    const { masters } = drawPlan(TERMS);
+    const hitsOf = (kind: string) =>
+      masters.flatMap(({ hits, forMs }) =>
+        hits.filter((hit) => hit.kind === kind).map(({ byMs }) => ({ byMs, forMs })),
+      );
+    expect(hitsOf('clock-back')).to.have.length.above(2);
+    for (const { byMs } of hitsOf('clock-back')) expect(byMs).to.be.within(-250, -50);
+    for (const { byMs, forMs } of hitsOf('clock-slew'))
+      expect(Math.abs(byMs))
+        .to.be.below(forMs * 0.01)
+        .and.above(0);
+    const without = drawPlan({ ...TERMS, hasClocks: false }).masters.flatMap(({ hits }) => hits);
+    expect(without.filter(({ kind }) => kind.startsWith('clock'))).to.deep.equal([]);
   });
 });
 

@@ -6,10 +6,24 @@ import { Redlock } from '../../../lib/index.js';
 import { commitOf, earlierPackage } from '../../../scripts/earlier.js';
 import { Conductor } from './conductor.js';
 import { type Beside, type ClientProgram, compileClients, CrewMember, type CrewNotes } from './crew.js';
-import { CONDUCTOR, HistoryFile, nowMs, type RunFacts } from './history.js';
+import { CONDUCTOR, HistoryFile, nowMs, type RunFacts, TIMESTAMP_SERVER } from './history.js';
 import { type ChaosMasters, startChaosMasters } from '../kit/masters.js';
-import { type ChaosOptions, LONGEST_TTL_MS, LONGEST_WAIT_MS, READ_WRITE, SEMAPHORE } from './options.js';
+import {
+  BESIDE,
+  type ChaosOptions,
+  JOB,
+  LEADER,
+  LONGEST_TTL_MS,
+  LONGEST_WAIT_MS,
+  ONCE,
+  ONCE_FOR_MS,
+  READ_WRITE,
+  SEMAPHORE,
+  STAMP,
+} from './options.js';
+import { Seeded } from '../../simulation/world/seeded.js';
 import { drawPlan, type PlanTerms } from './plan.js';
+import type { Abilities } from './abilities.js';
 
 /** The prefix of every key, to stay clear of other locks. */
 const KEY_PREFIX = 'quorate-chaos:';
@@ -17,13 +31,17 @@ const KEY_PREFIX = 'quorate-chaos:';
 const CALM_MS = 3_000;
 /** A client's longest call, its longest work, and a busy machine. */
 const PROGRESS_MS = 12_000;
-/** By then, votes and places of crashed clients have expired: a place in a queue lives a second longer than its wait. */
-const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 50;
+/**
+ * By then, votes and places of crashed clients have expired, also where a clock was set back: a place in a queue lives a second
+ * longer than its wait.
+ */
+const ORPHANS_GONE_MS = Math.max(LONGEST_TTL_MS, LONGEST_WAIT_MS + 1_000) + 500;
 const EXIT_WITHIN_MS = 20_000;
 const PROGRESS_LINE_MS = 10_000;
 
 export interface RunEnvironment {
   readonly command: string;
+  readonly abilities: Abilities;
   readonly signal: AbortSignal;
   say(line: string): void;
 }
@@ -32,7 +50,7 @@ export function lengthForFaults({ lengthMs }: ChaosOptions): number {
   return Math.max(lengthMs - CALM_MS, 0);
 }
 
-export function termsOf(options: ChaosOptions, seed: number): PlanTerms {
+export function termsOf(options: ChaosOptions, seed: number, { hasClocks }: Abilities): PlanTerms {
   const { masters, clients, guardMs, nodes } = options;
   const strikesMasters = nodes.length === 0;
   return {
@@ -42,6 +60,7 @@ export function termsOf(options: ChaosOptions, seed: number): PlanTerms {
     clients,
     guardMs,
     strikesMasters,
+    hasClocks,
     longestTtlMs: LONGEST_TTL_MS,
   };
 }
@@ -54,12 +73,15 @@ export async function run(options: ChaosOptions, seed: number, environment: RunE
     if (options.nodes.length > 0) {
       await runOver([], options.nodes, setting);
     } else {
-      await using masters = await startChaosMasters(options.masters, {
+      const names = Array.from({ length: options.masters }, (_, i) => `m${i + 1}`);
+      await using servers = await startChaosMasters(options.masters + 1, {
         backend: options.backend,
         persist: true,
+        clocks: environment.abilities.hasClocks,
+        names: [...names, TIMESTAMP_SERVER],
       });
-      const urls = masters.list.map(({ url }) => url);
-      await runOver(masters.list, urls, setting);
+      const urls = servers.list.map(({ url }) => url);
+      await runOver(servers.list, urls.slice(0, options.masters), setting);
     }
   } finally {
     remove();
@@ -82,21 +104,29 @@ interface Setting {
   readonly programs: readonly ClientProgram[];
 }
 
-async function runOver(
-  masters: ChaosMasters['list'],
-  urls: readonly string[],
-  setting: Setting,
-): Promise<void> {
+/** @param list  the masters, and after them the server of the timestamp locks; empty with one's own masters */
+async function runOver(list: ChaosMasters['list'], urls: readonly string[], setting: Setting): Promise<void> {
   const { options, seed, environment, history, programs } = setting;
   const keys = Array.from({ length: options.keys }, (_, i) => `k${i + 1}`);
-  const servers =
-    masters.length > 0 ? masters.map(({ directPort }) => `redis://127.0.0.1:${directPort}`) : urls;
-  const version = await prepare(servers, options.guardMs);
-  history.note({ e: 'run', t: nowMs(), facts: factsOf(setting, [...keys, READ_WRITE, SEMAPHORE], version) });
+  const [masters, timestamps] = [list.slice(0, urls.length), list.slice(urls.length)];
+  const servers = list.length > 0 ? list.map(({ directPort }) => `redis://127.0.0.1:${directPort}`) : urls;
+  const version = await prepare(servers.slice(0, urls.length), options.guardMs);
+  const facts = factsOf(
+    setting,
+    keys,
+    version,
+    timestamps.map(({ name }) => name),
+  );
+  history.note({ e: 'run', t: nowMs(), facts });
   const { guardMs, folder } = options;
   const crew: CrewMember[] = [];
   const notes = crewNotes(crew, history);
-  const order = { seed, urls, keys, keyPrefix: KEY_PREFIX, guardMs, folder };
+  const { redlock5 } = environment.abilities;
+  const timestampUrl = timestamps[0]?.url ?? urls[0] ?? '';
+  const order = {
+    ...{ seed, urls, keys, keyPrefix: KEY_PREFIX, guardMs, folder },
+    ...{ timestampUrl, missed: facts.missed, redlock5 },
+  };
   for (let i = 1; i <= options.clients; i++) {
     // neighbours begin with different versions
     const first = (i - 1) % programs.length;
@@ -105,7 +135,8 @@ async function runOver(
   }
   try {
     await Promise.all(crew.map((member) => member.start()));
-    const cast = { masters, crew, guardMs, progressMs: PROGRESS_MS, history, signal: environment.signal };
+    const { signal } = environment;
+    const cast = { masters, timestamps, crew, guardMs, progressMs: PROGRESS_MS, history, signal };
     const conductor = new Conductor(cast);
     const startMs = nowMs();
     const timer = setInterval(() => {
@@ -116,13 +147,13 @@ async function runOver(
       );
     }, PROGRESS_LINE_MS);
     try {
-      await conductor.run(drawPlan(termsOf(options, seed)), options.lengthMs);
+      await conductor.run(drawPlan(termsOf(options, seed, environment.abilities)), options.lengthMs);
     } finally {
       clearInterval(timer);
     }
     await Promise.all(crew.map((member) => member.stop(EXIT_WITHIN_MS)));
     await sleep(ORPHANS_GONE_MS, undefined, { signal: environment.signal });
-    await noteKeys(servers, masters.length > 0 ? '*' : `*${KEY_PREFIX}*`, history);
+    await noteKeys(servers, list.length > 0 ? '*' : `*${KEY_PREFIX}*`, history);
     history.note({ e: 'end', t: nowMs() });
   } finally {
     await Promise.all(crew.map((member) => member.kill()));
@@ -153,8 +184,9 @@ function crewNotes(
 
 function factsOf(
   { options, seed, environment, programs }: Setting,
-  keys: readonly string[],
+  exclusive: readonly string[],
   redis: string,
+  others: readonly string[],
 ): RunFacts {
   const { masters, clients, guardMs, nodes, backend } = options;
   const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
@@ -165,7 +197,11 @@ function factsOf(
     command: environment.command,
     masters,
     clients,
-    keys,
+    keys: [...exclusive, BESIDE, READ_WRITE, SEMAPHORE, LEADER, JOB, ONCE, STAMP],
+    others,
+    missed: new Seeded(`chaos job ${seed}`).pick(['skip', 'once', 'all'] as const),
+    onceForMs: ONCE_FOR_MS,
+    without: environment.abilities.without,
     backend: nodes.length > 0 ? 'nodes' : backend,
     guardMs,
     longestTtlMs: LONGEST_TTL_MS,
@@ -199,7 +235,7 @@ async function prepare(servers: readonly string[], guardMs: number): Promise<str
   }
 }
 
-/** How many locks, and places in queues, are left on each master. */
+/** How many locks, and places in queues, are left on each server. */
 async function noteKeys(servers: readonly string[], match: string, history: HistoryFile): Promise<void> {
   for (const [i, url] of servers.entries()) {
     const client = new Redis(url);
@@ -207,10 +243,13 @@ async function noteKeys(servers: readonly string[], match: string, history: Hist
     try {
       let left = 0;
       for await (const keys of client.scanStream({ match, count: 1_000 })) {
-        // the cast: what SCAN answers; counters and markers are meant to stay
-        left += (keys as string[]).filter((key) => !/^quorate:(?:tagged:)?(?:fence|guard)/.test(key)).length;
+        // the cast: what SCAN answers; counters, markers and the records of jobs are meant to stay
+        const own = (keys as string[]).filter(
+          (key) => !/^quorate:(?:tagged:)?(?:fence|guard|record)/.test(key),
+        );
+        left += own.length;
       }
-      history.note({ e: 'keys', t: nowMs(), target: `m${i + 1}`, left });
+      history.note({ e: 'keys', t: nowMs(), target: `server ${i + 1}`, left });
     } finally {
       client.disconnect();
     }

@@ -12,7 +12,17 @@ import type { Weather } from './weather.js';
 const STALL_MS = 8_000;
 /** Clients pause between two calls: waits with a gap up to this count as one. */
 const BREATH_MS = 300;
-const WAITING: ReadonlySet<Call['kind']> = new Set(['acquire', 'using', 'several', 'abort']);
+const WAITING: ReadonlySet<Call['kind']> = new Set([
+  'acquire',
+  'using',
+  'several',
+  'abort',
+  'nested',
+  'reentrant',
+  'campaign',
+  'lead',
+  'closing',
+]);
 
 interface Interval {
   readonly fromT: number;

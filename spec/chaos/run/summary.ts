@@ -1,8 +1,8 @@
 /** The figures of a run, for the terminal and for the page. */
 import type { Verdict } from './checker.js';
 import { turnsOf, versionOf } from './fleet.js';
-import { believedEnd, byKey, type LeaseSpan, type RunModel } from './model.js';
-import { isOfMaster, type Phase, PHASES, Weather } from './weather.js';
+import { believedEnd, byKey, type LeaseSpan, type RunModel, type Span } from './model.js';
+import { isOfClient, isOfMaster, type Phase, PHASES, Weather } from './weather.js';
 
 export interface Latency {
   readonly what: string;
@@ -49,8 +49,7 @@ export function summarize(run: RunModel, verdict: Verdict): Summary {
     ends: tally(run.leases.map(({ outcome }) => outcome)),
     faults: tally(
       run.spans.map(
-        ({ kind, how, target }) =>
-          `${isOfMaster({ kind }) ? 'master' : 'client'} ${kind}${how === undefined ? '' : `, data ${how}`}${target === '' ? '' : ''}`,
+        (span) => `${nameOfTarget(span)} ${span.kind}${span.how === undefined ? '' : `, data ${span.how}`}`,
       ),
     ),
     extensions: run.leases.reduce((sum, { extensions }) => sum + extensions, 0),
@@ -73,6 +72,11 @@ function tally(names: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return Object.fromEntries(Object.entries(counts).sort(([, a], [, b]) => b - a));
+}
+
+function nameOfTarget(span: Span): string {
+  if (isOfMaster(span)) return 'master';
+  return isOfClient(span) ? 'client' : 'timestamp server';
 }
 
 function latencies(leases: readonly LeaseSpan[], weather: Weather): Latency[] {
@@ -167,6 +171,7 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
     ),
     row('faults', describeTally(summary.faults)),
     row('judged', describeTally(judged)),
+    ...facts.without.map((one) => row('without', one)),
     '',
     ...table('one attempt that was granted, in ms', summary.attempts),
     ...table('all grants, the wait for others included', summary.waits),

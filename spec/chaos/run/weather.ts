@@ -1,10 +1,23 @@
 /** What was faulty, and when: from the conductor's record. */
-import type { Place } from './history.js';
+import type { FaultKind, Place } from './history.js';
 import type { RunModel, Span } from './model.js';
 
 export type Phase = 'healthy' | 'minority faulty' | 'majority faulty' | 'just healed';
 export const PHASES: readonly Phase[] = ['healthy', 'minority faulty', 'majority faulty', 'just healed'];
 const JUST_HEALED_MS = 3_000;
+
+/** No master votes under these. Under the others, some calls may get through. */
+const SILENT: ReadonlySet<FaultKind> = new Set([
+  'kill',
+  'stop',
+  'freeze',
+  'cut',
+  'cut-to-master',
+  'cut-to-client',
+  'unplug',
+]);
+/** Clocks that go wrong within what is allowed are no reason for a refusal. */
+const HARMLESS: ReadonlySet<FaultKind> = new Set(['clock-back', 'clock-slew']);
 
 /** The same masters may be faulty from this time on. */
 interface Change {
@@ -23,8 +36,8 @@ export class Weather {
     this.#masters = facts.masters;
     this.#quorum = Math.floor(facts.masters / 2) + 1;
     this.#masterSpans = spans.filter(isOfMaster).sort((a, b) => a.strikeT - b.strikeT);
-    this.#clientSpans = byTarget(spans.filter((span) => !isOfMaster(span)));
-    this.#changes = changesOf(this.#masterSpans);
+    this.#clientSpans = byTarget(spans.filter(isOfClient));
+    this.#changes = changesOf(this.#masterSpans.filter(({ kind }) => !HARMLESS.has(kind)));
   }
 
   /** The worst that was possible between two times. */
@@ -38,7 +51,7 @@ export class Weather {
   /** The lines that prove it, if no quorum can have answered between two times. */
   majorityCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
     const through = this.#masterSpans.filter(
-      ({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && kind !== 'cut-pushes', // which votes
+      ({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && SILENT.has(kind),
     );
     return through.length > this.#masters - this.#quorum ? through.map(({ place }) => place) : undefined;
   }
@@ -68,11 +81,25 @@ export class Weather {
     return this.#of(client).some(({ strikeT, mendedT }) => strikeT < toT && mendedT > fromT);
   }
 
-  /** The time `ms` later, counting only the time in which the client could run. */
+  /** The faults of masters of these kinds that were possible between two times. */
+  between(fromT: number, toT: number, kinds: ReadonlySet<FaultKind>): readonly Span[] {
+    return this.#masterSpans.filter(
+      ({ kind, strikeT, mendedT }) => kinds.has(kind) && strikeT < toT && mendedT > fromT,
+    );
+  }
+
+  /** Whether the client was stopped, if only now and then, between two times. */
+  wasStopped(client: string, fromT: number, toT: number): boolean {
+    return this.#of(client).some(
+      ({ kind, strikeT, mendedT }) => kind !== 'crash' && strikeT < toT && mendedT > fromT,
+    );
+  }
+
+  /** The time `ms` later, counting only the time in which the client was not stopped. */
   later(client: string, t: number, ms: number): number {
     let end = t + ms;
     for (const { kind, strikeT, mendedT } of this.#of(client)) {
-      if (kind === 'pause' && strikeT < end && mendedT > t) end += mendedT - Math.max(t, strikeT);
+      if (kind !== 'crash' && strikeT < end && mendedT > t) end += mendedT - Math.max(t, strikeT);
     }
     return end;
   }
@@ -110,8 +137,13 @@ export class Weather {
   }
 }
 
-export function isOfMaster({ kind }: Pick<Span, 'kind'>): boolean {
-  return kind !== 'pause' && kind !== 'crash';
+/** Of the quorum: a server for timestamp locks is none. */
+export function isOfMaster({ target }: Pick<Span, 'target'>): boolean {
+  return target.startsWith('m');
+}
+
+export function isOfClient({ target }: Pick<Span, 'target'>): boolean {
+  return target.startsWith('c');
 }
 
 function byTarget(spans: readonly Span[]): Map<string, Span[]> {

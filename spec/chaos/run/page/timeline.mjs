@@ -236,7 +236,7 @@ function describeAt(clientX, clientY) {
     const spans = lane.kind === 'master' ? data.masterSpans : data.clientSpans;
     const [span] = within(spans[lane.index], data.longestSpanMs, window);
     if (span !== undefined)
-      return `${lane.name}: ${span[2]}${span[4] === '' ? '' : `, data ${span[4]}`}\n${when(span[0], span[1])}`;
+      return `${lane.name}: ${span[2]}${span[4] === '' ? '' : `, ${span[4]}`}\n${when(span[0], span[1])}`;
   } else if (lane?.kind === 'latency') {
     const [dot] = pointsWithin(data.latencies, window);
     if (dot !== undefined) return `${data.clients[dot[2]]}: granted after ${dot[1]} ms`;

@@ -1,0 +1,111 @@
+/** What a client's activities have in common: its order, its history, its instance of the library. */
+import { Redis } from 'ioredis';
+import * as quorate from '../../../../lib/index.js';
+import { Seeded } from '../../../simulation/world/seeded.js';
+import { HistoryFile, type Manner, type Mode, nowMs } from '../history.js';
+import { type Held, Holding } from '../holding.js';
+import type { ClientOrder, FromClient } from '../orders.js';
+
+/** What the library has: an earlier version (`--beside`) may lack some of it. */
+export const HAS = {
+  handOff: Object.hasOwn(quorate.DEFAULTS, 'handOff'),
+  elections: 'election' in quorate.Redlock.prototype,
+  jobs: 'job' in quorate.Redlock.prototype,
+} as const;
+
+/** How a call ended that did not throw. */
+export type End = 'held' | 'taken' | 'fine';
+
+export interface Asked {
+  readonly how: Manner;
+  readonly keys: readonly string[];
+  readonly mode?: Mode | undefined;
+}
+
+export class ClientContext {
+  readonly order: ClientOrder;
+  readonly seeded: Seeded;
+  readonly history: HistoryFile;
+  readonly clients: readonly Redis[];
+  /** To the server of the timestamp locks. */
+  readonly timestamps: Redis;
+  #redlock: quorate.Redlock;
+  #calls = 0;
+
+  constructor(order: ClientOrder) {
+    this.order = order;
+    this.seeded = new Seeded(`chaos ${order.seed} ${order.name} ${order.life}`);
+    this.history = new HistoryFile(order.folder, `${order.name}.${order.life}`);
+    this.clients = order.urls.map((url) => new Redis(url));
+    // a release that is sent a second time could delete another's lock, since an instant names nobody
+    this.timestamps = new Redis(order.timestampUrl, { autoResendUnfulfilledCommands: false });
+    for (const client of [...this.clients, this.timestamps]) client.on('error', () => undefined); // faults are expected here
+    this.#redlock = this.#open();
+  }
+
+  /** Of this life: it stands in the ids of leases and in the values of leaders. */
+  get name(): string {
+    return `${this.order.name}.${this.order.life}`;
+  }
+
+  get redlock(): quorate.Redlock {
+    return this.#redlock;
+  }
+
+  /** A new instance over the same connections. */
+  renew(): void {
+    this.#redlock = this.#open();
+    this.history.note({ e: 'renewed', t: nowMs() });
+  }
+
+  /** Records the call's begin, and its failure; a grant is recorded by `hold`. @param t  when it began, if not now */
+  async ask(asked: Asked, boundMs: number, run: (op: number) => Promise<End>, t = nowMs()): Promise<void> {
+    const op = ++this.#calls;
+    const { how, keys, mode } = asked;
+    this.history.note({ e: 'ask', t, op, how, keys, ...(mode === undefined ? {} : { mode }), boundMs });
+    try {
+      const end = await run(op);
+      if (end === 'taken') this.#refused(op, 'LOCK_TAKEN');
+      else if (end === 'fine') this.history.note({ e: 'fine', t: nowMs(), op });
+    } catch (error) {
+      this.#refused(op, codeOf(error));
+    }
+  }
+
+  hold(lease: Held, op: number, terms: { readonly renew: boolean; readonly from?: string }): Holding {
+    const { history } = this;
+    const holding = new Holding(lease, { ...terms, op, id: `${this.name}/${op}`, history });
+    this.tell({ kind: 'answer', granted: true });
+    return holding;
+  }
+
+  tell(message: FromClient): void {
+    process.send?.(message);
+  }
+
+  async end(): Promise<void> {
+    await this.#redlock.close();
+    for (const client of [...this.clients, this.timestamps]) client.disconnect();
+  }
+
+  #open(): quorate.Redlock {
+    const { keyPrefix, guardMs } = this.order;
+    return new quorate.Redlock([...this.clients], { keyPrefix, restartGuardMs: guardMs, ttlMs: 1_000 });
+  }
+
+  #refused(op: number, code: string): void {
+    this.history.note({ e: 'no', t: nowMs(), op, code });
+    if (code === 'LOCK_TAKEN') this.tell({ kind: 'answer', granted: false });
+  }
+}
+
+export function codeOf(error: unknown): string {
+  return quorate.RedlockError.is(error)
+    ? error.code
+    : `not ours: ${error instanceof Error ? error.message : typeof error}`;
+}
+
+/** The most that an attempt waits for silent masters, whatever the network is like. */
+export function mostNodeTimeoutMs(ttlMs: number): number {
+  return Math.min(ttlMs / 4, 980);
+}
