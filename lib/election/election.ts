@@ -4,7 +4,8 @@ import { cancelledError } from '../quorum/failure.js';
 import type { Coordination } from '../lease/coordination.js';
 import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/options.js';
 import type { Notes } from '../lease/notes.js';
-import { Lead } from './lead.js';
+import { Outages } from '../lease/outages.js';
+import { Lead, type OnOutage } from './lead.js';
 import { type LeaderLook, lookAt } from './leader-look.js';
 import { Leadership } from './leadership.js';
 import { Observation } from './observation.js';
@@ -61,14 +62,21 @@ class Election implements PublicElection {
     const terms = {
       ...resolveLead(options),
       ttlMs: this.#terms.ttlMs,
-      campaign: (value: string, signal?: AbortSignal) => this.#campaign(value, this.#terms, signal),
+      campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
+        this.#campaign(value, this.#terms, signal, onOutage),
     };
     return new Lead(this.#coordination, terms, routine).run();
   }
 
   /** The value is there when it resolves, unless too few masters took it; then it follows. */
-  async #campaign(value: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Leadership> {
-    const lease = await this.#coordination.acquire(this.name, call, signal);
+  async #campaign(
+    value: string,
+    call: ResolvedCall,
+    signal: AbortSignal | undefined,
+    onOutage?: OnOutage,
+  ): Promise<Leadership> {
+    const outages = onOutage && this.#outages(call, onOutage);
+    const lease = await this.#coordination.acquire(this.name, call, signal, outages);
     const leadership = new Leadership(this.#coordination, { lease, notes: this.#notes, call, value });
     await leadership.write();
     try {
@@ -79,6 +87,11 @@ class Election implements PublicElection {
       throw error;
     }
     return leadership;
+  }
+
+  #outages({ ttlMs }: ResolvedCall, onOutage: OnOutage): Outages {
+    const { clock, coordinator } = this.#coordination;
+    return new Outages({ coordinator, clock, name: this.name, ttlMs }, onOutage);
   }
 
   async #look(): Promise<LeaderLook> {

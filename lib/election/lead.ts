@@ -17,8 +17,15 @@ const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
 
 export interface LeadTerms extends ResolvedLead {
   readonly ttlMs: number;
-  readonly campaign: (value: string, signal: AbortSignal | undefined) => Promise<Leadership>;
+  readonly campaign: (
+    value: string,
+    signal: AbortSignal | undefined,
+    onOutage: OnOutage,
+  ) => Promise<Leadership>;
 }
+
+/** Called when a campaign finds no quorum of masters; it goes on. */
+export type OnOutage = (error: RedlockError) => void;
 
 /** Why a routine ended. */
 type End =
@@ -66,13 +73,18 @@ export class Lead {
   async #campaign(): Promise<Leadership | 'over' | undefined> {
     const { campaign, onChange, signal, value } = this.#terms;
     try {
-      return await campaign(value, signal);
+      return await campaign(value, signal, (error) => this.#tellOutage(error));
     } catch (error) {
       if (!RedlockError.is(error) || HOPELESS.has(error.code)) throw error;
       if (error.code === 'ABORTED') return 'over';
       onChange({ state: 'failed', error });
       return undefined;
     }
+  }
+
+  /** Not within the attempt that it tells of: a listener that throws must not break that. */
+  #tellOutage(error: RedlockError): void {
+    queueMicrotask(() => this.#terms.onChange({ state: 'failed', error }));
   }
 
   async #lead(leadership: Leadership): Promise<void> {

@@ -24,9 +24,11 @@ export interface Claim {
   readonly policy: Policy;
   /** The tick that the process was there for; undefined if it only looks for missed ones. */
   readonly own: number | undefined;
+  /** While it waited for the lock, the masters were not there for anybody. */
+  readonly hadOutage: boolean;
 }
 
-export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
+export function planOf({ schedule, policy, own, hadOutage }: Claim, known: Known): Plan {
   const { record } = known;
   const untilMs = Math.max(known.nowMs, own ?? 0);
   const doneMs = doneUpTo(policy, own, known);
@@ -52,7 +54,7 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
     run,
     hasMore: run !== undefined && wanted.length > 1,
     over: isOver ? latest : undefined,
-    skipped: skippedOf({ own, current, wanted, isTooSoon, doneMs, known }),
+    skipped: skippedOf({ own, current, wanted, isTooSoon, hadOutage, known }),
     missed,
   };
 }
@@ -97,15 +99,16 @@ function skippedOf(found: {
   readonly current: readonly number[];
   readonly wanted: readonly number[];
   readonly isTooSoon: boolean;
-  readonly doneMs: number;
+  readonly hadOutage: boolean;
   readonly known: Known;
 }): Plan['skipped'] {
-  const { own, current, wanted, isTooSoon, known } = found;
+  const { own, current, wanted, isTooSoon, hadOutage, known } = found;
   if (own === undefined) return [];
   const isDone = known.record !== undefined && own <= known.record.tick && known.record.state === 'done';
   if (isDone && !wanted.includes(own)) return [{ tick: own, reason: 'done' }];
   if (isTooSoon) return current.map((tick) => ({ tick, reason: 'too soon' }));
-  return current.filter((tick) => !wanted.includes(tick)).map((tick) => ({ tick, reason: 'overlap' }));
+  const reason = hadOutage ? 'unavailable' : 'overlap';
+  return current.filter((tick) => !wanted.includes(tick)).map((tick) => ({ tick, reason }));
 }
 
 function miss(tick: number, reason: MissReason): Miss {
