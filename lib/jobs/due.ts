@@ -24,11 +24,9 @@ export interface Claim {
   readonly policy: Policy;
   /** The tick that the process was there for; undefined if it only looks for missed ones. */
   readonly own: number | undefined;
-  /** While it waited for the lock, the masters were not there for anybody. */
-  readonly hadOutage: boolean;
 }
 
-export function planOf({ schedule, policy, own, hadOutage }: Claim, known: Known): Plan {
+export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   const { record } = known;
   const untilMs = Math.max(known.nowMs, own ?? 0);
   const doneMs = doneUpTo(policy, own, known);
@@ -54,7 +52,7 @@ export function planOf({ schedule, policy, own, hadOutage }: Claim, known: Known
     run,
     hasMore: run !== undefined && wanted.length > 1,
     over: isOver ? latest : undefined,
-    skipped: skippedOf({ own, current, wanted, isTooSoon, hadOutage, known }),
+    skipped: skippedOf({ own, current, wanted, isTooSoon, doneMs, known }),
     missed,
   };
 }
@@ -99,16 +97,15 @@ function skippedOf(found: {
   readonly current: readonly number[];
   readonly wanted: readonly number[];
   readonly isTooSoon: boolean;
-  readonly hadOutage: boolean;
+  readonly doneMs: number;
   readonly known: Known;
 }): Plan['skipped'] {
-  const { own, current, wanted, isTooSoon, hadOutage, known } = found;
+  const { own, current, wanted, isTooSoon, known } = found;
   if (own === undefined) return [];
   const isDone = known.record !== undefined && own <= known.record.tick && known.record.state === 'done';
   if (isDone && !wanted.includes(own)) return [{ tick: own, reason: 'done' }];
   if (isTooSoon) return current.map((tick) => ({ tick, reason: 'too soon' }));
-  const reason = hadOutage ? 'unavailable' : 'overlap';
-  return current.filter((tick) => !wanted.includes(tick)).map((tick) => ({ tick, reason }));
+  return current.filter((tick) => !wanted.includes(tick)).map((tick) => ({ tick, reason: 'overlap' }));
 }
 
 function miss(tick: number, reason: MissReason): Miss {

@@ -156,13 +156,7 @@ class Job<T> implements PublicJob<T> {
   ): Promise<{ readonly hasMore: boolean; readonly overMs: number }> {
     const record = this.#recordUnder(lease);
     const known = await record.read(this.#time);
-    const claim = {
-      schedule: this.#schedule,
-      policy: this.#terms.policy,
-      own,
-      hadOutage: outage !== undefined,
-    };
-    const plan = planOf(claim, known);
+    const plan = planOf({ schedule: this.#schedule, policy: this.#terms.policy, own }, known);
     this.#tellOf(plan, outage);
     const notBefore = notBeforeMs(known, this.#terms.policy.atLeastForMs);
     if (plan.run !== undefined) return this.#runTick(plan.run, plan.hasMore, { lease, record, known });
@@ -179,8 +173,12 @@ class Job<T> implements PublicJob<T> {
       this.#listening.tell('missed', { scheduledAt: dateAt(tick), reason });
     }
     for (const { tick, reason } of skipped) {
-      const error = reason === 'unavailable' && outage !== undefined ? { error: outage } : {};
-      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), reason, ...error });
+      // what passed while it waited was dropped for the masters, and not for a run
+      const dropped =
+        outage === undefined || reason !== 'overlap'
+          ? { reason }
+          : { reason: 'unavailable' as const, error: outage };
+      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), ...dropped });
     }
   }
 
