@@ -21,19 +21,33 @@ import type {
 } from './public.js';
 import type { SeenLeaders } from './seen-leaders.js';
 
+/** What all elections of an instance share. */
+interface OfInstance {
+  /** The `Redlock`. */
+  readonly instance: object;
+  readonly seen: SeenLeaders;
+}
+
 class Election implements PublicElection {
   readonly name: string;
   readonly #coordination: Coordination;
   readonly #terms: InstanceTerms;
   readonly #notes: Notes;
   readonly #seen: SeenLeaders;
+  readonly #instance: object;
 
-  constructor(coordination: Coordination, seen: SeenLeaders, name: string, terms: InstanceTerms) {
+  constructor(
+    coordination: Coordination,
+    { instance, seen }: OfInstance,
+    name: string,
+    terms: InstanceTerms,
+  ) {
     this.name = name;
     this.#coordination = coordination;
     this.#terms = terms;
     this.#notes = coordination.notesOf(name, 'value');
     this.#seen = seen;
+    this.#instance = instance;
   }
 
   async campaign(value = '', options: CampaignOptions = NO_OPTIONS): Promise<Leadership> {
@@ -61,7 +75,7 @@ class Election implements PublicElection {
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
     const terms = {
       ...resolveLead(options),
-      ttlMs: this.#terms.ttlMs,
+      ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs },
       campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
         this.#campaign(value, this.#terms, signal, onOutage),
     };
@@ -119,9 +133,9 @@ class Election implements PublicElection {
 /** @throws RedlockError `INVALID_ARGUMENT` */
 export function electionOf(
   coordination: Coordination,
-  seen: SeenLeaders,
+  ofInstance: OfInstance,
   name: string,
   options: ElectionOptions,
 ): PublicElection {
-  return new Election(coordination, seen, name, resolveElection(options, coordination.terms));
+  return new Election(coordination, ofInstance, name, resolveElection(options, coordination.terms));
 }
