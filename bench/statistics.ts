@@ -1,4 +1,5 @@
 /** The arithmetic of the report: pure functions. */
+import { percentile as percentileOf } from '../lib/runtime/statistics.js';
 
 /** A figure over several rounds. */
 export interface Spread {
@@ -20,7 +21,7 @@ export function median(values: readonly number[]): number {
 /** @param share from 0 to 1. @returns the smallest value that so many are not above; NaN of nothing */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
+  return percentileOf(sorted, share) ?? NaN;
 }
 
 /**

@@ -108,7 +108,7 @@ export type {
   RenewalFailedEvent,
   WaitingEvent,
 } from './telemetry/events.js';
-export type { AcquireMessage, ExtendMessage, ReleaseMessage } from './telemetry/channels.js';
+export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from './telemetry/channels.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';

@@ -17,6 +17,7 @@ import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { WriteLease } from './lease/write-lease.js';
+import { BothObservers } from './telemetry/both-observers.js';
 import type { AcquisitionObserver } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
@@ -106,10 +107,11 @@ export class LeaseSource {
     kind: Kind,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
+    observer?: AcquisitionObserver,
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     try {
-      const grant = await this.grant(names, kind, call, cancellation);
+      const grant = await this.grant(names, kind, call, cancellation, observer);
       return this.lease(grant, names, call);
     } catch (error) {
       throw this.failed(error);
@@ -155,9 +157,10 @@ export class LeaseSource {
     kind: Kind,
     call: ResolvedCall,
     cancellation: Cancellation,
+    observer?: AcquisitionObserver,
   ): Promise<Grant> {
-    if (this.#telemetry.hearsAcquisitions) return this.#grantHeard(names, kind, call, cancellation);
-    return this.#coordinator.acquire(this.#terms(names, kind, call, undefined), cancellation);
+    if (this.#telemetry.hearsAcquisitions) return this.#grantHeard(names, kind, call, cancellation, observer);
+    return this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation);
   }
 
   /** Counts a call that ends without a lease. @returns its error */
@@ -190,10 +193,12 @@ export class LeaseSource {
     kind: Kind,
     call: ResolvedCall,
     cancellation: Cancellation,
+    own: AcquisitionObserver | undefined,
   ): Promise<Grant> {
-    return this.#heard(names, kind, call, (observer) =>
-      this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation),
-    );
+    return this.#heard(names, kind, call, (heard) => {
+      const observer = own === undefined ? heard : new BothObservers(heard, own);
+      return this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation);
+    });
   }
 
   #heard(

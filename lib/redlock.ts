@@ -322,7 +322,8 @@ export class Redlock extends Listenable {
    * ```
    */
   election(name: string, options: ElectionOptions = NO_OPTIONS): Election {
-    return electionOf(coordinationOf(this.#insides), this.#seenLeaders, this.#keys.one(name), options);
+    const ofInstance = { instance: this, seen: this.#seenLeaders };
+    return electionOf(coordinationOf(this.#insides), ofInstance, this.#keys.one(name), options);
   }
 
   /**

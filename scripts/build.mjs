@@ -34,13 +34,29 @@ function syncManifest() {
   process.stdout.write('build: exports and typesVersions of package.json rewritten\n');
 }
 
-/** The modules that chunks are named after. */
-const CHUNKS = ['redlock', 'diagnosis'];
+/** The module that a chunk is named after, by the chunk's name; the first that it has counts. */
+const CHUNKS = {
+  redlock: 'redlock',
+  diagnosis: 'diagnosis/diagnosis',
+  rights: 'protocol/lua/rights',
+  script: 'redis/script',
+  'timestamp-scripts': 'timestamp/scripts',
+  errors: 'runtime/errors',
+};
 
-/** What several entries share is in files with names of their own, the same after every build. */
+/** What several entries share is in files with names of their own, the same after every build: each tells what is in it. */
 function chunkName({ moduleIds }) {
-  const has = (name) => moduleIds.some((id) => new RegExp(`/${name}\\.(d\\.)?ts$`).test(id));
-  return CHUNKS.find(has) ?? 'common';
+  const has = ([, module]) => moduleIds.some((id) => new RegExp(`/${module}\\.(d\\.)?ts$`).test(id));
+  const found = Object.entries(CHUNKS).find(has);
+  if (found === undefined)
+    throw new Error(`a chunk has no name in CHUNKS: ${moduleIds.map((id) => relative(ROOT, id)).join(', ')}`);
+  return found[0];
+}
+
+/** Where two chunks have one name, the bundler adds a number to it. */
+function refuseNumbers(output, names) {
+  const odd = output.find(({ fileName, isEntry }) => !isEntry && !names.includes(fileName));
+  if (odd !== undefined) throw new Error(`two chunks have one name in CHUNKS: ${odd.fileName}`);
 }
 
 /** @returns the modules that went in, as paths from here */
@@ -61,6 +77,11 @@ async function bundle(inputs, ending, inputOptions, outputOptions) {
     ...outputOptions,
   });
   await build.close();
+  if (outputOptions.chunkFileNames === undefined)
+    refuseNumbers(
+      output,
+      Object.keys(CHUNKS).map((name) => name + ending.output),
+    );
   return output.flatMap(({ moduleIds }) => moduleIds).map((id) => relative(ROOT, id));
 }
 

@@ -63,11 +63,12 @@ export class Arguments {
     return text === undefined ? undefined : this.#countOf(`--${flag}`, text, least, most);
   }
 
-  /** The only operand. */
-  name(): string {
+  /** The only operand. @param what  what it is, for whoever left it out */
+  name(what = 'name'): string {
     const [name, extra] = this.operands;
-    if (name === undefined || name === '') throw misuse('a name is missing', this.command);
-    if (extra !== undefined) throw misuse(`one name is wanted, and ${show(extra)} is another`, this.command);
+    if (name === undefined || name === '') throw misuse(`a ${what} is missing`, this.command);
+    if (extra !== undefined)
+      throw misuse(`one ${what} is wanted, and ${show(extra)} is another`, this.command);
     return name;
   }
 

@@ -99,6 +99,7 @@ export const COMMANDS: readonly CommandEntry[] = [
       { name: 'missed', value: 'skip|once|all', text: 'what becomes of ticks that nobody ran (skip)' },
       { name: 'overlap', value: 'skip|queue', text: 'what becomes of a tick during a run (skip)' },
       { name: 'jitter', value: 'TIME', text: 'wait for a random part of this after each tick (0s)' },
+      { name: 'quiet', text: 'say nothing of runs that go well' },
       TTL,
       KILL_AFTER,
       ...MASTERS,

@@ -11,4 +11,5 @@ export { STORED_KIND } from '../protocol/lua/shared.js';
 export { quorumOf } from '../protocol/quorum.js';
 export { release } from '../protocol/request.js';
 export { MUTEX, NO_MARKER, READ, SettledScope } from '../protocol/scope.js';
+export { percentile } from '../runtime/statistics.js';
 export { isOurs, publicPart, SystemRandom, tokenIn } from '../runtime/random.js';

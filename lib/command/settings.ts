@@ -7,16 +7,24 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { RedlockOptions } from '../input/options.js';
 import type { Master } from '../redis/connect.js';
-import { show } from '../runtime/errors.js';
+import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
 import { EXIT } from './exit-codes.js';
-import { Failure } from './failure.js';
+import { Failure, misuse } from './failure.js';
 import { openClients, Redlock } from './library.js';
 
 /** Where the locks are. */
 export interface Settings {
   readonly masters: readonly Master[];
   readonly options: RedlockOptions;
+  readonly origin: Origin;
+}
+
+/** Where they were found, for whoever got them wrong: a flag, a variable, or the path of a file. */
+interface Origin {
+  readonly masters: '--node' | 'QUORATE_NODES' | { readonly path: string };
+  /** Undefined where there are none. */
+  readonly options: { readonly path: string } | undefined;
 }
 
 /** A client of a master, and the one of its locks. */
@@ -37,18 +45,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function settingsOf(args: Arguments, env: Environment = process.env): Settings {
   const nodes = args.all('node');
   const file = args.text('config');
-  const { masters, options } =
-    nodes.length > 0
-      ? { masters: nodes, options: file === undefined ? {} : readFile(file).options }
-      : fromElsewhere(file, env);
+  const settings = nodes.length > 0 ? fromFlags(nodes, file) : fromElsewhere(file, env);
   const keyPrefix = args.text('key-prefix');
-  return { masters, options: keyPrefix === undefined ? options : { ...options, keyPrefix } };
+  return keyPrefix === undefined ? settings : { ...settings, options: { ...settings.options, keyPrefix } };
+}
+
+/** @throws Failure, naming the flag, the variable or the file · RedlockError */
+export function connect(settings: Settings): Connection {
+  try {
+    return open(settings);
+  } catch (error) {
+    throw blamed(error, settings.origin);
+  }
 }
 
 /** @throws RedlockError `INVALID_ARGUMENT` */
-export function connect(settings: Settings, more: RedlockOptions = {}): Connection {
-  const options = { ...settings.options, ...more };
-  const clients = openClients(settings.masters);
+function open({ masters, options }: Settings): Connection {
+  const clients = openClients(masters);
   const disconnect = (): void => {
     for (const client of clients) client.disconnect();
   };
@@ -65,10 +78,29 @@ export function connect(settings: Settings, more: RedlockOptions = {}): Connecti
   }
 }
 
+/** What the library says of a value, in the words of whoever wrote it. */
+function blamed(error: unknown, { masters, options }: Origin): unknown {
+  if (!RedlockError.is(error) || error.code !== 'INVALID_ARGUMENT') return error;
+  const text = error.message.replace(/\.$/, '').replace(/^clients\b/, 'the masters');
+  const isOfMasters = /^(?:masters|the masters)\b/.test(text);
+  const place = isOfMasters ? masters : options;
+  if (place === undefined || (!isOfMasters && text.startsWith('keyPrefix '))) return error;
+  if (typeof place === 'object') return wrongFile(place.path, text.replace(/^masters\[/, 'nodes['));
+  return misuse(text.replace(/^masters\[\d+\]/, place === '--node' ? place : `each URL in ${place}`));
+}
+
+function fromFlags(masters: readonly string[], file: string | undefined): Settings {
+  const { options, origin } = file === undefined ? NO_FILE : readFile(file);
+  return { masters, options, origin: { masters: '--node', options: origin.options } };
+}
+
+const NO_FILE = { options: {}, origin: { options: undefined } };
+
 function fromElsewhere(file: string | undefined, env: Environment): Settings {
   if (file !== undefined) return readFile(file);
   const nodes = (env['QUORATE_NODES'] ?? '').split(',').filter((url) => url.trim() !== '');
-  if (nodes.length > 0) return { masters: nodes.map((url) => url.trim()), options: {} };
+  const origin: Origin = { masters: 'QUORATE_NODES', options: undefined };
+  if (nodes.length > 0) return { masters: nodes.map((url) => url.trim()), options: {}, origin };
   const named = env['QUORATE_CONFIG'];
   if (named !== undefined && named !== '') return readFile(named);
   const own = join(env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'quorate.json');
@@ -98,7 +130,8 @@ function readFile(path: string): Settings {
     throw wrongFile(path, 'nodes must be a list of URLs or ioredis options');
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw wrongFile(path, 'options must be an object');
-  return { masters: nodes as readonly Master[], options }; // the library checks what they are
+  const origin: Origin = { masters: { path }, options: { path } };
+  return { masters: nodes as readonly Master[], options, origin }; // the library checks what they are
 }
 
 function wrongFile(path: string, why: string): Failure {

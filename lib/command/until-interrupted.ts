@@ -3,7 +3,11 @@ import { SystemTimers, type Timer } from '../runtime/clock.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Does the work again and again, that long after it was done, until a signal comes. @throws what the work throws */
+/**
+ * Does the work again and again, that long after it was done, until a signal comes or nobody reads the output any more.
+ *
+ * @throws what the work throws
+ */
 export async function untilInterrupted(everyMs: number, work: () => Promise<void>): Promise<void> {
   const timers = new SystemTimers();
   let isOver = false;
@@ -13,6 +17,7 @@ export async function untilInterrupted(everyMs: number, work: () => Promise<void
     wake();
   };
   for (const signal of SIGNALS) process.on(signal, stop);
+  process.stdout.on('error', stop);
   try {
     for (;;) {
       await work();
@@ -27,5 +32,6 @@ export async function untilInterrupted(everyMs: number, work: () => Promise<void
     }
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, stop);
+    process.stdout.removeListener('error', stop);
   }
 }

@@ -2,6 +2,7 @@
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
+import { medianOf } from '../runtime/statistics.js';
 import type { Node } from '../node/node.js';
 import { type NodeStats, stateOf } from '../node/node-stats.js';
 import { COUNTER_LIFE_MS } from '../protocol/lua/fence-bounds.js';
@@ -123,7 +124,7 @@ export class Readiness {
       ...this.#problemsOf(looks, aheadMs),
       ...problemsOfVotes(votes, nodes.length),
     ];
-    const medianMs = medianOf(aheadMs);
+    const medianMs = medianOf(aheadMs.filter((one) => one !== undefined));
     return {
       fit: problems.length === 0,
       problems: [...new Set(problems)],
@@ -205,9 +206,4 @@ function largestGroup(aheadMs: readonly (number | undefined)[], withinMs: number
     (lowest) => known.filter((other) => other >= lowest && other - lowest < withinMs).length,
   );
   return Math.max(0, ...sizes);
-}
-
-function medianOf(aheadMs: readonly (number | undefined)[]): number {
-  const known = aheadMs.filter((one) => one !== undefined).sort((a, b) => a - b);
-  return known[(known.length - 1) >> 1] ?? 0;
 }

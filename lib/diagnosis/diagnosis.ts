@@ -6,7 +6,7 @@ import { aheadMs } from './clock-comparison.js';
 import { findInData } from './data-findings.js';
 import { type ExaminationTerms, examine, type Facts, readAgain } from './examination.js';
 import { type Finding, type RemarkOn, type Severity, together, worstOf } from './finding.js';
-import { findAtMaster, percentile } from './master-findings.js';
+import { findAtMaster } from './master-findings.js';
 import { DOCTORS_RULES, rulesFor } from './rights.js';
 import { findInSet } from './set-findings.js';
 import { Stopper } from './stopper.js';
@@ -14,6 +14,7 @@ import type { FindingTerms } from './terms.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { publicPart, type Random } from '../runtime/random.js';
+import { percentile } from '../runtime/statistics.js';
 import type { Transport } from '../redis/transport.js';
 
 /** What one master was found to be. What is left out is not known. */

@@ -1,5 +1,6 @@
 /** What is found at one master: its connection, its speed, its software, its role, the user's rights. Pure. */
 import { isPermanent } from '../redis/server-errors.js';
+import { percentile } from '../runtime/statistics.js';
 import type { Facts } from './examination.js';
 import type { Remark } from './finding.js';
 import type { FindingTerms } from './terms.js';
@@ -27,11 +28,6 @@ export function findAtMaster(facts: Facts, terms: FindingTerms): readonly Remark
     ...ofConnections(facts),
     ...ofTheUntold(facts),
   ];
-}
-
-/** The value that a share of them does not exceed; the list is sorted. */
-export function percentile(sortedMs: readonly number[], share: number): number | undefined {
-  return sortedMs[Math.min(Math.ceil(sortedMs.length * share), sortedMs.length) - 1];
 }
 
 function ofTrips({ tripsMs }: Facts, { nodeTimeoutMs, ttlMs }: FindingTerms): readonly Remark[] {

@@ -4,7 +4,8 @@ import { cancelledError } from '../quorum/failure.js';
 import type { Coordination } from '../lease/coordination.js';
 import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/options.js';
 import type { Notes } from '../lease/notes.js';
-import { Lead } from './lead.js';
+import { Outages } from '../lease/outages.js';
+import { Lead, type OnOutage } from './lead.js';
 import { type LeaderLook, lookAt } from './leader-look.js';
 import { Leadership } from './leadership.js';
 import { Observation } from './observation.js';
@@ -20,19 +21,33 @@ import type {
 } from './public.js';
 import type { SeenLeaders } from './seen-leaders.js';
 
+/** What all elections of an instance share. */
+interface OfInstance {
+  /** The `Redlock`. */
+  readonly instance: object;
+  readonly seen: SeenLeaders;
+}
+
 class Election implements PublicElection {
   readonly name: string;
   readonly #coordination: Coordination;
   readonly #terms: InstanceTerms;
   readonly #notes: Notes;
   readonly #seen: SeenLeaders;
+  readonly #instance: object;
 
-  constructor(coordination: Coordination, seen: SeenLeaders, name: string, terms: InstanceTerms) {
+  constructor(
+    coordination: Coordination,
+    { instance, seen }: OfInstance,
+    name: string,
+    terms: InstanceTerms,
+  ) {
     this.name = name;
     this.#coordination = coordination;
     this.#terms = terms;
     this.#notes = coordination.notesOf(name, 'value');
     this.#seen = seen;
+    this.#instance = instance;
   }
 
   async campaign(value = '', options: CampaignOptions = NO_OPTIONS): Promise<Leadership> {
@@ -60,15 +75,22 @@ class Election implements PublicElection {
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
     const terms = {
       ...resolveLead(options),
-      ttlMs: this.#terms.ttlMs,
-      campaign: (value: string, signal?: AbortSignal) => this.#campaign(value, this.#terms, signal),
+      ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs },
+      campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
+        this.#campaign(value, this.#terms, signal, onOutage),
     };
     return new Lead(this.#coordination, terms, routine).run();
   }
 
   /** The value is there when it resolves, unless too few masters took it; then it follows. */
-  async #campaign(value: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Leadership> {
-    const lease = await this.#coordination.acquire(this.name, call, signal);
+  async #campaign(
+    value: string,
+    call: ResolvedCall,
+    signal: AbortSignal | undefined,
+    onOutage?: OnOutage,
+  ): Promise<Leadership> {
+    const outages = onOutage && this.#outages(call, onOutage);
+    const lease = await this.#coordination.acquire(this.name, call, signal, outages);
     const leadership = new Leadership(this.#coordination, { lease, notes: this.#notes, call, value });
     await leadership.write();
     try {
@@ -79,6 +101,11 @@ class Election implements PublicElection {
       throw error;
     }
     return leadership;
+  }
+
+  #outages({ ttlMs }: ResolvedCall, onOutage: OnOutage): Outages {
+    const { clock, coordinator } = this.#coordination;
+    return new Outages({ coordinator, clock, name: this.name, ttlMs }, onOutage);
   }
 
   async #look(): Promise<LeaderLook> {
@@ -106,9 +133,9 @@ class Election implements PublicElection {
 /** @throws RedlockError `INVALID_ARGUMENT` */
 export function electionOf(
   coordination: Coordination,
-  seen: SeenLeaders,
+  ofInstance: OfInstance,
   name: string,
   options: ElectionOptions,
 ): PublicElection {
-  return new Election(coordination, seen, name, resolveElection(options, coordination.terms));
+  return new Election(coordination, ofInstance, name, resolveElection(options, coordination.terms));
 }

@@ -6,6 +6,7 @@ import { RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
 import type { LeadRoutine } from './public.js';
+import { type LeadEnd, RETURNED, tracedLead } from './traced-lead.js';
 
 /** What no further campaign can change. */
 const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
@@ -16,15 +17,19 @@ const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
 ]);
 
 export interface LeadTerms extends ResolvedLead {
+  /** The `Redlock` and the election's name, for tracers. */
+  readonly instance: object;
+  readonly name: string;
   readonly ttlMs: number;
-  readonly campaign: (value: string, signal: AbortSignal | undefined) => Promise<Leadership>;
+  readonly campaign: (
+    value: string,
+    signal: AbortSignal | undefined,
+    onOutage: OnOutage,
+  ) => Promise<Leadership>;
 }
 
-/** Why a routine ended. */
-type End =
-  | { readonly kind: 'returned' | 'aborted'; readonly error: unknown }
-  /** It threw, and nothing had told it to stop. */
-  | { readonly kind: 'failed'; readonly error: unknown };
+/** Called when a campaign finds no quorum of masters; it goes on. */
+export type OnOutage = (error: RedlockError) => void;
 
 export class Lead {
   readonly #coordination: Coordination;
@@ -66,7 +71,7 @@ export class Lead {
   async #campaign(): Promise<Leadership | 'over' | undefined> {
     const { campaign, onChange, signal, value } = this.#terms;
     try {
-      return await campaign(value, signal);
+      return await campaign(value, signal, (error) => this.#tellOutage(error));
     } catch (error) {
       if (!RedlockError.is(error) || HOPELESS.has(error.code)) throw error;
       if (error.code === 'ABORTED') return 'over';
@@ -75,24 +80,34 @@ export class Lead {
     }
   }
 
+  /** Not within the attempt that it tells of: a listener that throws must not break that. */
+  #tellOutage(error: RedlockError): void {
+    queueMicrotask(() => this.#terms.onChange({ state: 'failed', error }));
+  }
+
   async #lead(leadership: Leadership): Promise<void> {
-    const { onChange, signal } = this.#terms;
+    const { instance, name, onChange, signal } = this.#terms;
     const { fence } = leadership;
     const signals = signal === undefined ? [leadership.signal] : [leadership.signal, signal];
     const either = AbortSignal.any(signals);
-    let end: End = { kind: 'returned', error: undefined };
-    await leadership.run(async () => {
+    const facts = { instance, name, fence, clock: this.#coordination.clock };
+    const { kind, reason, error } = await leadership.run(() => {
       onChange({ state: 'leading', fence });
-      try {
-        await this.#routine({ signal: either, fence, proclaim: (value) => leadership.proclaim(value) });
-        if (either.aborted) end = { kind: 'aborted', error: undefined };
-      } catch (error) {
-        end = { kind: either.aborted ? 'aborted' : 'failed', error };
-      }
+      return tracedLead(facts, () => this.#runRoutine(leadership, either));
     });
-    const { kind, error } = end as End; // it was set in the routine, which the compiler does not follow
     if (kind === 'failed') throw error;
-    onChange({ state: 'ended', fence, reason: kind === 'aborted' ? either.reason : undefined, error });
+    onChange({ state: 'ended', fence, reason, error });
+  }
+
+  async #runRoutine(leadership: Leadership, signal: AbortSignal): Promise<LeadEnd> {
+    const { fence } = leadership;
+    try {
+      await this.#routine({ signal, fence, proclaim: (value) => leadership.proclaim(value) });
+    } catch (error) {
+      if (!signal.aborted) return { kind: 'failed', reason: undefined, error };
+      return { kind: 'aborted', reason: signal.reason, error };
+    }
+    return signal.aborted ? { kind: 'aborted', reason: signal.reason, error: undefined } : RETURNED;
   }
 
   #backoff(cancellation: Cancellation): Backoff {

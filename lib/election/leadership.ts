@@ -119,7 +119,7 @@ export class Leadership implements PublicLeadership {
   }
 
   /** Runs a routine while it leads, and resigns. */
-  run(routine: () => Promise<void>): Promise<void> {
+  run<T>(routine: () => Promise<T> | T): Promise<T> {
     return this.#coordination.run(this.#lease, this, routine);
   }
 

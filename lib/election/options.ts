@@ -2,8 +2,8 @@
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import {
+  checkSignal,
   type InstanceTerms,
-  isSignal,
   NO_OPTIONS,
   or,
   type ResolvedCall,
@@ -52,8 +52,4 @@ export function checkValue(value: unknown): string {
   if (typeof value !== 'string' || !value.isWellFormed()) throw invalidArgument('value', value, wanted);
   if (Buffer.byteLength(value) > MOST_VALUE_BYTES) throw invalidArgument('value', value, wanted);
   return value;
-}
-
-function checkSignal(signal: unknown): void {
-  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
 }

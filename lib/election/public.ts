@@ -53,9 +53,12 @@ export type LeadChange =
       readonly error: unknown;
     }
   | {
-      /** A campaign failed; the next one follows. */
+      /**
+       * A campaign found no quorum of masters, and goes on: told once for each outage. Or it failed otherwise, and the next one
+       * follows.
+       */
       readonly state: 'failed';
-      /** Why it failed. */
+      /** Why: `NO_QUORUM`, `QUARANTINED` and the like, with what each master said. */
       readonly error: Error;
     };
 
@@ -65,7 +68,7 @@ export interface LeadOptions {
   readonly value?: string | undefined;
   /** Ends it: the routine's signal aborts, the leadership is resigned, and `lead` resolves. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when this candidate begins to lead, when it has ended, and when a campaign failed. */
+  /** Called when this candidate begins to lead, when it has ended, and when a campaign finds no quorum or fails. */
   readonly onChange?: ((change: LeadChange) => void) | undefined;
 }
 

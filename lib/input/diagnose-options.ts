@@ -1,7 +1,7 @@
 /** The options of `redlock.diagnose`. */
 import { invalidArgument } from '../runtime/errors.js';
 import { checkNames } from './option-names.js';
-import { isSignal, or } from './options.js';
+import { checkSignal, or } from './options.js';
 
 /** Options of `diagnose`. */
 export interface DiagnoseOptions {
@@ -32,7 +32,7 @@ const DRIFT_OVER_MS = 2_000;
 export function resolveDiagnose(given: DiagnoseOptions, hasShared: boolean): ResolvedDiagnose {
   checkNames('options', given, ['timeoutMs', 'driftOverMs', 'shared', 'signal']);
   const { signal } = given;
-  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  checkSignal(signal);
   const timeoutMs = or(given.timeoutMs, TIMEOUT_MS);
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 1) {
     throw invalidArgument('timeoutMs', timeoutMs, 'a whole number of milliseconds from 1 on');

@@ -480,8 +480,8 @@ function checkTtl(ttlMs: number, { driftFactor, restartGuardMs }: TtlBounds): vo
   }
 }
 
-function checkSignal(signal: unknown): void {
+export function checkSignal(signal: unknown): void {
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
 }
 
-export { isCount, isName, isSignal };
+export { isCount, isName };

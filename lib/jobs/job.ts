@@ -9,11 +9,12 @@
  */
 import { dateAt } from './date.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import { invalidArgument, nullIfTaken } from '../runtime/errors.js';
+import { invalidArgument, nullIfTaken, type RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
 import { NO_OPTIONS } from '../input/options.js';
 import type { Notes } from '../lease/notes.js';
+import { Outages } from '../lease/outages.js';
 import { type Plan, planOf } from './due.js';
 import { Listening } from './job-events.js';
 import { MastersTime } from './masters-time.js';
@@ -130,8 +131,10 @@ class Job<T> implements PublicJob<T> {
     for (let hasMore = true; hasMore && cancellation.cancelled === undefined;) {
       hasMore = false;
       try {
-        const lease = await this.#coordination.acquire(this.name, this.#terms.call, this.#stopping.signal);
-        const end = await this.#coordination.run(lease, lease, () => this.#work(own, lease));
+        const outages = this.#outages();
+        const { call } = this.#terms;
+        const lease = await this.#coordination.acquire(this.name, call, this.#stopping.signal, outages);
+        const end = await this.#coordination.run(lease, lease, () => this.#work(own, lease, outages.latest));
         hasMore = end.hasMore;
         overMs = Math.max(overMs, end.overMs);
       } catch (error) {
@@ -149,11 +152,12 @@ class Job<T> implements PublicJob<T> {
   async #work(
     own: number | undefined,
     lease: Lease,
+    outage: RedlockError | undefined,
   ): Promise<{ readonly hasMore: boolean; readonly overMs: number }> {
     const record = this.#recordUnder(lease);
     const known = await record.read(this.#time);
     const plan = planOf({ schedule: this.#schedule, policy: this.#terms.policy, own }, known);
-    this.#tellOf(plan);
+    this.#tellOf(plan, outage);
     const notBefore = notBeforeMs(known, this.#terms.policy.atLeastForMs);
     if (plan.run !== undefined) return this.#runTick(plan.run, plan.hasMore, { lease, record, known });
     if (plan.over !== undefined)
@@ -162,14 +166,20 @@ class Job<T> implements PublicJob<T> {
     return { hasMore: false, overMs: plan.over ?? known.record?.tick ?? 0 };
   }
 
-  #tellOf({ skipped, missed }: Plan): void {
+  #tellOf({ skipped, missed }: Plan, outage: RedlockError | undefined): void {
     for (const { tick, reason } of missed) {
       if (reason !== 'interrupted' && tick <= this.#missedUpToMs) continue; // it was told under an earlier lease
       this.#missedUpToMs = Math.max(this.#missedUpToMs, tick);
       this.#listening.tell('missed', { scheduledAt: dateAt(tick), reason });
     }
-    for (const { tick, reason } of skipped)
-      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), reason });
+    for (const { tick, reason } of skipped) {
+      // what passed while it waited was dropped for the masters, and not for a run
+      const dropped =
+        outage === undefined || reason !== 'overlap'
+          ? { reason }
+          : { reason: 'unavailable' as const, error: outage };
+      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), ...dropped });
+    }
   }
 
   /** What it throws before the run means that it was not run. */
@@ -230,6 +240,11 @@ class Job<T> implements PublicJob<T> {
     const value = await this.#routine(runOf(lease, scheduledAt));
     lease.assertHeld();
     return { executed: true, value };
+  }
+
+  #outages(): Outages {
+    const { clock, coordinator } = this.#coordination;
+    return new Outages({ coordinator, clock, name: this.name, ttlMs: this.#terms.call.ttlMs });
   }
 
   #recordUnder(lease: Lease): RecordUnderLease {

@@ -6,6 +6,7 @@ import type { Coordination } from '../lease/coordination.js';
 import { clockOf } from '../protocol/replies.js';
 import { clockReading } from '../protocol/request.js';
 import { quorumOf } from '../protocol/quorum.js';
+import { medianOf } from '../runtime/statistics.js';
 
 /** A reading is good for so long: clocks of machines run apart by a millisecond in it, and are seldom set. */
 const FRESH_MS = 10_000;
@@ -49,9 +50,4 @@ export class MastersTime {
     this.#aheadMs = medianOf(clocksUs) / 1_000 - (sentAtMs + nowMs) / 2;
     this.#readAtMs = nowMs;
   }
-}
-
-export function medianOf(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return sorted[(sorted.length - 1) >> 1] ?? 0;
 }

@@ -1,5 +1,5 @@
 /** The options of jobs, resolved once. */
-import { invalidArgument } from '../runtime/errors.js';
+import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import { type InstanceTerms, isCount, isName, or, type ResolvedCall, resolveCall } from '../input/options.js';
 import type { CronOptions, EveryOptions, JobOptions, OnceOptions, RunOptions } from './public.js';
@@ -90,7 +90,10 @@ function timingOf(given: JobOptions): Timing {
   checkNames('options', given, ['every', 'cron', 'timeZone', ...TERMS]);
   const { every, cron, timeZone }: Partial<EveryOptions & CronOptions> = given;
   if ((every === undefined) === (cron === undefined)) {
-    throw invalidArgument('options', given, 'with either every or cron');
+    throw new RedlockError(
+      'INVALID_ARGUMENT',
+      `options must have either every or cron, and not both; got ${show(given)}`,
+    );
   }
   if (every !== undefined) {
     checkSpan('every', every, 1);

@@ -10,7 +10,8 @@ import { RedlockError } from '../runtime/errors.js';
 import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import type { NoteReading } from '../protocol/note-requests.js';
 import type { ResolvedCall } from '../input/options.js';
-import { type MastersTime, medianOf } from './masters-time.js';
+import { medianOf } from '../runtime/statistics.js';
+import type { MastersTime } from './masters-time.js';
 
 /** What was written last. Instants are in ms of the masters' time. */
 export interface JobRecord {

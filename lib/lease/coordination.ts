@@ -6,6 +6,7 @@ import type { InstanceTerms, ResolvedCall } from '../input/options.js';
 import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
 import type { Random } from '../runtime/random.js';
+import type { AcquisitionObserver } from '../telemetry/observer.js';
 
 /** Where a note stands: it is the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';
@@ -19,7 +20,13 @@ export interface Coordination {
   /** The node timeout of what begins now, for leases of that ttl. */
   nodeTimeoutFor(call: ResolvedCall): number;
   notesOf(name: string, kind: NoteKind): Notes;
-  acquire(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
+  /** @param observer  hears how it goes on, beside those who listen to the instance */
+  acquire(
+    name: string,
+    call: ResolvedCall,
+    signal: AbortSignal | undefined,
+    observer?: AcquisitionObserver,
+  ): Promise<Lease>;
   /** Runs a routine under a lease, and releases what it was given. */
   run<Given extends { release(): Promise<void> }, T>(
     lease: Lease,

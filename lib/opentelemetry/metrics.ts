@@ -4,7 +4,7 @@ import type { RedlockStats } from '../instance-stats.js';
 import type { Redlock } from '../redlock.js';
 import type { LostEvent, ReleasedEvent } from '../telemetry/events.js';
 import type { Labels } from './labels.js';
-import { outcomeOf } from './outcome.js';
+import { codeOf, outcomeOf } from './outcome.js';
 import { subscribe } from './subscription.js';
 
 /** Bounds of the buckets, in seconds: a round trip, a wait, the life of a job. */
@@ -20,6 +20,7 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
   const acquireTime = duration('quorate.acquire.duration', 'Calls for a lease, from call to end', CALL_S);
   const waitTime = duration('quorate.wait.duration', 'Calls that were not granted at once', CALL_S);
   const holdTime = duration('quorate.hold.duration', 'Leases, from grant to end', HOLD_S);
+  const leadTime = duration('quorate.lead.duration', 'Leaderships, while their routine runs', HOLD_S);
   const grants = meter.createCounter('quorate.grants', {
     description: 'Leases that were granted',
     unit: '{lease}',
@@ -48,6 +49,13 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
         acquireTime.record(seconds(message.elapsedMs), attributes);
         if (message.waited) waitTime.record(seconds(message.elapsedMs), attributes);
         (code === undefined ? grants : refusals).add(1, attributes);
+      },
+    }),
+    subscribe(redlock, 'lead', {
+      onEnd: (message) => {
+        const { code = codeOf(message.reason) } = outcomeOf(message);
+        const end: Attributes = code === undefined ? {} : { 'error.type': code };
+        leadTime.record(seconds(message.elapsedMs), labels.attributes(message, end));
       },
     }),
     subscribe(redlock, 'extend', {

@@ -1,10 +1,11 @@
 /** Listens to the tracing channels for one instance. */
 import { tracingChannel } from 'node:diagnostics_channel';
-import type { AcquireMessage, ExtendMessage, ReleaseMessage } from '../telemetry/channels.js';
+import type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from '../telemetry/channels.js';
 
 interface Messages {
   readonly acquire: AcquireMessage;
   readonly extend: ExtendMessage;
+  readonly lead: LeadMessage;
   readonly release: ReleaseMessage;
 }
 

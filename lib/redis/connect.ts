@@ -16,6 +16,12 @@ const RECONNECT_LAST_MS = 2_000;
 /** A connection is closed after this time without an answer: a cut network is noticed sooner than by TCP. */
 const SILENCE_MS = 10_000;
 
+/**
+ * A socket that is closed by us is destroyed after this time. ioredis waits that long for one that was never connected as
+ * well, and keeps the process alive meanwhile: for two seconds, by its default.
+ */
+const FAREWELL_MS = 100;
+
 /** ioredis 6 types its clients by this option; replies are read the same way with either value. */
 type LegacyReplies = RedisOptions & { replyMapping: 'legacy' };
 
@@ -26,6 +32,7 @@ const LOCK_SETTINGS: LegacyReplies = {
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_TIMEOUT_MS,
   socketTimeout: SILENCE_MS,
+  disconnectTimeout: FAREWELL_MS,
   connectionName: 'quorate',
   retryStrategy: (times) => Math.min(RECONNECT_FIRST_MS * 2 ** Math.min(times - 1, 10), RECONNECT_LAST_MS),
 };

@@ -66,6 +66,24 @@ export interface ReleaseMessage extends TraceMessage {
   readonly heldMs: number;
 }
 
+/** The messages of `tracing:quorate:lead:*`: each leadership of `election.lead`, while its routine runs. */
+export interface LeadMessage {
+  /** The `Redlock` that leads. */
+  readonly redlock: object;
+  /** The election's name, as the only one. */
+  readonly resources: readonly string[];
+  /** An election's lock is exclusive. */
+  readonly kind: 'mutex';
+  /** The fencing token of the leadership. */
+  readonly fence: number;
+  /** How long the routine ran, once it has ended. Milliseconds; 0 before. */
+  elapsedMs: number;
+  /** Why its signal aborted, if it has: the leadership was lost, `lead` was to end, or the instance closes. */
+  reason?: unknown;
+  /** What the routine threw although nothing had told it to stop. */
+  error?: unknown;
+}
+
 /** One of the channels. */
 class Channel<Message extends object> {
   readonly #channel: TracingChannel<Message>;
@@ -107,4 +125,5 @@ class Channel<Message extends object> {
 
 export const ACQUIRE = new Channel<AcquireMessage>('quorate:acquire');
 export const EXTEND = new Channel<ExtendMessage>('quorate:extend');
+export const LEAD = new Channel<LeadMessage>('quorate:lead');
 export const RELEASE = new Channel<ReleaseMessage>('quorate:release');

@@ -2,7 +2,7 @@
 import { invalidArgument } from '../runtime/errors.js';
 import { type TimestampUnit, UNIT_MS } from './instant.js';
 import { checkNames } from '../input/option-names.js';
-import { isCount, isSignal, type LossOptions, NO_OPTIONS, or } from '../input/options.js';
+import { checkSignal, isCount, type LossOptions, NO_OPTIONS, or } from '../input/options.js';
 
 /** How a timestamp lock talks to the server. All methods work on the same key and exclude each other. */
 export type TimestampMethod = 'script' | 'commands';
@@ -170,7 +170,7 @@ export function resolveTimestampCall(
 ): TimestampCall {
   checkNames('options', given, names);
   const { signal } = given;
-  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', signal, 'an AbortSignal');
+  checkSignal(signal);
   return resolveShared(given, instance);
 }
 

@@ -95,9 +95,21 @@ describe(`the command: N=${NODES}, real masters`, function () {
       const reader = await redlock.readWriteLock('rw').read.acquire();
       const permits = await redlock.semaphore('s', 3).acquire({ permits: 2 });
       expect((await quorate(['status', 'rw'], { env })).out).to.match(/^rw: held by reader \w{10}\n/);
-      expect((await quorate(['status', 's'], { env })).out).to.match(/^s: held by \w{10} \(permits 0, 1\)\n/);
+      expect((await quorate(['status', 's'], { env })).out).to.match(
+        /^s: held by \w{10} \(2 permits: #0, #1\)\n/,
+      );
       await reader.release();
       await permits.release();
+      const one = await redlock.semaphore('s', 3).acquire();
+      expect((await quorate(['status', 's'], { env })).out).to.match(/^s: held by \w{10} \(1 permit: #0\)\n/);
+      await one.release();
+    });
+
+    it('a key without expiry', async () => {
+      for (const hand of hands) await hand.set('endless', 'token');
+      expect((await quorate(['status', 'endless'], { env })).out).to.match(
+        /^endless: held by \w{10}, without expiry\n/,
+      );
     });
 
     it('--names lists locks by a pattern, of either kind, and no data; in steps, up to --limit', async () => {
@@ -130,6 +142,21 @@ describe(`the command: N=${NODES}, real masters`, function () {
       one.process.kill('SIGINT');
       expect(await one.ends()).to.equal(0);
       await lease.release();
+    });
+
+    it('--watch ends when nobody reads it any more', async () => {
+      const one = new Running(['status', '--watch', 'w'], { env });
+      await one.says('w: free');
+      one.process.stdout?.destroy();
+      expect(await one.ends()).to.equal(0);
+    });
+
+    it('--limit is for --names alone: 64', async () => {
+      const { code, complaints } = await quorate(['status', '--limit', '5', 'x'], { env });
+      expect([code, complaints]).to.deep.equal([
+        64,
+        'quorate: --limit is for --names alone; see quorate status --help\n',
+      ]);
     });
 
     it('masters that do not answer: 69', async () => {
@@ -214,7 +241,11 @@ describe(`the command: N=${NODES}, real masters`, function () {
     });
 
     it('nobody holds it: says so. No quorum answers: 69, and nothing is changed', async () => {
-      expect(await json('unlock', '--force', 'u')).to.deep.equal({ name: 'u', released: 0, silent: 0 });
+      expect(await json('unlock', '--force', 'u')).to.deep.equal({
+        resource: 'u',
+        released: 0,
+        silent: 0,
+      });
       expect((await quorate(['unlock', '--force', 'u'], { env: NOBODY })).code).to.equal(69);
     });
   });

@@ -92,6 +92,21 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       expect((await redlock.inspect('boss')).state).to.equal('free');
     });
 
+    it('masters that cannot be reached: says which, once each, and waits on', async () => {
+      const nobody = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
+      const one = new Running(['elect', 'boss', '--', 'true'], { env: nobody });
+      running.push(one);
+      await eventually(() => one.complaints.split('\n').length > 3);
+      one.process.kill('SIGTERM');
+      expect(await one.ends()).to.equal(143);
+      expect(one.complaints.trim().split('\n').toSorted()).to.deep.equal(
+        [1, 2, 3].map(
+          (port) =>
+            `quorate: 127.0.0.1:${port} does not take part: not connected: connect ECONNREFUSED 127.0.0.1:${port}`,
+        ),
+      );
+    });
+
     it('a signal while it waits ends the wait', async () => {
       const lease = await redlock.acquire('boss', { ttlMs: 60_000 });
       const one = candidate('one');
@@ -136,6 +151,59 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       expect(one.complaints).to.match(/failing: \S+ failed: exit code 3/);
     });
 
+    it('--at-most alone: the ttl is no longer than that', async () => {
+      const one = start('cron', '--at-most', '5s', 'short', 'every 300ms', '--', 'sh', '-c', script());
+      await eventually(() => ticks().length >= 2);
+      one.process.kill('SIGTERM');
+      expect(await one.ends()).to.equal(0);
+      expect(one.complaints).to.match(/done after/);
+    });
+
+    it('--quiet says nothing of runs that go well', async () => {
+      const command = ['sh', '-c', `${script()}; test $(wc -l < ${join(folder, 'ticks')}) -lt 3`];
+      const one = start('cron', '--quiet', ...QUICK, 'quiet', 'every 300ms', '--', ...command);
+      await eventually(() => one.complaints !== '');
+      expect(ticks().length).to.be.at.least(3);
+      expect(one.complaints).to.match(/^quorate: quiet: \S+ failed: exit code 1\n/);
+    });
+
+    it('goes on when nobody reads its complaints any more', async () => {
+      const one = start('cron', ...QUICK, 'unread', 'every 300ms', '--', 'sh', '-c', script());
+      await eventually(() => one.complaints.includes('done'));
+      one.process.stderr?.destroy();
+      const seen = ticks().length;
+      await eventually(() => ticks().length >= seen + 3);
+      one.process.kill('SIGTERM');
+      expect(await one.ends()).to.equal(0);
+    });
+
+    it('masters that die while it runs, and ticks that pass meanwhile, are told: each once', async () => {
+      const own = await startMasters(NODES, { backend: 'process' });
+      const others = own.list.slice(1);
+      const one = new Running(['cron', ...QUICK, 'away', 'every 500ms', '--', 'sh', '-c', script()], {
+        env: { QUORATE_NODES: own.urls.join(',') },
+      });
+      running.push(one);
+      try {
+        await eventually(() => one.complaints.includes('done'));
+        for (const master of others) await master.kill();
+        for (const { port } of others)
+          await eventually(() => one.complaints.includes(`127.0.0.1:${port} does not take part: `));
+        const goneMs = Date.now();
+        await eventually(() => Date.now() > goneMs + 2_500); // five ticks
+        for (const master of others) await master.restart();
+        await eventually(() => one.complaints.includes('takes part again after'));
+        const seen = ticks().length;
+        await eventually(() => ticks().length > seen);
+        expect(one.complaints).to.match(/away: \S+ skipped: no quorum for "away": .* 2 needed/);
+        expect(one.complaints).to.not.match(/overlap/);
+        for (const { port } of others)
+          expect(one.complaints.split(`127.0.0.1:${port} does not take part`)).to.have.length(2);
+      } finally {
+        await own.stop();
+      }
+    });
+
     it('TERM is passed on to the command, which may end in order', async () => {
       const patient = 'trap "echo ended; exit 0" TERM; echo begun; while :; do sleep 0.02; done';
       const one = start('cron', ...QUICK, 'slow', 'every 300ms', '--', 'sh', '-c', patient);
@@ -150,12 +218,22 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       [['cron', 'x', '* * *', '--', 'true'], /cron must be/],
       [['cron', 'x', 'every 5', '--', 'true'], /the period must be a time such as/],
       [['cron', 'x', 'every 0s', '--', 'true'], /every must be/],
-      [['cron', '--time-zone', 'Mars/Base', 'x', '* * * * *', '--', 'true'], /timeZone must be/],
+      [['cron', '--time-zone', 'Mars/Base', 'x', '* * * * *', '--', 'true'], /--time-zone must be/],
       [
         ['cron', '--missed', 'some', 'x', '* * * * *', '--', 'true'],
         /--missed must be skip or once or all, and not "some"/,
       ],
-      [['cron', 'x', '* * * * *'], /a command is missing: quorate cron NAME -- COMMAND/],
+      [
+        ['cron', 'x', '* * * * *'],
+        /a command is missing: quorate cron NAME 'EXPRESSION' -- COMMAND \[ARGUMENT\]\.\.\.;/,
+      ],
+      [['elect', 'boss'], /a command is missing: quorate elect NAME -- COMMAND/],
+      [
+        ['cron', '--at-most', '10s', '--ttl', '20s', 'x', 'every 1s', '--', 'true'],
+        /--ttl must be at most --at-most; see/,
+      ],
+      [['cron', '--at-most', '500ms', 'x', 'every 1s', '--', 'true'], /--at-most must be 1s or more/],
+      [['cron', '--jitter', '999999999h', 'x', 'every 1s', '--', 'true'], /--jitter must be a whole number/],
       [['elect', '--value', 'x'.repeat(5_000), 'boss', '--', 'true'], /value must be/],
     ];
     for (const [args, text] of CASES) {

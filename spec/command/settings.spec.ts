@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type Arguments, readArguments } from '../../lib/command/arguments.js';
 import { entryOf } from '../../lib/command/catalogue.js';
 import { Failure } from '../../lib/command/failure.js';
-import { settingsOf } from '../../lib/command/settings.js';
+import { connect, settingsOf } from '../../lib/command/settings.js';
 
 function argumentsOf(...args: readonly string[]): Arguments {
   const entry = entryOf('status');
@@ -45,6 +45,7 @@ describe('the command: which masters', () => {
     expect(settingsOf(flags, env)).to.deep.equal({
       masters: ['redis://x:1', 'redis://y:1'],
       options: { ttlMs: 5000 },
+      origin: { masters: '--node', options: { path: file } },
     });
     expect(settingsOf(argumentsOf('--config', file), env).masters).to.deep.equal(['redis://file:1']);
     expect(settingsOf(argumentsOf(), env).masters).to.deep.equal(['redis://a:1', 'redis://b:1']);
@@ -84,6 +85,36 @@ describe('the command: which masters', () => {
       expect(message).to.not.match(/sesame/);
     });
   }
+
+  it('what the library refuses is told by where it was written: a file by its path, with 78', () => {
+    const refused = (...args: readonly string[]): readonly [number, string] => {
+      const { exitCode, message } = failure(() => connect(settingsOf(argumentsOf(...args), nowhere())));
+      return [exitCode, message];
+    };
+    const option = write('{"nodes": ["redis://a:1"], "options": {"ttl": 5}}');
+    const [code, text] = refused('--config', option);
+    expect([
+      code,
+      text.startsWith(`the settings in ${option} cannot be used: ttl (5) is not an option`),
+    ]).to.deep.equal([78, true]);
+    expect(refused('--node', 'redis://a:1', '--config', option)[0]).to.equal(78);
+    const node = write('{"nodes": ["redis://a:1", "b"]}', 'nodes.json');
+    expect(refused('--config', node)).to.deep.equal([
+      78,
+      `the settings in ${node} cannot be used: nodes[1] must be a redis:// or rediss:// URL, or the path of a socket; got "b"`,
+    ]);
+    expect(refused('--node', 'foo')).to.deep.equal([
+      64,
+      '--node must be a redis:// or rediss:// URL, or the path of a socket; got "foo"; see quorate --help',
+    ]);
+    const twice = refused('--node', 'redis://127.0.0.1:1', '--node', 'redis://127.0.0.1:1');
+    expect(twice[1]).to.match(/^the masters must be distinct masters: this host and port is given twice/);
+    const { exitCode, message } = failure(() => connect(settingsOf(argumentsOf(), { QUORATE_NODES: 'foo' })));
+    expect([exitCode, message.split(';')[0]]).to.deep.equal([
+      64,
+      'each URL in QUORATE_NODES must be a redis:// or rediss:// URL, or the path of a socket',
+    ]);
+  });
 
   it('a file that is not there: 78', () => {
     const { exitCode, message } = failure(() => settingsOf(argumentsOf('--config', '/no/such')));

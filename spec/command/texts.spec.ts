@@ -90,5 +90,8 @@ describe('the command: texts', () => {
       64,
       'quorate: the shell must be bash, zsh or fish; see quorate completion --help\n',
     ]);
+    expect((await quorate(['completion'])).complaints).to.equal(
+      'quorate: a shell is missing; see quorate completion --help\n',
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type Feature, rulesFor } from '../../lib/diagnosis/rights.js';
+import { commandsFor, type Feature, rulesFor } from '../../lib/diagnosis/rights.js';
+import { RIGHTS } from '../../lib/protocol/lua/rights.js';
 import { rightsOf } from '../support/documented-rights.js';
 
 const FEATURES: readonly Feature[] = ['exclusive', 'shared', 'plain'];
@@ -22,6 +23,11 @@ describe('rights', () => {
       expect(added).to.have.members([...rightsOf(feature)]);
     });
   }
+
+  it('the question to the masters knows each of them: what it does not know, it never reports as missing', () => {
+    const known = [...RIGHTS.source.matchAll(/\b(\w+) = \{/g)].map(([, name]) => name);
+    expect(known).to.include.members([...commandsFor([...FEATURES, ...ADDED])]);
+  });
 
   it('rights of several features are put together, each once; without a prefix all keys are allowed', () => {
     const rules = rulesFor(['exclusive', 'shared'], '');

@@ -147,6 +147,57 @@ describe('lead', () => {
     await leading;
   });
 
+  for (const hasPushes of [false, true]) {
+    it(`tells onChange of an outage, once for each, ${hasPushes ? 'in line' : 'without a line'} too`, async () => {
+      const bench = fakeCluster(3, TERMS, { hasPushes });
+      const { masters, time } = bench;
+      const controller = new AbortController();
+      const held = await bench.other('b').redlock.acquire('boss', { renew: true });
+      const changes: LeadChange[] = [];
+      const leading = bench.redlock
+        .election('boss')
+        .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+      await time.advance(1_000);
+      for (const outage of [1, 2]) {
+        for (const master of masters.slice(1)) master.become('lost');
+        await time.advance(20_000);
+        expect(changes.map(({ state }) => state)).to.deep.equal(
+          Array.from({ length: outage }, () => 'failed'),
+        );
+        for (const master of masters.slice(1)) {
+          master.become('ready');
+          master.set('boss', 'another', 8_000);
+        }
+        await time.advance(5_000);
+      }
+      const [first] = changes;
+      expect(first?.state === 'failed' && first.error).to.include({ code: 'NO_QUORUM' });
+      await time.advance(10_000);
+      expect(changes.at(-1)).to.include({ state: 'leading' });
+      controller.abort();
+      await leading;
+      await held.release();
+    });
+  }
+
+  it('masters in quarantine are told to onChange as well', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ...TERMS, restartGuardMs: 10_000 });
+    const controller = new AbortController();
+    const changes: LeadChange[] = [];
+    const leading = redlock
+      .election('boss')
+      .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+    await time.advance(5_000);
+    expect(masters).to.have.lengthOf(3);
+    expect(
+      changes.map((change) => [change.state, change.state === 'failed' && change.error]),
+    ).to.have.nested.property('[0][1].code', 'QUARANTINED');
+    await time.advance(10_000);
+    expect(changes.map(({ state }) => state)).to.deep.equal(['failed', 'leading']);
+    controller.abort();
+    await leading;
+  });
+
   it('rejects where no campaign can succeed: WRONG_KIND', async () => {
     const { redlock, masters } = fakeCluster(1, TERMS);
     masters[0]?.setForeign('boss');

@@ -245,6 +245,39 @@ describe('job', () => {
     expect(bench.ran).to.include(6);
   });
 
+  describe('ticks that pass while no quorum of masters is there', () => {
+    it('are unavailable with the masters’ answers, and no overlap', async () => {
+      const bench = jobBench(3, 1_000);
+      const errors: (Error | undefined)[] = [];
+      const { job } = await bench.client('a', SECOND);
+      job.on('skipped', ({ error }) => errors.push(error));
+      await bench.time.advance(1_500);
+      for (const master of bench.masters.slice(1)) master.become('lost');
+      await bench.time.advance(9_000); // ticks 2 to 9
+      for (const master of bench.masters) master.become('ready');
+      await bench.time.advance(400);
+      const skipped = bench.told.filter((one) => one.includes('skipped'));
+      expect(skipped).to.deep.equal([2, 3, 4, 5, 6, 7, 8, 9].map((tick) => `a skipped ${tick} unavailable`));
+      expect(bench.ran).to.deep.equal([1, 10]);
+      for (const error of errors) {
+        expect(error).to.include({ code: 'NO_QUORUM' });
+        expect(error?.message).to.match(/^no quorum for "j": 0 of 3 masters granted.*m2 unknown/);
+      }
+    });
+
+    it('a run of run() in the meantime is an overlap', async () => {
+      const bench = jobBench(3, 1_000);
+      const { job } = await bench.client('a', SECOND, () => bench.pass(bench.ran.length === 1 ? 3_500 : 10));
+      await bench.time.advance(300);
+      void job.run();
+      await bench.time.advance(4_200);
+      expect(bench.told.filter((one) => one.includes('skipped'))).to.deep.equal([
+        'a skipped 1 overlap',
+        'a skipped 2 overlap',
+      ]);
+    });
+  });
+
   describe('run()', () => {
     it('runs now, beside the schedule, and no tick counts as run', async () => {
       const bench = jobBench(3, 1_000);
@@ -328,8 +361,8 @@ describe('job', () => {
   describe('bad input: refused before anything is sent', () => {
     const given = (options: object): JobOptions => options as JobOptions;
     const cases: readonly (readonly [string, object, RegExp])[] = [
-      ['neither every nor cron', {}, /either every or cron/],
-      ['both', { every: 1_000, cron: '* * * * *' }, /either every or cron/],
+      ['neither every nor cron', {}, /^options must have either every or cron/],
+      ['both', { every: 1_000, cron: '* * * * *' }, /^options must have either every or cron/],
       ['every', { every: 0 }, /^every must be .* got 0/],
       ['a cron expression', { cron: '61 * * * *' }, /^cron must be a cron expression; got "61/],
       ['a time zone', { cron: '* * * * *', timeZone: 'Mars/Olympus' }, /^timeZone must be/],

@@ -198,6 +198,26 @@ describe('metrics', () => {
     expect(held?.attributes['quorate.lease.end']).to.equal('lost');
   });
 
+  it('leaderships of lead, and what ended them where something was wrong', async () => {
+    const bench = setUp(3, { ttlMs: 3_000 });
+    const controller = new AbortController();
+    const leading = bench.redlock
+      .election('boss')
+      .lead(
+        ({ signal }) =>
+          new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+        { signal: controller.signal },
+      );
+    await bench.time.advance(2_000);
+    for (const master of bench.masters) master.set('boss', 'another', 4_000);
+    await bench.time.advance(10_000);
+    controller.abort();
+    await leading;
+    const points = await bench.points('quorate.lead.duration');
+    expect(points.map(({ attributes }) => attributes['error.type'])).to.deep.equal(['LOCK_LOST', undefined]);
+    expect(sumOf(points[1]?.value)).to.be.within(5, 10);
+  });
+
   it('how things stand: leases, waiters, and each master', async () => {
     const bench = setUp(3, { fair: false, nodeTimeoutMs: 50 });
     await bench.redlock.acquire('a');
@@ -278,6 +298,8 @@ describe('metrics', () => {
     await bench.time.advance(500);
     await failed;
     await bench.redlock.acquire('s', { renew: true });
+    const over = new AbortController();
+    await bench.redlock.election('t').lead(() => over.abort(), { signal: over.signal });
     await bench.time.advance(2_000);
     for (const master of bench.masters) master.cut();
     await bench.time.advance(4_000);

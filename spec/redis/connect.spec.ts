@@ -96,6 +96,7 @@ describe('connect: how its own clients are set up', () => {
       maxRetriesPerRequest: 0,
       connectionName: 'quorate',
       socketTimeout: 10_000,
+      disconnectTimeout: 100, // a client that could not connect keeps its process alive for that long, once it is closed
     });
   });
 

@@ -3,8 +3,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
+import type { Leading, LeadRoutine } from '../../lib/election/public.js';
 import type { Redlock } from '../../lib/redlock.js';
 import type { NodeOutcome } from '../../lib/runtime/errors.js';
+import type { LeadMessage } from '../../lib/telemetry/channels.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -28,7 +30,7 @@ interface Trace {
 }
 
 /** Everything that a channel publishes for an instance. */
-function watch(name: 'acquire' | 'extend' | 'release', redlock: Redlock): Trace {
+function watch(name: 'acquire' | 'extend' | 'lead' | 'release', redlock: Redlock): Trace {
   const parts: string[] = [];
   const messages: AnyMessage[] = [];
   const listeners = PARTS.map((part) => {
@@ -144,6 +146,73 @@ describe('tracing channels: what is around', () => {
         'adopt mutex',
       ],
     ]);
+  });
+
+  describe('lead: each leadership, while its routine runs', () => {
+    const lead = (redlock: Redlock, routine: LeadRoutine, signal?: AbortSignal): Promise<void> =>
+      redlock.election('boss').lead(routine, { signal });
+    const untilAborted = ({ signal }: Leading): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+    it('that is ended, with the reason and its fence; within the stores that are bound to start', async () => {
+      const { redlock, time } = fakeCluster(3);
+      const { messages, parts, stop } = watch('lead', redlock);
+      const storage = new AsyncLocalStorage<string>();
+      tracingChannel('quorate:lead').start.bindStore(storage, () => 'led');
+      const controller = new AbortController();
+      const seen: unknown[] = [];
+      const leading = lead(
+        redlock,
+        async (one) => {
+          seen.push(storage.getStore(), one.fence);
+          await untilAborted(one);
+        },
+        controller.signal,
+      );
+      await time.advance(2_000);
+      expect(parts).to.deep.equal(['start', 'end']);
+      controller.abort('over');
+      await leading;
+      tracingChannel('quorate:lead').start.unbindStore(storage);
+      stop();
+      const [message] = messages;
+      const { fence } = message as unknown as LeadMessage; // published by lib/election
+      expect([parts, seen]).to.deep.equal([WELL, ['led', fence]]);
+      expect(message).to.deep.include({
+        resources: ['boss'],
+        kind: 'mutex',
+        elapsedMs: 2_000,
+        reason: 'over',
+      });
+    });
+
+    it('whose routine throws by itself: the error is published, and lead rejects with it', async () => {
+      const { redlock } = fakeCluster(1);
+      const { messages, parts, stop } = watch('lead', redlock);
+      const failure = new Error('a bug');
+      const caught = await lead(redlock, () => {
+        throw failure;
+      }).catch((error: unknown) => error);
+      stop();
+      expect([parts, caught]).to.deep.equal([FAILED, failure]);
+      expect(messages[0]?.error).to.equal(failure);
+    });
+
+    it('that is lost: one message for each, with LOCK_LOST as its reason', async () => {
+      const { redlock, masters, time } = fakeCluster(3, { ttlMs: 3_000 });
+      const { messages, parts, stop } = watch('lead', redlock);
+      const controller = new AbortController();
+      const leading = lead(redlock, untilAborted, controller.signal);
+      await time.advance(100);
+      for (const master of masters) master.set('boss', 'another', 1_000);
+      await time.advance(6_000);
+      controller.abort();
+      await leading;
+      stop();
+      expect([messages.length, parts]).to.deep.equal([2, [...WELL, ...WELL]]);
+      const [{ reason } = {}] = messages as { reason?: unknown }[];
+      expect(reason).to.include({ code: 'LOCK_LOST' });
+    });
   });
 
   it('a store that is bound to start is set while an acquisition and a release run', async () => {

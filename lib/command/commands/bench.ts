@@ -3,7 +3,7 @@ import { scheduler } from 'node:timers/promises';
 import { SystemClock } from '../../runtime/clock.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
-import { publicPart, Redlock, SystemRandom } from '../library.js';
+import { percentile, publicPart, Redlock, SystemRandom } from '../library.js';
 import { connect, settingsOf } from '../settings.js';
 import { print, printJson, shownTime, table } from '../terminal.js';
 
@@ -79,11 +79,6 @@ async function measure(
   timesMs.sort((a, b) => a - b);
   const [median = 0, p99 = 0] = [percentile(timesMs, 0.5), percentile(timesMs, 0.99)];
   return { perSecond: Math.round((timesMs.length / spentMs) * 1_000), acquireMs: { median, p99 } };
-}
-
-/** The value that a share of them does not exceed; the list is sorted. */
-function percentile(sortedMs: readonly number[], share: number): number | undefined {
-  return sortedMs[Math.min(Math.ceil(sortedMs.length * share), sortedMs.length) - 1];
 }
 
 function shown(results: readonly Result[]): string {

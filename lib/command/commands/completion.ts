@@ -5,7 +5,7 @@ import { EXIT } from '../exit-codes.js';
 import { misuse } from '../failure.js';
 
 export function completion(args: Arguments): number {
-  const shell = args.name();
+  const shell = args.name('shell');
   if (shell !== 'bash' && shell !== 'zsh' && shell !== 'fish')
     throw misuse('the shell must be bash, zsh or fish', args.command);
   process.stdout.write(completionFor(shell));

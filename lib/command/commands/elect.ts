@@ -4,6 +4,7 @@ import type { Leadership } from '../../election/public.js';
 import type { Arguments } from '../arguments.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
+import { tellOfOutages } from '../run/outages.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
 import { connect, settingsOf } from '../settings.js';
 import { complain } from '../terminal.js';
@@ -16,6 +17,7 @@ export async function elect(args: Arguments, command: readonly string[]): Promis
   const connection = connect(settingsOf(args));
   const signals = new Signals();
   try {
+    tellOfOutages(connection.redlock);
     const election = connection.redlock.election(name, { ttlMs });
     for (;;) {
       const leadership = await campaign(() => election.campaign(value, { signal: signals.ending }), signals);

@@ -29,6 +29,7 @@ export async function status(args: Arguments): Promise<number> {
   const isWhole = args.operands.length === 0;
   const name = isWhole ? undefined : args.name();
   const limit = args.count('limit', 1, MOST_NAMES) ?? NAMES;
+  if (args.has('limit') && pattern === undefined) throw misuse('--limit is for --names alone', args.command);
   if (args.has('watch') && args.has('json'))
     throw misuse('--watch and --json exclude each other', args.command);
   const connection = connect(settingsOf(args));
@@ -84,12 +85,20 @@ function holderOf(seen: Seen): string | undefined {
   if ('kind' in seen) {
     if (seen.writer !== undefined) return `held by writer ${seen.writer}`;
     const readers = seen.readers.map((reader) => `reader ${reader}`);
-    const holders = seen.holders.map(({ holder, slots }) => `${holder} (permits ${slots.join(', ')})`);
+    const holders = seen.holders.map(({ holder, slots }) => `${holder} (${shownPermits(slots)})`);
     const all = [...readers, ...holders];
     return all.length === 0 ? undefined : `held by ${all.join('; ')}`;
   }
-  if (seen.holder === undefined) return undefined;
-  return `held by ${seen.holder}, for another ${shownTime(seen.remainingMs ?? 0)} unless it is renewed`;
+  const { holder, remainingMs = 0 } = seen;
+  if (holder === undefined) return undefined;
+  if (remainingMs === Infinity) return `held by ${holder}, without expiry`;
+  return `held by ${holder}, for another ${shownTime(remainingMs)} unless it is renewed`;
+}
+
+/** How many they are, and which. */
+function shownPermits(slots: readonly number[]): string {
+  const numbers = slots.map((slot) => `#${slot}`).join(', ');
+  return `${slots.length} permit${slots.length === 1 ? '' : 's'}: ${numbers}`;
 }
 
 function rowsOf(node: NodeInspection | NodeMembers): readonly (readonly string[])[] {

@@ -30,11 +30,11 @@ export async function unlock(args: Arguments): Promise<number> {
         EXIT.noQuorum,
       );
     check(name, held, isForced);
-    if (held.length === 0) return report(args, { name, released: 0, silent });
+    if (held.length === 0) return report(args, { resource: name, released: 0, silent });
     if (!isForced && !(await isWanted(name, shownLock(seen)))) return EXIT.no;
     for (const { transport, holders } of held)
       await releaseOn(transport, connection.keyPrefix + name, holders);
-    return report(args, { name, released: held.length, silent });
+    return report(args, { resource: name, released: held.length, silent });
   } finally {
     await connection.close();
   }
@@ -88,14 +88,14 @@ async function isWanted(name: string, shown: string): Promise<boolean> {
 
 function report(
   args: Arguments,
-  result: { readonly name: string; readonly released: number; readonly silent: number },
+  result: { readonly resource: string; readonly released: number; readonly silent: number },
 ): number {
-  const { name, released, silent } = result;
+  const { resource, released, silent } = result;
   if (args.has('json')) printJson(result);
-  else if (released === 0) print(`${name} is held by nobody`);
+  else if (released === 0) print(`${resource} is held by nobody`);
   else
     print(
-      `${name} was released on ${released} master${released === 1 ? '' : 's'}; its holder may still be working`,
+      `${resource} was released on ${released} master${released === 1 ? '' : 's'}; its holder may still be working`,
     );
   if (silent > 0) complain(`${silent} of the masters did not answer: a vote there ends with its ttl`);
   return EXIT.done;

@@ -1,5 +1,6 @@
 /** The times of a lock under which a command runs, from flags. */
 import type { Arguments } from '../arguments.js';
+import { entryOf } from '../catalogue.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure, misuse } from '../failure.js';
 
@@ -14,14 +15,26 @@ export interface HoldingTimes {
   readonly killAfterMs: number;
 }
 
-/** @throws Failure: there is no command, or the times do not fit */
-export function holdingTimes(args: Arguments, command: readonly string[]): HoldingTimes {
+/**
+ * @param atMostMs  how long the lock may be held, where there is such a bound
+ * @throws Failure: there is no command, or the times do not fit
+ */
+export function holdingTimes(
+  args: Arguments,
+  command: readonly string[],
+  atMostMs: number = Infinity,
+): HoldingTimes {
   if (process.platform === 'win32')
     throw new Failure('commands run in process groups, which Windows has not', EXIT.system);
   if (command.length === 0)
-    throw misuse(`a command is missing: quorate ${args.command} NAME -- COMMAND`, args.command);
-  const ttlMs = args.timeMs('ttl') ?? TTL_MS;
+    throw misuse(
+      `a command is missing: quorate ${args.command} ${entryOf(args.command)?.operands}`,
+      args.command,
+    );
+  if (atMostMs < LEAST_TTL_MS) throw misuse('--at-most must be 1s or more', args.command);
+  const ttlMs = args.timeMs('ttl') ?? Math.min(TTL_MS, atMostMs);
   if (ttlMs < LEAST_TTL_MS) throw misuse('--ttl must be 1s or more', args.command);
+  if (ttlMs > atMostMs) throw misuse('--ttl must be at most --at-most', args.command);
   const most = Math.floor(ttlMs / TTL_OF_KILL_AFTER);
   const killAfterMs = args.timeMs('kill-after') ?? Math.min(KILL_AFTER_MS, most);
   if (killAfterMs > most) throw misuse('--ttl must be at least three times --kill-after', args.command);

@@ -1,0 +1,56 @@
+/**
+ * What an acquisition that waits without end says of an outage: its attempts find no quorum, since masters are away, silent,
+ * in quarantine or set up wrong. It has no error to say so by before it ends.
+ *
+ * Attempts that fail so less than a ttl apart are one outage, which is told once.
+ */
+import type { Coordinator } from '../coordinator/coordinator.js';
+import type { Decision } from '../protocol/quorum.js';
+import { type Answers, tallyOf } from '../protocol/tally.js';
+import { failureOf, roundError } from '../quorum/failure.js';
+import type { Clock } from '../runtime/clock.js';
+import type { RedlockError } from '../runtime/errors.js';
+import type { AcquisitionObserver } from '../telemetry/observer.js';
+
+/** What outages are told of. */
+interface Waiting {
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly name: string;
+  readonly ttlMs: number;
+}
+
+export class Outages implements AcquisitionObserver {
+  /** What the latest outage began with; undefined if there was none. */
+  latest: RedlockError | undefined;
+  readonly #waiting: Waiting;
+  readonly #onOutage: (error: RedlockError) => void;
+  readonly #startedAtMs: number;
+  #refusedAtMs = -Infinity;
+
+  constructor(waiting: Waiting, onOutage: (error: RedlockError) => void = () => undefined) {
+    this.#waiting = waiting;
+    this.#onOutage = onOutage;
+    this.#startedAtMs = waiting.clock.earliest();
+  }
+
+  refused(attempts: number, answers: Answers, decision: Decision): void {
+    const { clock, coordinator, name, ttlMs } = this.#waiting;
+    const { nodes, quorum } = coordinator;
+    const missing = tallyOf(answers, nodes).filter(
+      ({ outcome }) => outcome === 'unknown' || outcome === 'quarantined',
+    );
+    if (nodes.length - missing.length >= quorum) return;
+    const nowMs = clock.earliest();
+    const isSame = nowMs - this.#refusedAtMs < ttlMs;
+    this.#refusedAtMs = nowMs;
+    if (isSame) return;
+    const context = { resources: [name], attempts, elapsedMs: Math.round(nowMs - this.#startedAtMs) };
+    this.latest = roundError(failureOf(decision), answers, nodes, context);
+    this.#onOutage(this.latest);
+  }
+
+  granted(): void {}
+
+  waits(): void {}
+}
