@@ -15,7 +15,6 @@ import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { CountedVotes } from './counted-votes.js';
-import type { DrawnToken } from './drawn-token.js';
 import { Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
 
@@ -52,6 +51,19 @@ export interface Rules {
   readonly amnesia?: Amnesia | undefined;
 }
 
+/** A token that was drawn, and the servers that it may have reached. */
+interface Token {
+  readonly client: SimulatedClient;
+  readonly firstSentMs: number;
+  /** Its attempt failed, and was undone in one step on each connection. */
+  hasFailed: boolean;
+  endedAtMs: number | undefined;
+  /** Its votes may stay until they expire: documented exceptions. */
+  isExempt: boolean;
+  /** The servers whose answer to it reached the client: its undo there may have to wait for room. */
+  readonly answeredBy: Set<string>;
+}
+
 /** Votes are undone within this time if nothing disturbs it: two attempts of the repairs with their node timeouts. */
 const SETTLE_MS = 3_500;
 
@@ -66,17 +78,17 @@ export class Checker {
   readonly #isBeyond: boolean;
   readonly #open = new Map<string, Holding[]>();
   readonly #fences: Fences;
-  readonly #tokens = new Map<string, DrawnToken>();
+  readonly #tokens = new Map<string, Token>();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
-  readonly #calls = new Calls<DrawnToken>();
+  readonly #calls = new Calls<Token>();
   readonly #expected = new Expectations((text) => this.fail('settling', text));
 
   constructor(world: World, { isBeyond, amnesia }: Rules) {
     this.#world = world;
     this.#isBeyond = isBeyond;
     this.#fences = new Fences(() => world.nowMs, amnesia);
-    this.#votes = new Votes(this.#fences, () => world.nowMs);
+    this.#votes = new Votes(this.#fences);
   }
 
   get lines(): Votes['lines'] {
@@ -310,7 +322,7 @@ export class Checker {
     }
   }
 
-  /** Runs periodically: finds votes that nobody wants, on masters that undos and yields could have reached. */
+  /** Runs periodically: finds votes that nobody wants, on masters that undos could have reached. */
   lookForOrphans(links: readonly SimulatedLink[], calmSinceMs: (link: SimulatedLink) => number): void {
     for (const link of links) {
       const { client, server } = link;
@@ -323,25 +335,12 @@ export class Checker {
         if (token === undefined || token.client !== client || token.isExempt) continue;
         // a dead client's undo was sent on the claim's connection; if nothing disturbed that, it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
-        if (token.endedAtMs === undefined) this.#lookForKept(server, key, name, token);
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
         token.isExempt = true; // reported once
         const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
         this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);
       }
     }
-  }
-
-  /** What is given back for an earlier ticket is not kept. */
-  #lookForKept(server: MemoryServer, key: string, name: string, token: DrawnToken): void {
-    const keptForMs = this.#votes.keptForMs(server, key, name);
-    const isHeld = (this.#open.get(key) ?? []).some(({ lease }) => lease.token === name);
-    if (keptForMs < SETTLE_MS || isHeld) return;
-    token.isExempt = true; // reported once
-    this.fail(
-      'fairness',
-      `${name} has yielded ${key} on ${server.name}, and keeps it for ${Math.round(keptForMs)} ms`,
-    );
   }
 
   #moved(holding: Holding): void {

@@ -9,7 +9,6 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
-import { markedFor } from '../../../lib/testing/master/queue-line.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf, tokenPut } from '../../../lib/testing/master/twins.js';
 
@@ -23,35 +22,24 @@ const COUNTING: ReadonlySet<Script> = new Set([CLAIM, ACCEPT, RW_CLAIM, RW_ACCEP
  */
 const MOST_LOOKS = 4;
 
-interface Yielded {
-  /** When the first yield for it was sent. */
-  readonly sinceMs: number;
-  /** How many requests have found it since the last yield for it was sent. */
-  looks: number;
-}
-
 export class Votes {
   /** How many places were given in queues, and how many votes were yielded. */
   readonly lines = { places: 0, yields: 0 };
   /** What was claimed on each server since its last start, as `key token`. */
   readonly #claimed = new Map<MemoryServer, Set<string>>();
-  /** The votes for which their owners have sent a yield. */
-  readonly #yielded = new Map<string, Yielded>();
+  /** How many requests have found each reservation since its owner last sent a yield for it. */
+  readonly #yielded = new Map<string, number>();
   readonly #fences: Fences;
-  readonly #nowMs: () => number;
 
-  constructor(fences: Fences, nowMs: () => number) {
+  constructor(fences: Fences) {
     this.#fences = fences;
-    this.#nowMs = nowMs;
   }
 
   /** A client sends a command to a server; not a batch. */
   sent(server: MemoryServer, command: Command): void {
     if (scriptOf(command) !== YIELD) return;
     const [serial] = (command.args[3 + Number(command.args[1])] ?? '').split('|');
-    const name = reservation(server, command, serial);
-    const sinceMs = this.#yielded.get(name)?.sinceMs ?? this.#nowMs();
-    this.#yielded.set(name, { sinceMs, looks: 0 });
+    this.#yielded.set(reservation(server, command, serial), 0);
   }
 
   /** A server has carried out a command. */
@@ -87,19 +75,11 @@ export class Votes {
 
   /** @returns whether that token has sent a yield for the vote that it has there */
   yieldedBy(token: string): (server: MemoryServer, key: string) => boolean {
-    return (server, key) => this.#yieldedAt(server, key, token) !== undefined;
-  }
-
-  /** @returns for how long a vote that nobody has touched since its hand-over is there after the first yield for it */
-  keptForMs(server: MemoryServer, key: string, token: string): number {
-    const yielded = server.get(key) === markedFor(token) ? this.#yieldedAt(server, key, token) : undefined;
-    return yielded === undefined ? 0 : this.#nowMs() - yielded.sinceMs;
-  }
-
-  #yieldedAt(server: MemoryServer, key: string, token: string): Yielded | undefined {
-    const turn = server.get(turnKey(key));
-    const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
-    return named === token ? this.#yielded.get(`${server.name} ${key} ${token} ${serial}`) : undefined;
+    return (server, key) => {
+      const turn = server.get(turnKey(key));
+      const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
+      return named === token && this.#yielded.has(`${server.name} ${key} ${token} ${serial}`);
+    };
   }
 
   /** The server is back, perhaps with old data. */
@@ -131,8 +111,10 @@ export class Votes {
     const token = tokenOf(command);
     if (server.get(key) !== token) this.#claimed.get(server)?.delete(`${key} ${token}`);
     const name = reservation(server, command, serial);
-    const yielded = code === 1 || code === 6 ? this.#yielded.get(name) : undefined;
-    if (yielded === undefined || yielded.looks++ !== MOST_LOOKS) return [];
+    const looks = code === 1 || code === 6 ? this.#yielded.get(name) : undefined;
+    if (looks === undefined) return [];
+    this.#yielded.set(name, looks + 1);
+    if (looks !== MOST_LOOKS) return [];
     return [['fairness', `${token} has yielded ${key} on ${server.name}, and keeps it by asking for it`]];
   }
 
