@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { shrink } from './shrink.js';
 import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
 import { timeline } from './timeline.js';
-import { CI_STEPS } from './command/bounds.js';
+import { CI_FRESH, CI_SEEDS, CI_STEPS } from './command/bounds.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import {
   proveBeyond,
@@ -149,10 +149,10 @@ function flags({ nodes, clients, guarded, beyond }: SimulationOptions): string {
 }
 
 /** What CI does. Mistakes that a schedule of a small world reveals are not looked for by seeds. */
-async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOptions): Promise<number> {
+async function ci({ run, small: smallOptions }: SimulateOptions): Promise<number> {
   const bySeedsOnly = VARIANTS.filter((variant) => variant.small === undefined);
   const runs = await timed('seeds', () =>
-    many([...Array.from({ length: seeds }, (_, i) => i + 1), ...fresh(count)], run),
+    many([...Array.from({ length: CI_SEEDS }, (_, i) => i + 1), ...fresh(CI_FRESH)], run),
   );
   const parts: Readonly<Record<string, () => Promise<readonly string[]> | readonly string[]>> = {
     sameness: () => proveSameness(7, say),

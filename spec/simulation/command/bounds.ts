@@ -1,4 +1,7 @@
-/** How far small worlds are explored. */
+/** How much CI runs: it has a few minutes of a core for it. */
+
+/** How many fixed seeds CI runs, and how many that were never run. */
+export const [CI_SEEDS, CI_FRESH] = [220, 30];
 
 /** The most deviations of a schedule in CI. */
 export const CI_K = 1;
