@@ -36,6 +36,25 @@ export const ELECTION: Survivors = {
       mutants: ['#finish: this.#cancellation = undefined; → nothing'],
     },
   ],
+  'lib/election/leadership.ts': [
+    {
+      why: 'elections are fenced',
+      mutants: ['constructor: lease.fence ?? 0 → lease.fence'],
+    },
+    {
+      why: 'what has resigned has given its lease back, which is not held from then on',
+      mutants: [
+        "#rewriteIn: this.#isOver || this.status !== 'held' → this.status !== 'held'",
+        "#rewriteIn: !this.#isOver && this.status === 'held' → this.status === 'held'",
+      ],
+    },
+  ],
+  'lib/election/lead.ts': [
+    {
+      why: 'a wait that was ended is over at once, and the campaign is asked for again only if it is wanted',
+      mutants: ['#repeat: isWanted() → true'],
+    },
+  ],
   'lib/election/leader-look.ts': [
     {
       why: 'for the types: a quorum names it',
