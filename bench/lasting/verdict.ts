@@ -22,7 +22,7 @@ interface Limit {
 }
 
 /** By what they may grow. A leak of one timer or socket in a minute shows after six minutes; of the heap, 5 % in a third. */
-export const LIMITS: Readonly<Record<Judged, Limit>> = {
+const LIMITS: Readonly<Record<Judged, Limit>> = {
   heapBytes: { what: 'heap', factor: 1.05, more: 0 },
   handles: { what: 'handles', factor: 1, more: 2 },
   sockets: { what: 'sockets', factor: 1, more: 2 },
