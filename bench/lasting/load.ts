@@ -136,18 +136,23 @@ export class Load implements Workplace {
       residentBytes: rss,
       handles: resources.length,
       sockets: resources.filter((kind) => kind === 'TCPSocketWrap').length,
-      listeners: getEventListeners(this.signal, 'abort').length,
+      listeners: getEventListeners(this.signal, 'abort').length + sum(this.clients.map(listenersOf)),
       unfinished: held + calls + owedUndos,
       cpuMs: (user + system) / 1_000,
     };
   }
 }
 
+function listenersOf(client: Redis): number {
+  return sum(client.eventNames().map((name) => client.listenerCount(name)));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 function drawActivity(): Activity {
   const [first] = ACTIVITIES;
-  let left = between(
-    0,
-    ACTIVITIES.reduce((sum, { weight }) => sum + weight, 0),
-  );
+  let left = between(0, sum(ACTIVITIES.map(({ weight }) => weight)));
   return ACTIVITIES.find(({ weight }) => (left -= weight) < 0) ?? first;
 }

@@ -14,7 +14,7 @@ export class LoadProcess {
   }
 
   static async start(file: string, urls: readonly string[]): Promise<LoadProcess> {
-    const child = fork(file, urls, { execArgv: ['--expose-gc', '--enable-source-maps'] });
+    const child = fork(file, urls, { execArgv: ['--expose-gc'] }); // source maps would be some MB of heap, from the first error on
     const load = new LoadProcess(child);
     await load.#answer('ready');
     return load;

@@ -69,7 +69,7 @@ export interface Standing {
   /** What keeps a process alive, or could: sockets, timers, pipes. */
   readonly handles: number;
   readonly sockets: number;
-  /** On the signal that is given along with most calls. */
+  /** On the signal that is given along with most calls, and on the clients. */
   readonly listeners: number;
   /**
    * Leases held, calls under way, and votes that are still to be given back. Leases that ran out unwatched count, too, up to

@@ -26,7 +26,7 @@ const LIMITS: Readonly<Record<Judged, Limit>> = {
   heapBytes: { what: 'heap', factor: 1.05, more: 0 },
   handles: { what: 'handles', factor: 1, more: 2 },
   sockets: { what: 'sockets', factor: 1, more: 2 },
-  listeners: { what: 'listeners', factor: 1, more: 1 },
+  listeners: { what: 'listeners', factor: 1, more: 2 },
   unfinished: { what: 'leases and calls', factor: 1, more: 100 },
   connections: { what: "masters' connections", factor: 1, more: 2 },
   keys: { what: 'keys on masters', factor: 1.15, more: 50 },
