@@ -1,6 +1,6 @@
 /**
  * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs: scripts
- * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. Two servers at a time.
+ * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. The specs on two servers at a time.
  * One that cannot be had is named at the end, and the run fails.
  */
 import { spawn } from 'node:child_process';
@@ -34,27 +34,29 @@ const JOBS = 4;
 const tell = (text) => process.stdout.write(`${text}\n`);
 const seconds = (sinceMs) => `${Math.round((performance.now() - sinceMs) / 1_000)} s`;
 
-/** @returns its line in the summary */
+/** @returns how the specs ended on it */
 async function test({ name, path, version, fault }) {
   const startMs = performance.now();
   if (path === undefined) return { name, isGood: false, text: `cannot be had: ${fault}` };
-  const env = { ...process.env, QUORATE_REDIS_SERVER: path };
   const jobs = String(JOBS / Math.min(found.length, AT_A_TIME));
-  const run = await ends(['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', jobs, ...specs], env);
-  const closing = run.text.trim().split('\n').at(-1) ?? '';
-  const start = run.isGood ? await ends(['--import', 'tsx', 'examples/jobs/main.ts'], env) : undefined;
-  for (const one of [run, start])
-    if (one?.isGood === false) tell(`\n${name}: version ${version}\n${one.text}`);
-  const ended = start === undefined ? '' : `; npm start ${start.isGood ? 'passed' : 'failed'}`;
-  return {
-    name,
-    isGood: start?.isGood === true,
-    text: `${version}: ${closing}${ended}; ${seconds(startMs)}`,
-  };
+  const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', jobs, ...specs];
+  const { isGood, text } = await ends(mocha, path);
+  if (!isGood) tell(`\n${name}: version ${version}\n${text}`);
+  const closing = text.trim().split('\n').at(-1) ?? '';
+  return { name, path, isGood, text: `${version}: ${closing}; ${seconds(startMs)}` };
+}
+
+/** Watches the clock: on its own. @returns its line in the summary */
+async function start({ name, path, isGood, text }) {
+  if (!isGood) return { name, isGood, text };
+  const run = await ends(['--import', 'tsx', 'examples/jobs/main.ts'], path);
+  if (!run.isGood) tell(`\n${name}: npm start\n${run.text}`);
+  return { name, isGood: run.isGood, text: `${text}; npm start ${run.isGood ? 'passed' : 'failed'}` };
 }
 
 /** What a run that failed printed is shown; of one that passed, only its last line is told. */
-async function ends(args, env) {
+async function ends(args, server) {
+  const env = { ...process.env, QUORATE_REDIS_SERVER: server };
   const child = spawn(process.execPath, args, {
     ...{ cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: MOST_MS, killSignal: 'SIGKILL' },
   });
@@ -83,9 +85,8 @@ await Promise.all(
     for (const server of next) results.push(await test(server));
   }),
 );
+const ended = [];
+for (const name of wanted) ended.push(await start(results.find((one) => one.name === name)));
 tell('');
-for (const name of wanted) {
-  const { isGood, text } = results.find((one) => one.name === name);
-  tell(`${isGood ? '✓' : '✗'} ${name} ${text}`);
-}
-if (results.some(({ isGood }) => !isGood)) process.exitCode = 1;
+for (const { name, isGood, text } of ended) tell(`${isGood ? '✓' : '✗'} ${name} ${text}`);
+if (ended.some(({ isGood }) => !isGood)) process.exitCode = 1;
