@@ -1,4 +1,5 @@
 import { COORDINATOR } from './coordinator.js';
+import { ELECTION } from './election.js';
 import { LEASE } from './lease.js';
 import { LINE } from './line.js';
 import { LUA } from './lua.js';
@@ -10,6 +11,7 @@ import type { Survivors } from './survivors.js';
 export type { Survivors } from './survivors.js';
 export const SURVIVORS: Survivors = {
   ...COORDINATOR,
+  ...ELECTION,
   ...LEASE,
   ...LINE,
   ...LUA,
