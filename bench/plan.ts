@@ -72,7 +72,7 @@ export interface Mingle {
   readonly names: number;
 }
 
-export const MINGLES: readonly Mingle[] = [
+const MINGLES: readonly Mingle[] = [
   { lanes: 50, names: 200 },
   { lanes: 50, names: 1_000 },
   { lanes: 10, names: 200 },
