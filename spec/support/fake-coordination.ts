@@ -104,9 +104,7 @@ export class FakeCoordination implements Coordination {
     return new Notes(this.coordinator, name, PLACE);
   }
 
-  acquire(): Promise<Lease> {
-    return this.acquiring();
-  }
+  acquire: Coordination['acquire'] = () => this.acquiring();
 
   async run<Given extends { release(): Promise<void> }, T>(
     _lease: Lease,
