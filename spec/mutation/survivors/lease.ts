@@ -17,6 +17,19 @@ export const LEASE: Survivors = {
       ],
     },
   ],
+  'lib/lease/notes.ts': [
+    {
+      why: 'for the types: an outcome has no vote',
+      mutants: [
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own'",
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own' (2)",
+      ],
+    },
+    {
+      why: 'for the types: no error is made of what a quorum has granted',
+      mutants: ["#error: decision === 'granted' → false"],
+    },
+  ],
   'lib/lease/lease.ts': [
     {
       why: 'where nobody listens, makes room for what is not needed, or goes a longer way to the same end',
