@@ -17,7 +17,7 @@ const SHORT_MS = 15_000;
  * Compiles the worker and the library as they are published. Under tsx each closure would cost a call that gives it its
  * name, and that would be measured. It lies within bench/, so that it finds the other libraries in bench/node_modules.
  */
-export async function compileWorker(entry: 'main' | 'profile' = 'main'): Promise<string> {
+export async function compileWorker(entry: 'main' | 'profile' | 'lasting' = 'main'): Promise<string> {
   const folder = join(BENCH, 'output');
   await mkdir(folder, { recursive: true });
   const outfile = join(folder, entry === 'main' ? 'worker.mjs' : `${entry}.mjs`);

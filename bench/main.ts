@@ -4,6 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { entryOf } from './contenders/index.js';
+import { measureLasting } from './lasting/run.js';
+import { BRIEF_TERMS, lastingTerms } from './lasting/terms.js';
 import { type BenchOptions, parseOptions, USAGE } from './options.js';
 import { MOST_MASTERS } from './plan.js';
 import { report } from './report/index.js';
@@ -23,10 +25,15 @@ async function main(): Promise<void> {
     console.log(USAGE);
     return;
   }
-  const { from } = options;
+  const { from, lastingMinutes } = options;
+  if (lastingMinutes !== undefined) {
+    if (!(await measureLasting(lastingTerms(lastingMinutes), options.out))) process.exitCode = 1;
+    return;
+  }
   const results = from === undefined ? await measureAll(options, MOST_MASTERS) : await read(from);
   await report(results, options);
-  const wrong = findWrong(results);
+  const isLevel = options.mode !== 'smoke' || (await measureLasting(BRIEF_TERMS, options.out));
+  const wrong = [...findWrong(results), ...(isLevel ? [] : ['the load that lasts: see above'])];
   if (wrong.length === 0) return;
   console.error(`\nwrong: ${wrong.join('; ')}`);
   process.exitCode = 1;

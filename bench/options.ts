@@ -1,6 +1,7 @@
 /** What the command line asks for. */
 import { parseArgs } from 'node:util';
 import { type ContenderName, entryOf, NAMES } from './contenders/index.js';
+import { DEFAULT_MINUTES, LEAST_MINUTES, MOST_MINUTES } from './lasting/terms.js';
 import { type Mode, type Plan, PLANS, SCENARIOS, type ScenarioName } from './plan.js';
 
 export interface BenchOptions {
@@ -14,14 +15,18 @@ export interface BenchOptions {
   readonly publish: boolean;
   /** Measures nothing: reports what an earlier run wrote. */
   readonly from: string | undefined;
+  /** Measures nothing else: a load that lasts for so many minutes. */
+  readonly lastingMinutes: number | undefined;
 }
 
 const list = (names: readonly string[]): string => names.join(', ');
 
-export const USAGE = `npm run bench -- [--quick | --smoke] [options]
+export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
 
   --quick              a minute and a half: fewer and shorter rounds, and not all contenders
   --smoke              proves that everything runs; its figures mean nothing
+  --lasting            nothing but a load that lasts, with faults in each minute: does anything grow?
+  --minutes N          for how long, from ${LEAST_MINUTES} to ${MOST_MINUTES} (default: ${DEFAULT_MINUTES})
   --only A,B           only these scenarios: ${list(SCENARIOS)}
   --contenders A,B     only these: ${list(NAMES)}
   --rounds N           how many rounds, from 1 to 100 (default: ${PLANS.full.rounds}; quick ${PLANS.quick.rounds}, smoke ${PLANS.smoke.rounds})
@@ -42,6 +47,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       out: { type: 'string', default: 'bench/results' },
       from: { type: 'string' },
       publish: { type: 'boolean', default: false },
+      lasting: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -59,7 +66,29 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     out: values.out,
     publish: values.publish,
     from: values.from,
+    lastingMinutes: lastingOf(values),
   };
+}
+
+function lastingOf(values: {
+  readonly lasting: boolean;
+  readonly minutes?: string;
+  readonly quick: boolean;
+  readonly smoke: boolean;
+}): number | undefined {
+  const { lasting, minutes } = values;
+  if (!lasting) {
+    if (minutes !== undefined) throw new Error('--minutes needs --lasting');
+    return undefined;
+  }
+  if (values.quick || values.smoke) throw new Error('--lasting excludes --quick and --smoke');
+  const wanted = Number(minutes ?? DEFAULT_MINUTES);
+  if (!Number.isInteger(wanted) || wanted < LEAST_MINUTES || wanted > MOST_MINUTES) {
+    throw new Error(
+      `--minutes must be a whole number from ${LEAST_MINUTES} to ${MOST_MINUTES}; got ${JSON.stringify(minutes)}`,
+    );
+  }
+  return wanted;
 }
 
 function contendersOf(mode: Mode): readonly ContenderName[] {

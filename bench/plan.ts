@@ -88,6 +88,8 @@ export interface Crowd {
   readonly nodes: number;
   /** One of the masters stands still meanwhile. */
   readonly isFrozen: boolean;
+  /** The masters are so far away, in ms, each way. */
+  readonly delayMs?: number;
   /** Only these, where not all that wait for a lock. */
   readonly only?: readonly ContenderName[];
   /** How long is counted, in ms: so long that each client has several turns. */
@@ -98,11 +100,15 @@ function crowd(clients: number, windowMs: number, over: Partial<Crowd> = {}): Cr
   return { clients, nodes: QUORUM_OF, isFrozen: false, windowMs, ...over };
 }
 
-/** What the others need not be measured for: one master, beside the locks that know no more, and one that is frozen. */
+/**
+ * What the others need not be measured for: one master, beside the locks that know no more; one that is frozen; and masters
+ * further away, with each way of handing over.
+ */
 function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
   const settings: Partial<Crowd>[] = [
     { nodes: 1, only: ['quorate', 'quorate-unfair', 'timestamp-script', 'timestamp-commands'] },
     { isFrozen: true, only: ['quorate'] },
+    { delayMs: 1, only: ['quorate', 'quorate-reserve'] },
   ];
   return settings.flatMap((over) => sizes.map((clients) => crowd(clients, windowMs, over)));
 }
@@ -243,8 +249,9 @@ const SMOKE: Plan = {
 
 export const PLANS: Readonly<Record<Mode, Plan>> = { full: FULL, quick: QUICK, smoke: SMOKE };
 
-export function describeCrowd({ nodes, clients, isFrozen }: Omit<Crowd, 'windowMs'>): string {
-  return `N = ${nodes}${isFrozen ? ', one frozen' : ''}, ${clients} clients`;
+export function describeCrowd({ nodes, clients, isFrozen, delayMs }: Omit<Crowd, 'windowMs'>): string {
+  const away = delayMs === undefined ? '' : `, ${delayMs} ms away`;
+  return `N = ${nodes}${isFrozen ? ', one frozen' : ''}${away}, ${clients} clients`;
 }
 
 export function describeMingle({ lanes, names }: Mingle): string {

@@ -89,7 +89,8 @@ function takingPart(
 }
 
 /** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
-function isIn(scenario: ScenarioName, { isQuick, isEqual, kind, renews }: Entry): boolean {
+function isIn(scenario: ScenarioName, { isForTurns, isQuick, isEqual, kind, renews }: Entry): boolean {
+  if (isForTurns === true) return scenario === 'contention';
   if (scenario === 'renewal') return renews;
   if (scenario === 'services') return isQuick || isEqual === true;
   return scenario !== 'bursts' || (isQuick && kind !== 'peer');

@@ -216,12 +216,16 @@ export class RedisTransport implements Transport {
     this.#hearNoErrors();
   }
 
-  /** A client reports why it has no connection by 'error' or not at all, so it is listened to while it has none. */
+  /**
+   * A client reports why it has no connection by 'error' or not at all, so it is listened to while it has none: no longer, also
+   * where whoever used this transport has forgotten it by then.
+   */
   #hearErrors(): void {
     if (this.#isListening) return;
     this.#isListening = true;
     this.#client.on('error', this.#onError);
     this.#client.on('close', this.#onClose);
+    this.#client.on('ready', this.#onReady);
   }
 
   #hearNoErrors(): void {
@@ -231,7 +235,11 @@ export class RedisTransport implements Transport {
     this.#isShakingHands = false;
     this.#client.removeListener('error', this.#onError);
     this.#client.removeListener('close', this.#onClose);
+    this.#client.removeListener('ready', this.#onReady);
   }
+
+  /** What the state says of a connection ends what was said of the last one. */
+  readonly #onReady = (): void => void this.state;
 
   readonly #onClose = (): void => {
     if (!this.#isExplained) this.#lossReason = hangUp(this.#client.stream, undefined) ?? this.#lossReason;

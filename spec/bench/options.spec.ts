@@ -45,6 +45,12 @@ describe('bench: the command line', () => {
     expect(options?.contenders).to.deep.equal(['quorate', 'redlock5']);
   });
 
+  it('--lasting takes minutes: half an hour, if none are named', () => {
+    expect(parseOptions([])?.lastingMinutes).to.equal(undefined);
+    expect(parseOptions(['--lasting'])?.lastingMinutes).to.equal(30);
+    expect(parseOptions(['--lasting', '--minutes', '3'])?.lastingMinutes).to.equal(3);
+  });
+
   it('--help gives nothing to run', () => {
     expect(parseOptions(['--help'])).to.equal(undefined);
     expect(parseOptions(['-h'])).to.equal(undefined);
@@ -56,6 +62,10 @@ describe('bench: the command line', () => {
     [['--rounds', 'many'], /--rounds.*"many"/],
     [['--rounds', '101'], /--rounds.*"101"/],
     [['--rounds'], /--rounds/],
+    [['--minutes', '5'], /--minutes needs --lasting/],
+    [['--lasting', '--minutes', '2'], /--minutes.*3 to 1440.*"2"/],
+    [['--lasting', '--minutes', '3.5'], /--minutes.*"3.5"/],
+    [['--lasting', '--smoke'], /--lasting excludes/],
     [['--fast'], /--fast/],
     [['quick'], /quick/],
     [['--quick', '--smoke'], /--quick and --smoke/],

@@ -192,6 +192,18 @@ describe('transport: why there is no connection', () => {
     expect([transport.lossReason, client.eventNames()]).to.deep.equal([undefined, []]);
   });
 
+  for (const status of ['connecting', 'close', 'reconnecting']) {
+    it(`${status}, then ready, and nobody looks again: listeners are taken off all the same`, () => {
+      const { client, transport } = environment(status);
+      expect(transport.state).to.not.equal('ready');
+      expect(client.eventNames()).to.have.members(['error', 'close', 'ready']);
+      client.become('ready', 'ready');
+      expect(client.eventNames()).to.deep.equal([]);
+      client.become('connecting');
+      expect(transport.state, 'it had been ready').to.equal('lost');
+    });
+  }
+
   it('a connection that ended without a reason does not get the reason of the one before', () => {
     const { client, transport } = environment('connecting');
     client.stream = { writable: true, bytesWritten: 22, bytesRead: 0 };

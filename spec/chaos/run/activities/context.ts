@@ -99,7 +99,7 @@ export class ClientContext {
   }
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   return quorate.RedlockError.is(error)
     ? error.code
     : `not ours: ${error instanceof Error ? error.message : typeof error}`;

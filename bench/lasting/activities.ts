@@ -1,0 +1,187 @@
+/** What a load that lasts does: each kind of lock and call, with waits, ends and aborts. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { type Redlock, TimestampLock } from '../../lib/index.js';
+import { connect } from './connect.js';
+import { between, chance, pick } from './draw.js';
+
+/** What activities work on. */
+export interface Workplace {
+  /** It lives as long as the process. */
+  readonly redlock: Redlock;
+  readonly clients: readonly Redis[];
+  readonly urls: readonly string[];
+  /** Of the whole process: given along with most calls, and never aborted before the end. */
+  readonly signal: AbortSignal;
+  /** Each once. */
+  freshName(): string;
+  /** Another instance of the same settings. */
+  open(clients: readonly Redis[]): Redlock;
+}
+
+export interface Activity {
+  readonly name: string;
+  /** How often it is drawn, as against the others. */
+  readonly weight: number;
+  /** Rejects with what the library rejects with. */
+  run(place: Workplace): Promise<unknown>;
+}
+
+const NAMES = ['a', 'b', 'c', 'd'] as const;
+const SHORT_TTL_MS = 400;
+const TTL_MS = 1_500;
+const WAIT_MS = 1_000;
+const LEADING_MS = 300;
+
+export const ACTIVITIES: readonly [Activity, ...Activity[]] = [
+  { name: 'free', weight: 20, run: (place) => place.redlock.using(place.freshName(), terms(place), work) },
+  { name: 'waiting', weight: 20, run: waitFor },
+  { name: 'aborted', weight: 10, run: abort },
+  { name: 'try', weight: 6, run: tryOnce },
+  { name: 'renewed', weight: 4, run: renew },
+  { name: 'extended', weight: 4, run: extend },
+  { name: 'forgotten', weight: 3, run: forget },
+  { name: 'several', weight: 6, run: (place) => place.redlock.using([...someNames()], terms(place), work) },
+  {
+    name: 'read',
+    weight: 4,
+    run: (place) => place.redlock.readWriteLock('rw').read.using(terms(place), work),
+  },
+  {
+    name: 'write',
+    weight: 3,
+    run: (place) => place.redlock.readWriteLock('rw').write.using(terms(place), work),
+  },
+  {
+    name: 'permit',
+    weight: 5,
+    run: (place) => place.redlock.semaphore('permits', 3).using(terms(place), work),
+  },
+  { name: 're-entrant', weight: 4, run: enterAgain },
+  { name: 'handed over', weight: 4, run: handOver },
+  { name: 'campaign', weight: 3, run: campaign },
+  { name: 'lead', weight: 2, run: lead },
+  { name: 'observe', weight: 2, run: observe },
+  { name: 'once', weight: 3, run: ({ redlock }) => redlock.once(pick(NAMES), 3_000, work, { waitMs: 0 }) },
+  { name: 'timestamp', weight: 3, run: stamp },
+  { name: 'listeners', weight: 2, run: listen },
+  { name: 'inspect', weight: 2, run: ({ redlock }) => redlock.inspect(pick(NAMES)) },
+  { name: 'another instance', weight: 2, run: openAnother },
+  { name: 'other connections', weight: 1, run: connectAgain },
+];
+
+function terms({ signal }: Workplace) {
+  return { ttlMs: TTL_MS, waitMs: WAIT_MS, signal };
+}
+
+async function work(): Promise<void> {
+  await pause(between(2, 15));
+}
+
+function someNames(): ReadonlySet<string> {
+  return new Set([pick(NAMES), pick(NAMES), pick(NAMES)]);
+}
+
+async function waitFor(place: Workplace): Promise<void> {
+  const handOff = pick(['direct', 'direct', 'reserve'] as const);
+  const lease = await place.redlock.acquire(pick(NAMES), { ...terms(place), fair: chance(0.8), handOff });
+  await work();
+  await lease.release();
+}
+
+async function abort(place: Workplace): Promise<void> {
+  const signal = AbortSignal.any([place.signal, AbortSignal.timeout(Math.round(between(1, 60)))]);
+  const lease = await place.redlock.acquire(pick(NAMES), { ...terms(place), signal });
+  await pause(between(20, 80)); // others come to wait
+  await lease.release();
+}
+
+async function tryOnce({ redlock, signal }: Workplace): Promise<void> {
+  const lease = await redlock.tryAcquire(pick(NAMES), { ttlMs: TTL_MS, signal });
+  await lease?.release();
+}
+
+async function renew(place: Workplace): Promise<void> {
+  await place.redlock.using(place.freshName(), { ...terms(place), ttlMs: SHORT_TTL_MS }, ({ signal }) =>
+    pause(2 * SHORT_TTL_MS, undefined, { signal }).catch(() => undefined),
+  );
+}
+
+async function extend(place: Workplace): Promise<void> {
+  const lease = await place.redlock.acquire(place.freshName(), terms(place));
+  await work();
+  await lease.extend();
+  await lease.release();
+}
+
+/** It runs out by itself, watched or not. */
+async function forget(place: Workplace): Promise<void> {
+  const lease = await place.redlock.acquire(place.freshName(), { ...terms(place), ttlMs: SHORT_TTL_MS });
+  if (chance(0.5)) lease.signal.addEventListener('abort', () => undefined);
+}
+
+async function enterAgain(place: Workplace): Promise<void> {
+  const mutex = place.redlock.mutex(pick(NAMES), { reentrant: true });
+  await mutex.using(terms(place), async () => {
+    await mutex.using(work);
+  });
+}
+
+async function handOver(place: Workplace): Promise<void> {
+  const given = await place.redlock.acquire(pick(NAMES), terms(place));
+  const lease = await place.redlock.adopt(given.handle(), { waitMs: WAIT_MS });
+  await work();
+  await lease.release();
+}
+
+async function campaign({ redlock, signal }: Workplace): Promise<void> {
+  const election = redlock.election('leader', { ttlMs: TTL_MS });
+  const leadership = await election.campaign('here', { waitMs: WAIT_MS, signal });
+  await leadership.proclaim('there');
+  await leadership.resign();
+}
+
+async function lead({ redlock }: Workplace): Promise<void> {
+  const election = redlock.election('leader', { ttlMs: TTL_MS });
+  await election.lead(work, { value: 'here', signal: AbortSignal.timeout(LEADING_MS) });
+}
+
+async function observe({ redlock }: Workplace): Promise<void> {
+  const election = redlock.election('leader');
+  for await (const leader of election.observe({ signal: AbortSignal.timeout(LEADING_MS) }))
+    if (leader !== null && chance(0.3)) break;
+}
+
+/** On the first master alone. */
+async function stamp({ clients: [client], signal }: Workplace): Promise<void> {
+  if (client === undefined) return;
+  const lock = new TimestampLock(client, { unit: 'ms', ttlMs: TTL_MS });
+  await lock.using('lasting:stamp', { waitMs: WAIT_MS, signal }, work);
+}
+
+async function listen({ redlock }: Workplace): Promise<void> {
+  const onLost = (): void => undefined;
+  redlock.on('lost', onLost);
+  await work();
+  redlock.off('lost', onLost);
+}
+
+async function openAnother(place: Workplace): Promise<void> {
+  const redlock = place.open(place.clients);
+  try {
+    await redlock.using(pick(NAMES), terms(place), work);
+  } finally {
+    await redlock.close();
+  }
+}
+
+async function connectAgain(place: Workplace): Promise<void> {
+  const clients = place.urls.map(connect);
+  const redlock = place.open(clients);
+  try {
+    await redlock.using(pick(NAMES), terms(place), work);
+  } finally {
+    await redlock.close();
+    for (const client of clients) client.disconnect();
+  }
+}
