@@ -14,7 +14,7 @@ import { scriptOf } from '../../lib/testing/master/twins.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeTime } from './fake-time.js';
 
-export const PLACE = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 } as const;
+const PLACE = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 } as const;
 export const NODE_TIMEOUT_MS = 200;
 
 export const answered = (reply: unknown): Look => ({ kind: 'answered', reply });
@@ -30,7 +30,7 @@ export function noteReply(
 }
 
 /** One lease: it is held until it is lost. */
-export interface FakeLease extends Lease {
+interface FakeLease extends Lease {
   lose(code?: RedlockErrorCode): void;
   readonly isReleased: boolean;
 }
