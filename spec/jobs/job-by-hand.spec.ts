@@ -1,7 +1,7 @@
 /** A job by itself: when it claims, what it makes of a record, what it writes and what it tells. Ticks by their numbers. */
 import { expect } from 'chai';
 import { jobOf } from '../../lib/jobs/job.js';
-import type { Job, JobOptions, JobRoutine } from '../../lib/jobs/public.js';
+import type { Job, JobOptions } from '../../lib/jobs/public.js';
 import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/note.js';
 import { unknown } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
@@ -42,6 +42,9 @@ interface Bench extends FakeCoordination {
   onWrite: () => void;
 }
 
+/** What a run does. */
+type Routine = (one: FakeCoordination) => unknown;
+
 interface Given {
   readonly reads?: readonly Known[];
   readonly knowsTime?: boolean;
@@ -71,7 +74,7 @@ function shown(text: string): string {
 async function started(
   options: JobOptions,
   { reads = [], knowsTime = true, claim, onWrite, isTogether = false, afterMs = 0 }: Given = {},
-  routine: JobRoutine<unknown> = () => undefined,
+  routine: Routine = () => undefined,
 ): Promise<Bench> {
   const coordination = new FakeCoordination(3);
   const { time } = coordination;
@@ -127,7 +130,7 @@ async function started(
     };
   const job = await jobOf(coordination, 'j', options, (run) => {
     one.ran.push(tickOf(run.scheduledAt.getTime()));
-    return routine(run);
+    return routine(one);
   });
   for (const event of EVENTS)
     job.on(event, (what) => {
@@ -142,12 +145,12 @@ async function started(
 const each = (reply: unknown): ReturnType<typeof answered>[] => [1, 2, 3].map(() => answered(reply));
 
 /** A routine that takes so long the first time. */
-function taking(ms: number, one: () => FakeCoordination): JobRoutine<unknown> {
+function taking(ms: number): Routine {
   let isFirst = true;
-  return () => {
+  return ({ time }) => {
     if (!isFirst) return undefined;
     isFirst = false;
-    return new Promise((resolve) => void one().time.wait(ms, () => resolve(undefined)));
+    return new Promise((resolve) => void time.wait(ms, () => resolve(undefined)));
   };
 }
 
@@ -223,9 +226,7 @@ describe('job: when it claims', () => {
   });
 
   it('overlap queue: what was run under the leases that followed, or by others, is not scheduled', async () => {
-    let one: Bench | undefined;
-    const routine = taking(2_500, () => one ?? new FakeCoordination(1));
-    one = await started({ ...SECOND, overlap: 'queue' }, {}, routine);
+    const one = await started({ ...SECOND, overlap: 'queue' }, {}, taking(2_500));
     await one.time.advance(3_900);
     expect([one.ran, one.told.filter((what) => what.startsWith('scheduled'))]).to.deep.equal([
       [1, 2, 3],
@@ -260,9 +261,8 @@ describe('job: when it claims', () => {
     await waiting.time.advance(1_500);
     await waiting.job.stop();
     expect([waiting.told, waiting.begun.size]).to.deep.equal([['scheduled 1'], 0]);
-    let one: Bench | undefined;
-    const routine = taking(2_500, () => one ?? new FakeCoordination(1));
-    one = await started({ ...SECOND, missed: 'all' }, { reads: [{ record: '-3 d' }] }, routine);
+    const given = { reads: [{ record: '-3 d' }] };
+    const one = await started({ ...SECOND, missed: 'all' }, given, taking(2_500));
     await one.time.advance(500);
     const stopping = one.job.stop();
     await one.time.advance(5_000);
@@ -337,12 +337,7 @@ describe('job: what it makes of its record', () => {
 
 describe('job: a run', () => {
   it('is noted before and after it, told with the fencing token of its lease, and how long it took', async () => {
-    let one: Bench | undefined;
-    one = await started(
-      SECOND,
-      {},
-      taking(3_500, () => one ?? new FakeCoordination(1)),
-    );
+    const one = await started(SECOND, {}, taking(3_500));
     const told: unknown[] = [];
     one.job.on('started', ({ fence }) => told.push(fence));
     one.job.on('done', ({ fence, tookMs }) => told.push([fence, tookMs]));
@@ -391,8 +386,7 @@ describe('job: run()', () => {
     expect(await rejection(lost.job.run())).to.include({ code: 'LOCK_LOST' });
     expect(lost.ran).to.deep.equal([]);
     await lost.job.stop();
-    let one: Bench | undefined;
-    one = await started(LONG, {}, () => one?.lease.lose());
+    const one = await started(LONG, {}, ({ lease }) => lease.lose());
     expect(await rejection(one.job.run())).to.include({ code: 'LOCK_LOST' });
     expect(one.ran).to.deep.equal([0]);
     await one.job.stop();
