@@ -184,12 +184,12 @@ describe('coordinator: pushes for a lease that was waited for', () => {
 });
 
 describe('coordinator: the end of a lease', () => {
-  it('drops what was not sent for it yet: when it is set aside, lost, or another process takes it over', () => {
-    for (const end of ['setAside', 'abandon', 'handOver'] as const) {
+  it('drops what was not sent for it yet: when it is set aside, lost, given back, or another process takes it over', () => {
+    for (const end of ['setAside', 'abandon', 'release', 'handOver'] as const) {
       const { coordinator, grant } = bench();
       const [one, request] = [grant(['a']), unanswered()];
       one.opened(request);
-      coordinator[end](one);
+      void coordinator[end](one, 50);
       expect(request.isDropped, end).to.equal(true);
     }
   });
@@ -215,7 +215,6 @@ describe('coordinator: the end of a lease', () => {
   it('a lost lease is undone where masters answer, or have a request for it in flight; nothing waits for the others', async () => {
     const { coordinator, grant, masters } = bench();
     const [first, second] = coordinator.nodes;
-    masters[0].become('opening');
     first?.markSilent(new Error('silent'));
     second?.markSilent(new Error('silent'));
     const one = grant(['a']);

@@ -259,13 +259,13 @@ describe('observe: its end', () => {
   });
 
   it('why it could not begin is told once; an error of another kind each time', async () => {
-    const begun = async (error: Error): Promise<unknown[]> => {
+    const begun = async (why: Error): Promise<unknown[]> => {
       const { coordination, observation } = bench();
       coordination.begin = (): never => {
-        throw error;
+        throw why;
       };
-      const next = (): Promise<unknown> => observation.next().catch((thrown: unknown) => thrown);
-      return [await next(), await next()];
+      const told = await Promise.allSettled([observation.next(), observation.next()]);
+      return told.map((one): unknown => (one.status === 'rejected' ? one.reason : one.value));
     };
     const closed = new RedlockError('CLOSED', 'it is closed');
     expect(await begun(closed)).to.deep.equal([closed, { done: true, value: undefined }]);

@@ -1,6 +1,7 @@
 /** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the line, and what follows. */
 import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { expect } from 'chai';
+import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { MutexLine } from '../../lib/line/mutex-line.js';
 import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
 import type { Lease } from '../../lib/lease/public.js';

@@ -30,7 +30,7 @@ export function noteReply(
 }
 
 /** One lease: it is held until it is lost. */
-export interface FakeLease extends Lease {
+interface FakeLease extends Lease {
   lose(code?: RedlockErrorCode): void;
   readonly isReleased: boolean;
 }
@@ -104,9 +104,7 @@ export class FakeCoordination implements Coordination {
     return new Notes(this.coordinator, name, PLACE);
   }
 
-  acquire(): Promise<Lease> {
-    return this.acquiring();
-  }
+  acquire: Coordination['acquire'] = () => this.acquiring();
 
   async run<Given extends { release(): Promise<void> }, T>(
     _lease: Lease,

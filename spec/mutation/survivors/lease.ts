@@ -7,6 +7,10 @@ export const LEASE: Survivors = {
       mutants: ['hasten: atMs < this.#deadlineAtMs → atMs <= this.#deadlineAtMs'],
     },
     {
+      why: 'a call that comes after the end is not before its deadline, or ends at once',
+      mutants: ['#end: this.#onDrained = undefined; → nothing'],
+    },
+    {
       why: 'for the types: a wait sets its deadline before it can end',
       mutants: ['#end: this.#deadline?.cancel() → this.#deadline.cancel()'],
     },
@@ -15,6 +19,23 @@ export const LEASE: Survivors = {
       mutants: [
         '#sweep: this.#leases.turn()?.checkValidity(nowMs) → this.#leases.turn().checkValidity(nowMs)',
       ],
+    },
+  ],
+  'lib/lease/notes.ts': [
+    {
+      why: 'for the types: an outcome has no vote',
+      mutants: [
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own'",
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own' (2)",
+      ],
+    },
+    {
+      why: 'for the types: no error is made of what a quorum has granted',
+      mutants: ["#error: decision === 'granted' → false"],
+    },
+    {
+      why: 'no error tells whose client holds the lock',
+      mutants: ['asOutcome: false → true (2)'],
     },
   ],
   'lib/lease/lease.ts': [
