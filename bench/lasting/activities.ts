@@ -138,8 +138,11 @@ async function handOver(place: Workplace): Promise<void> {
 async function campaign({ redlock, signal }: Workplace): Promise<void> {
   const election = redlock.election('leader', { ttlMs: TTL_MS });
   const leadership = await election.campaign('here', { waitMs: WAIT_MS, signal });
-  await leadership.proclaim('there');
-  await leadership.resign();
+  try {
+    await leadership.proclaim('there');
+  } finally {
+    await leadership.resign(); // it would be renewed for ever
+  }
 }
 
 async function lead({ redlock }: Workplace): Promise<void> {
