@@ -72,7 +72,7 @@ export interface Mingle {
   readonly names: number;
 }
 
-export const MINGLES: readonly Mingle[] = [
+const MINGLES: readonly Mingle[] = [
   { lanes: 50, names: 200 },
   { lanes: 50, names: 1_000 },
   { lanes: 10, names: 200 },
@@ -114,6 +114,8 @@ function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
 }
 
 export interface Plan {
+  readonly loads: Readonly<Record<'services' | 'sequential' | 'parallel', readonly Load[]>>;
+  readonly mingles: readonly Mingle[];
   readonly rounds: number;
   /** What of a turn is not counted before, in ms. */
   readonly leadInMs: number;
@@ -160,6 +162,8 @@ export interface Plan {
 
 // many short turns: what else the machine does then falls on all contenders alike
 const FULL: Plan = {
+  loads: LOADS,
+  mingles: MINGLES,
   rounds: 9,
   leadInMs: 100,
   sliceMs: 200,
@@ -223,8 +227,22 @@ const QUICK: Plan = {
   refusalCapMs: 1_500,
 };
 
+/** Of the loads, one of each kind. */
 const SMOKE: Plan = {
   ...QUICK,
+  loads: {
+    services: [
+      { nodes: 5, inFlight: 16, works: true },
+      { nodes: 5, inFlight: 64, isOnce: true, isBusy: true },
+      { nodes: 1, inFlight: 1, isOnce: true },
+    ],
+    sequential: [1, 7].map((nodes) => ({ nodes, inFlight: 1 })),
+    parallel: [
+      { nodes: 5, inFlight: 64 },
+      { nodes: 1, inFlight: 64 },
+    ],
+  },
+  mingles: MINGLES.slice(0, 1),
   rounds: 1,
   leadInMs: 10,
   sliceMs: 30,
