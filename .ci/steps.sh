@@ -32,12 +32,13 @@ begin() {
     timeout --kill-after=10 "$limit" nice -n 10 "$@" >"$out" 2>&1 || rc=$?
     echo "$rc" >"$out.rc"
   ) &
+  echo $! >"$out.pid"
 }
 
 finish() {
   local name=$1 start=$SECONDS out
   out=$(log_of "$name")
-  wait
+  wait "$(cat "$out.pid")"
   printf '\n=== %s, begun before\n' "$name"
   cat "$out"
   close "$name" "$(cat "$out.rc")" $((SECONDS - start)) "waited for $((SECONDS - start)) s"

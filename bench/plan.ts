@@ -72,7 +72,7 @@ export interface Mingle {
   readonly names: number;
 }
 
-export const MINGLES: readonly Mingle[] = [
+const MINGLES: readonly Mingle[] = [
   { lanes: 50, names: 200 },
   { lanes: 50, names: 1_000 },
   { lanes: 10, names: 200 },
@@ -88,6 +88,8 @@ export interface Crowd {
   readonly nodes: number;
   /** One of the masters stands still meanwhile. */
   readonly isFrozen: boolean;
+  /** The masters are so far away, in ms, each way. */
+  readonly delayMs?: number;
   /** Only these, where not all that wait for a lock. */
   readonly only?: readonly ContenderName[];
   /** How long is counted, in ms: so long that each client has several turns. */
@@ -98,16 +100,22 @@ function crowd(clients: number, windowMs: number, over: Partial<Crowd> = {}): Cr
   return { clients, nodes: QUORUM_OF, isFrozen: false, windowMs, ...over };
 }
 
-/** What the others need not be measured for: one master, beside the locks that know no more, and one that is frozen. */
+/**
+ * What the others need not be measured for: one master, beside the locks that know no more; one that is frozen; and masters
+ * further away, with each way of handing over.
+ */
 function ours(sizes: readonly number[], windowMs: number): readonly Crowd[] {
   const settings: Partial<Crowd>[] = [
     { nodes: 1, only: ['quorate', 'quorate-unfair', 'timestamp-script', 'timestamp-commands'] },
     { isFrozen: true, only: ['quorate'] },
+    { delayMs: 1, only: ['quorate', 'quorate-reserve'] },
   ];
   return settings.flatMap((over) => sizes.map((clients) => crowd(clients, windowMs, over)));
 }
 
 export interface Plan {
+  readonly loads: Readonly<Record<'services' | 'sequential' | 'parallel', readonly Load[]>>;
+  readonly mingles: readonly Mingle[];
   readonly rounds: number;
   /** What of a turn is not counted before, in ms. */
   readonly leadInMs: number;
@@ -154,6 +162,8 @@ export interface Plan {
 
 // many short turns: what else the machine does then falls on all contenders alike
 const FULL: Plan = {
+  loads: LOADS,
+  mingles: MINGLES,
   rounds: 9,
   leadInMs: 100,
   sliceMs: 200,
@@ -217,8 +227,22 @@ const QUICK: Plan = {
   refusalCapMs: 1_500,
 };
 
+/** Of the loads, one of each kind. */
 const SMOKE: Plan = {
   ...QUICK,
+  loads: {
+    services: [
+      { nodes: 5, inFlight: 16, works: true },
+      { nodes: 5, inFlight: 64, isOnce: true, isBusy: true },
+      { nodes: 1, inFlight: 1, isOnce: true },
+    ],
+    sequential: [1, 7].map((nodes) => ({ nodes, inFlight: 1 })),
+    parallel: [
+      { nodes: 5, inFlight: 64 },
+      { nodes: 1, inFlight: 64 },
+    ],
+  },
+  mingles: MINGLES.slice(0, 1),
   rounds: 1,
   leadInMs: 10,
   sliceMs: 30,
@@ -243,8 +267,9 @@ const SMOKE: Plan = {
 
 export const PLANS: Readonly<Record<Mode, Plan>> = { full: FULL, quick: QUICK, smoke: SMOKE };
 
-export function describeCrowd({ nodes, clients, isFrozen }: Omit<Crowd, 'windowMs'>): string {
-  return `N = ${nodes}${isFrozen ? ', one frozen' : ''}, ${clients} clients`;
+export function describeCrowd({ nodes, clients, isFrozen, delayMs }: Omit<Crowd, 'windowMs'>): string {
+  const away = delayMs === undefined ? '' : `, ${delayMs} ms away`;
+  return `N = ${nodes}${isFrozen ? ', one frozen' : ''}${away}, ${clients} clients`;
 }
 
 export function describeMingle({ lanes, names }: Mingle): string {

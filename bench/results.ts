@@ -61,7 +61,7 @@ export interface MingleRow extends Row, Mingle {
   readonly gaveUp?: number;
 }
 
-export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'isFrozen'> {
+export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'isFrozen' | 'delayMs'> {
   readonly figures?: ContentionFigures;
   /** Grants a second over those of the best other library, round by round. */
   readonly toBestPeer?: Spread;
@@ -69,6 +69,8 @@ export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'i
   readonly handOffsToBestPeer?: Spread;
   /** With a master frozen: grants a second over those of the healthy masters, round by round. */
   readonly toHealthy?: Spread;
+  /** Of direct hand-over, over that by reservations in the same round. */
+  readonly toReserving?: { readonly handOffs: Spread; readonly p50: Spread };
 }
 
 /** Medians over rounds; counts are sums. */

@@ -4,7 +4,7 @@ import { type ContenderName, type Entry, entryOf, isFor } from './contenders/ind
 import { compileWorker, Team } from './crew.js';
 import type { BenchOptions } from './options.js';
 import { installPeers } from './peers.js';
-import { LOADS, MINGLES, type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
+import { type Mode, type Plan, QUORUM_OF, type ScenarioName } from './plan.js';
 import { Progress } from './progress.js';
 import type { Results, UncaughtRow } from './results.js';
 import { measureBursts } from './scenarios/bursts.js';
@@ -55,10 +55,10 @@ const NOTHING: Found = {
 };
 
 const WORK: Readonly<Record<ScenarioName, (scene: Scene) => Promise<Partial<Found>>>> = {
-  services: async (scene) => ({ loads: await measureLoads(scene, LOADS.services) }),
+  services: async (scene) => ({ loads: await measureLoads(scene, scene.plan.loads.services) }),
   bursts: async (scene) => ({ bursts: await measureBursts(scene) }),
-  sequential: async (scene) => ({ loads: await measureLoads(scene, LOADS.sequential) }),
-  parallel: async (scene) => ({ loads: await measureLoads(scene, LOADS.parallel) }),
+  sequential: async (scene) => ({ loads: await measureLoads(scene, scene.plan.loads.sequential) }),
+  parallel: async (scene) => ({ loads: await measureLoads(scene, scene.plan.loads.parallel) }),
   faults: async (scene) => ({ faults: await measureFaults(scene) }),
   refusals: async (scene) => ({ refusals: await measureRefusals(scene) }),
   moderate: async (scene) => ({ mingles: await measureMingles(scene) }),
@@ -75,7 +75,7 @@ const INSTALL_MS = { full: 300_000, quick: 60_000, smoke: 20_000 } as const;
 /** The scenarios that have a part on one master. */
 const ON_ONE: readonly ScenarioName[] = ['services', 'sequential', 'parallel', 'contention'];
 
-/** Where a smoke run lets all take part; contention takes long, so a few stand for all, and elsewhere a few of ours. */
+/** One by one, all take part in a smoke run; contention takes long, so a few stand for all, and elsewhere a few of ours. */
 function takingPart(
   mode: Mode,
   scenario: ScenarioName,
@@ -83,13 +83,14 @@ function takingPart(
 ): readonly ContenderName[] {
   const byMasters = ON_ONE.includes(scenario) ? all : all.filter((name) => isFor(name, QUORUM_OF));
   const those = byMasters.filter((name) => isIn(scenario, entryOf(name)));
-  if (mode !== 'smoke' || scenario === 'sequential' || scenario === 'parallel') return those;
+  if (mode !== 'smoke' || scenario === 'sequential') return those;
   const few = those.filter((name) => entryOf(name).isQuick);
   return scenario === 'contention' || scenario === 'moderate' ? few : few.filter(isNoPeer);
 }
 
 /** Services' loads are many: they are for whom the README tells of, and for the floors that ask the same. */
-function isIn(scenario: ScenarioName, { isQuick, isEqual, kind, renews }: Entry): boolean {
+function isIn(scenario: ScenarioName, { isForTurns, isQuick, isEqual, kind, renews }: Entry): boolean {
+  if (isForTurns === true) return scenario === 'contention';
   if (scenario === 'renewal') return renews;
   if (scenario === 'services') return isQuick || isEqual === true;
   return scenario !== 'bursts' || (isQuick && kind !== 'peer');
@@ -169,13 +170,13 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
     count * contenders * (plan.warmUpMs + plan.rounds * plan.slices * (plan.leadInMs + plan.sliceMs) * 1.1);
   switch (name) {
     case 'services':
-      return loads(LOADS.services.length) / 2;
+      return loads(plan.loads.services.length) / 2;
     case 'bursts':
       return 6 * plan.burstRounds * (1_000 + plan.burst * 0.2);
     case 'sequential':
-      return loads(LOADS.sequential.length);
+      return loads(plan.loads.sequential.length);
     case 'parallel':
-      return loads(LOADS.parallel.length);
+      return loads(plan.loads.parallel.length);
     case 'faults':
       return (
         contenders *
@@ -186,7 +187,7 @@ function estimate(name: ScenarioName, plan: Plan, contenders: number): number {
       return 2 * (plan.refusalCapMs + plan.refusalRounds * 2_000);
     case 'moderate':
       return (
-        contenders * MINGLES.length * plan.mingleRounds * (plan.mingleMs + plan.contentionWarmUpMs + 500)
+        contenders * plan.mingles.length * plan.mingleRounds * (plan.mingleMs + plan.contentionWarmUpMs + 500)
       );
     case 'contention':
       return plan.crowds.reduce(

@@ -103,6 +103,9 @@ async function conduct(seconds: number): Promise<void> {
   const effects = new Map<number, number>();
   const refused: number[] = [];
   const children = new Map<string, ChildProcess>();
+  let allReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (allReady = resolve));
+  const names = new Set<string>();
 
   const start = (name: string, index: number, diesAfterMs = Infinity, dawdlesAfterMs = Infinity): void => {
     const settings = {
@@ -122,7 +125,9 @@ async function conduct(seconds: number): Promise<void> {
 
   const hear = (name: string, child: ChildProcess, said: Said): void => {
     const { kind, tick } = said;
-    if (kind === 'started') {
+    if (kind === 'ready') {
+      if (names.add(name).size === 3) allReady();
+    } else if (kind === 'started') {
       starts.set(tick, [...(starts.get(tick) ?? []), name]);
       if (said.dawdles) stop(name, child, tick);
     } else if (kind === 'effect') {
@@ -145,6 +150,7 @@ async function conduct(seconds: number): Promise<void> {
   start('a', 0, thirdMs);
   start('b', 1, Infinity, 1.5 * thirdMs);
   start('c', 2);
+  await ready; // on a busy machine processes take a while to start
   await sleep(seconds * 1_000);
   const ended = [...children.values()].filter((child) => child.connected);
   for (const child of ended) child.send('end');

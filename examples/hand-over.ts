@@ -22,7 +22,7 @@ else await give();
 async function give(): Promise<void> {
   await using masters = await exampleMasters();
   await using redlock = Redlock.connect(masters.urls, { keyPrefix });
-  const lease = await redlock.acquire('order:7', { ttlMs: 3_000, renew: true });
+  const lease = await redlock.acquire('order:7', { ttlMs: 15_000, renew: true });
   console.log(`giver    ${process.pid}: locked order:7`);
 
   // From here on this process holds nothing and renews nothing. The handle carries the token: whoever has it has the

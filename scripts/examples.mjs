@@ -1,5 +1,6 @@
 /**
- * Runs every examples/*.ts against five fresh masters (QUORATE_NODES), one after another, and stops at the first that fails.
+ * Runs every examples/*.ts against five fresh masters (QUORATE_NODES) of its own, three at a time since they wait for the most
+ * of it, and shows what each printed when it has ended. Begins no more after one that failed.
  *
  *   node scripts/examples.mjs [name …]     only these, without the ending
  */
@@ -14,6 +15,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const FOLDER = join(ROOT, 'examples');
 const MASTERS = 5;
 const LONGEST_MS = 60_000;
+const AT_A_TIME = 3;
 
 register();
 const { startMasters } = await import('./masters.ts');
@@ -24,11 +26,15 @@ async function runExample(file) {
     const child = spawn(process.execPath, ['--import', 'tsx', join('examples', file)], {
       cwd: ROOT,
       env: { ...process.env, QUORATE_NODES: masters.urls.join(',') },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       timeout: LONGEST_MS,
       killSignal: 'SIGKILL',
     });
-    const [code, signal] = await once(child, 'exit');
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+    const [code, signal] = await once(child, 'close');
+    process.stdout.write(`\n── examples/${file}\n${text}`);
     if (code !== 0) throw new Error(`examples/${file} ended with ${signal ?? `exit code ${code}`}`);
   } finally {
     await masters.stop();
@@ -41,8 +47,15 @@ const files = readdirSync(FOLDER)
   .filter((file) => wanted.length === 0 || wanted.includes(basename(file, '.ts')))
   .sort();
 if (files.length === 0) throw new Error('no example found');
-for (const file of files) {
-  process.stdout.write(`\n── examples/${file}\n`);
-  await runExample(file);
-}
-process.stdout.write(`\n${files.length} examples ran\n`);
+const next = files.values();
+const failures = [];
+await Promise.all(
+  Array.from({ length: AT_A_TIME }, async () => {
+    for (const file of next) {
+      if (failures.length > 0) return;
+      await runExample(file).catch(({ message }) => failures.push(message));
+    }
+  }),
+);
+process.stdout.write(`\n${failures.join('\n') || `${files.length} examples ran`}\n`);
+if (failures.length > 0) process.exitCode = 1;

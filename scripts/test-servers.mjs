@@ -1,9 +1,10 @@
 /**
  * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs: scripts
- * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. One that
- * cannot be had is named at the end, and the run fails.
+ * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. The specs on two servers at a time.
+ * One that cannot be had is named at the end, and the run fails.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { provideServer, SERVERS } from './servers.mjs';
@@ -25,36 +26,46 @@ const WHOLE = [
   'spec/scripts/masters.spec.ts',
 ];
 const MOST_MS = 900_000;
+/** One file of specs takes longest, and waits for the most of it: another server's run goes on beside it. */
+const AT_A_TIME = 2;
+/** Of mocha, over the servers that are tested at a time. */
+const JOBS = 4;
 
 const tell = (text) => process.stdout.write(`${text}\n`);
 const seconds = (sinceMs) => `${Math.round((performance.now() - sinceMs) / 1_000)} s`;
 
-/** @returns its line in the summary */
-function test(name) {
+/** @returns how the specs ended on it */
+async function test({ name, path, version, fault }) {
   const startMs = performance.now();
-  const { path, version, fault } = provideServer(name);
   if (path === undefined) return { name, isGood: false, text: `cannot be had: ${fault}` };
-  tell(`\n${name}: version ${version}`);
-  const env = { ...process.env, QUORATE_REDIS_SERVER: path };
-  const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', '4', ...specs];
-  const run = spawn(process.execPath, mocha, env);
-  const closing = run.text.trim().split('\n').at(-1) ?? '';
-  if (run.status !== 0) return { name, isGood: false, text: `${version}: ${closing}` };
-  const start = spawn(process.execPath, ['--import', 'tsx', 'examples/jobs/main.ts'], env);
-  const isGood = start.status === 0;
-  return {
-    name,
-    isGood,
-    text: `${version}: ${closing}; npm start ${isGood ? 'passed' : 'failed'}; ${seconds(startMs)}`,
-  };
+  const jobs = String(JOBS / Math.min(found.length, AT_A_TIME));
+  const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', jobs, ...specs];
+  const { isGood, text } = await ends(mocha, path);
+  if (!isGood) tell(`\n${name}: version ${version}\n${text}`);
+  const closing = text.trim().split('\n').at(-1) ?? '';
+  return { name, path, isGood, text: `${version}: ${closing}; ${seconds(startMs)}` };
+}
+
+/** Watches the clock: on its own. @returns its line in the summary */
+async function start({ name, path, isGood, text }) {
+  if (!isGood) return { name, isGood, text };
+  const run = await ends(['--import', 'tsx', 'examples/jobs/main.ts'], path);
+  if (!run.isGood) tell(`\n${name}: npm start\n${run.text}`);
+  return { name, isGood: run.isGood, text: `${text}; npm start ${run.isGood ? 'passed' : 'failed'}` };
 }
 
 /** What a run that failed printed is shown; of one that passed, only its last line is told. */
-function spawn(program, args, env) {
-  const options = { cwd: ROOT, env, encoding: 'utf8', timeout: MOST_MS, maxBuffer: 2 ** 28 };
-  const { status, stdout, stderr } = spawnSync(program, args, options);
-  if (status !== 0) tell(`${stdout}\n${stderr}`);
-  return { status, text: stdout };
+async function ends(args, server) {
+  const env = { ...process.env, QUORATE_REDIS_SERVER: server };
+  const child = spawn(process.execPath, args, {
+    ...{ cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: MOST_MS, killSignal: 'SIGKILL' },
+  });
+  const texts = ['', ''];
+  [child.stdout, child.stderr].forEach((stream, i) =>
+    stream.setEncoding('utf8').on('data', (chunk) => (texts[i] += chunk)),
+  );
+  const [code] = await once(child, 'close');
+  return { isGood: code === 0, text: code === 0 ? texts[0] : `${texts[1]}\n${texts[0]}` };
 }
 
 const args = process.argv.slice(2);
@@ -65,7 +76,17 @@ if (unknown !== undefined) {
   process.stderr.write(`${unknown} is none of ${Object.keys(SERVERS).join(', ')}\n`);
   process.exit(2);
 }
-const results = (names.length > 0 ? names : Object.keys(SERVERS)).map(test);
+const wanted = names.length > 0 ? names : Object.keys(SERVERS);
+const found = wanted.map((name) => ({ name, ...provideServer(name) }));
+const results = [];
+const next = found.values();
+await Promise.all(
+  Array.from({ length: AT_A_TIME }, async () => {
+    for (const server of next) results.push(await test(server));
+  }),
+);
+const ended = [];
+for (const name of wanted) ended.push(await start(results.find((one) => one.name === name)));
 tell('');
-for (const { name, isGood, text } of results) tell(`${isGood ? '✓' : '✗'} ${name} ${text}`);
-if (results.some(({ isGood }) => !isGood)) process.exitCode = 1;
+for (const { name, isGood, text } of ended) tell(`${isGood ? '✓' : '✗'} ${name} ${text}`);
+if (ended.some(({ isGood }) => !isGood)) process.exitCode = 1;

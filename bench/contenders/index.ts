@@ -16,6 +16,8 @@ export interface Entry {
   readonly renews: boolean;
   /** A lock on one master by its algorithm: it takes part where there is one. */
   readonly isOnOneMaster?: true;
+  /** Differs only where many clients want one key. */
+  readonly isForTurns?: true;
   /** Where its locks are. @default 0 */
   readonly database?: number;
   /** Takes part in a quick run, too. */
@@ -49,6 +51,14 @@ export const CONTENDERS = {
     label: 'quorate, no line',
     about: '`fair: false`: waiters retry at random, at one master first',
     load: () => import('./quorate-unfair.js'),
+  },
+  'quorate-reserve': {
+    ...own,
+    isQuick: false,
+    isForTurns: true,
+    label: 'quorate, reserving',
+    about: "`handOff: 'reserve'`: who is handed a lock has to claim it, which takes one more round trip",
+    load: () => import('./quorate-reserve.js'),
   },
   'quorate-unfenced': {
     ...own,

@@ -257,7 +257,9 @@ function crowdsOf(all: readonly ContentionRow[]): {
   readonly names: readonly ContenderName[];
   readonly crowds: readonly (readonly [string, readonly ContentionRow[]])[];
 } {
-  const usual = all.filter(({ nodes, isFrozen }) => nodes === QUORUM_OF && !isFrozen);
+  const usual = all.filter(
+    ({ nodes, isFrozen, delayMs }) => nodes === QUORUM_OF && !isFrozen && delayMs === undefined,
+  );
   return { names: rowsOf(usual), crowds: groupBy(usual, ({ clients }) => String(clients)) };
 }
 

@@ -7,11 +7,13 @@ import { targets } from './targets.js';
 
 export function contentionTables(results: Results): readonly Table[] {
   const { contention, crashes } = results;
-  const isForAll = ({ nodes, isFrozen }: ContentionRow): boolean => nodes > 1 && !isFrozen;
+  const isForAll = ({ nodes, isFrozen, delayMs }: ContentionRow): boolean =>
+    nodes > 1 && !isFrozen && delayMs === undefined;
   const crowds = groupBy(contention.filter(isForAll), describeCrowd);
   const settings = [
     ['with one master', contention.filter((row) => row.nodes === 1 && !row.isFrozen)],
     ['with one of five that stands still', contention.filter(({ isFrozen }) => isFrozen)],
+    ['with masters further away', contention.filter(({ delayMs }) => delayMs !== undefined)],
   ] as const;
   return [
     ...crowds.map(([crowd, rows]): Table => {

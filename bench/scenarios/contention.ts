@@ -10,7 +10,8 @@ import type { Worker } from '../crew.js';
 import { type Contention, monotonicMs } from '../orders.js';
 import { type Crowd, describeCrowd, HOLD_MS, type Plan } from '../plan.js';
 import type { ContentionRow } from '../results.js';
-import { ratios, type Spread } from '../statistics.js';
+import { percentile, ratios, type Spread } from '../statistics.js';
+import { relaysTo } from '../relay.js';
 import { cpuUsOf } from './cost.js';
 import { rotate, type Scene, troubleOf, urlsOf } from './scene.js';
 import { figuresOf, type Measured, medianContention, type Window } from './turns.js';
@@ -72,12 +73,13 @@ function gaveInBefore({ name, crowd }: Track, tracks: readonly Track[], round: n
 }
 
 function isAlike(a: Crowd, b: Crowd): boolean {
-  return a.nodes === b.nodes && a.isFrozen === b.isFrozen;
+  return a.nodes === b.nodes && a.isFrozen === b.isFrozen && a.delayMs === b.delayMs;
 }
 
 async function measureRound(scene: Scene, { name, crowd }: Track, round: number): Promise<Measured> {
-  const { clients, nodes, windowMs } = crowd;
-  const urls = urlsOf(scene, nodes);
+  const { clients, delayMs, nodes, windowMs } = crowd;
+  await using relays = delayMs === undefined ? undefined : await relaysTo(urlsOf(scene, nodes), delayMs);
+  const urls = relays?.urls ?? urlsOf(scene, nodes);
   const shares = Array.from({ length: PROCESSES }, (_, i) => Math.floor((clients + i) / PROCESSES));
   const workers = await Promise.all(shares.map((_, copy) => scene.team.worker(name, copy)));
   await Promise.all(
@@ -95,7 +97,7 @@ async function measureRound(scene: Scene, { name, crowd }: Track, round: number)
   const fromMs = monotonicMs() + warmUpMs;
   const window = { fromMs, untilMs: fromMs + windowMs };
   const frozen = crowd.isFrozen ? scene.masters[round % nodes] : undefined;
-  const gauges = masterCpuMs(urls, window);
+  const gauges = masterCpuMs(urlsOf(scene, nodes), window);
   const parts = await underFrozen(frozen, fromMs - warmUpMs / 2, () => contend(workers, resource, window));
   const figures = figuresOf(parts, shares, window);
   const grants = (figures.grantsPerSecond * windowMs) / 1_000;
@@ -148,8 +150,9 @@ async function underFrozen<T>(master: Master | undefined, atMs: number, work: ()
 
 export function toRow(track: Track, all: readonly Track[]): ContentionRow {
   const { name, crowd, rounds, trouble } = track;
-  const { clients, nodes, isFrozen } = crowd;
-  const row = { contender: name, clients, nodes, isFrozen };
+  const { clients, nodes, isFrozen, delayMs } = crowd;
+  const away = delayMs === undefined ? {} : { delayMs };
+  const row = { contender: name, clients, nodes, isFrozen, ...away };
   const own = rounds.filter((round) => round !== undefined);
   if (trouble !== undefined || own.length === 0) return { ...row, trouble: trouble ?? 'no round' };
   const figures = medianContention(own);
@@ -161,18 +164,23 @@ export function toRow(track: Track, all: readonly Track[]): ContentionRow {
       isFrozen && other.name === name && other.crowd.clients === clients && isAlike(other.crowd, healthy),
   );
   const toBestPeer = toBest(rounds, peers, grants);
-  const handOffsToBestPeer = toBest(rounds, peers, ({ handOffsPerSecond }) => handOffsPerSecond);
+  const handOffsToBestPeer = toBest(rounds, peers, handOffRate);
   const toHealthy = toBest(rounds, same, grants);
+  const reserving = all.filter((other) => other.crowd === crowd && other.name === 'quorate-reserve');
+  const handOffs = name === 'quorate' ? toBest(rounds, reserving, handOffRate) : undefined;
+  const p50 = toBest(rounds, reserving, ({ handOffsMs }) => percentile(handOffsMs, 0.5));
   return {
     ...row,
     figures,
     ...(toBestPeer === undefined ? {} : { toBestPeer }),
     ...(handOffsToBestPeer === undefined ? {} : { handOffsToBestPeer }),
     ...(toHealthy === undefined ? {} : { toHealthy }),
+    ...(handOffs === undefined || p50 === undefined ? {} : { toReserving: { handOffs, p50 } }),
   };
 }
 
 const grants = ({ grantsPerSecond }: Measured): number => grantsPerSecond;
+const handOffRate = ({ handOffsPerSecond }: Measured): number => handOffsPerSecond;
 
 /** Beside the best of those others that came to anything in the same round. */
 function toBest(

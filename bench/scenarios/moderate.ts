@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ContenderName, entryOf } from '../contenders/index.js';
 import { type Mingled, monotonicMs } from '../orders.js';
-import { describeMingle, type Mingle, MINGLE_HOLD_MS, MINGLES, QUORUM_OF } from '../plan.js';
+import { describeMingle, type Mingle, MINGLE_HOLD_MS, QUORUM_OF } from '../plan.js';
 import type { MingleRow } from '../results.js';
 import { median, percentile, ratios, type Spread, spread } from '../statistics.js';
 import { type Gauges, readGauges } from './cost.js';
@@ -32,16 +32,16 @@ export interface MingleTrack {
 }
 
 export async function measureMingles(scene: Scene): Promise<MingleRow[]> {
-  const { mingleRounds } = scene.plan;
+  const { mingles, mingleRounds } = scene.plan;
   const rows: MingleRow[] = [];
-  for (const [at, load] of MINGLES.entries()) {
+  for (const [at, load] of mingles.entries()) {
     const tracks = scene.contenders
       .filter((name) => entryOf(name).waits && entryOf(name).isOnOneMaster !== true)
       .map((contender): MingleTrack => ({ contender, rounds: [], trouble: undefined }));
     for (let round = 0; round < mingleRounds; round++) {
       for (const track of rotate(tracks, round)) {
         const what = `round ${round + 1} of ${mingleRounds}, ${describeMingle(load)}, ${track.contender}`;
-        scene.tell(what, (at + round / mingleRounds) / MINGLES.length);
+        scene.tell(what, (at + round / mingleRounds) / mingles.length);
         track.trouble ??= await troubleOf(
           async () => void (track.rounds[round] = await measureRound(scene, track.contender, load, round)),
         );

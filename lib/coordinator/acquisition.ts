@@ -2,7 +2,8 @@
  * One `acquire` from the call to the grant: attempts, and the waits between them.
  *
  * The first attempt asks all masters at once. If it meets contention, the next one waits in the masters' queues until a
- * quorum of them has handed its vote over, and then claims (protocol C1). Some calls cannot queue: `fair: false`, a
+ * quorum of them has handed its vote over, and then claims (protocol C1); where a lock is held only now and then, it tries
+ * twice more before. Some calls cannot queue: `fair: false`, a
  * cluster, no pushes, or a holder that does not hand over. Their attempts ask the resource's *home master* first, and the
  * others only if that one grants: contenders meet on one master, a refusal costs one command, and votes are not split
  * (protocol C2).
@@ -25,7 +26,7 @@ import { askHomeMasterFirst } from './home-master.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
 import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
-import { canQueue, AttemptHistory, shallQueue } from './attempt-history.js';
+import { canQueue, AttemptHistory, shallQueue, TRY_AFTER_MS } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
 import { type LateVotes, Round } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
@@ -110,11 +111,13 @@ export class Acquisition implements LateVotes {
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (!this.#mayWait())
           throw unwaitedError(this.#met.error(this.#context), this.#environment.waiters.count);
+        const isTry = this.#goesInLine(isInLine) && this.#met.triesAgain();
         if (this.#isUnasked) this.#backoff.begin('last');
+        else if (isTry) await this.#backoff.pause(TRY_AFTER_MS);
         else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
         this.#throwIfCancelled();
-        isInLine = this.#shallQueue();
+        isInLine = !isTry && this.#shallQueue();
         attempt = isInLine ? this.#attemptInLine() : new Promise((resolve) => this.#attempt(resolve));
       }
     } finally {
@@ -150,10 +153,8 @@ export class Acquisition implements LateVotes {
     const { waitMs } = this.#terms;
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const isBrief = waitMs < nodeTimeoutMs;
-    const wait = isBrief
-      ? { waitMs: nodeTimeoutMs, times: PATIENCE }
-      : { waitMs: this.#backoff.leftMs, times: 1 };
-    this.#awaited = admission.wait({ timers, ...wait }, (isLetIn) => {
+    const [ms, times] = isBrief ? [nodeTimeoutMs, PATIENCE] : [this.#backoff.leftMs, 1];
+    this.#awaited = admission.wait({ timers, waitMs: ms, times }, (isLetIn) => {
       this.#finish();
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
       this.#met.notAsked();

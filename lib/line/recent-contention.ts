@@ -35,9 +35,13 @@ export class RecentContention {
 
   /** Whether the lock is more likely to be held by others than to be free. */
   isLikely(key: string): boolean {
-    if (this.#estimates.size === 0) return false; // the usual case reads no clock
-    const estimate = this.#estimates.get(key);
-    return estimate !== undefined && this.#shareAt(this.#clock.earliest(), estimate) >= LIKELY;
+    return this.#shareOf(key) >= LIKELY;
+  }
+
+  /** Whether others held the lock lately, and less often than it was free. */
+  isRare(key: string): boolean {
+    const share = this.#shareOf(key);
+    return share >= LEAST && share < LIKELY;
   }
 
   /** Whether somebody may be in the lock's queues: others held it lately when it was asked for by who may queue. */
@@ -62,6 +66,12 @@ export class RecentContention {
     if (this.#estimates.size <= MAX_LOCKS) return;
     const [oldest] = this.#estimates.keys();
     if (oldest !== undefined) this.#estimates.delete(oldest);
+  }
+
+  #shareOf(key: string): number {
+    if (this.#estimates.size === 0) return 0; // the usual case reads no clock
+    const estimate = this.#estimates.get(key);
+    return estimate === undefined ? 0 : this.#shareAt(this.#clock.earliest(), estimate);
   }
 
   #shareAt(nowMs: number, { share, atMs }: Estimate): number {

@@ -59,6 +59,11 @@ export class Backoff {
     if (which === 'last') this.isLast = true;
   }
 
+  /** Waits for a random time of this range, in ms, before the next attempt. */
+  async pause({ least, most }: { readonly least: number; readonly most: number }): Promise<void> {
+    await this.#sleep(least + this.#environment.random.fraction() * (most - least));
+  }
+
   /**
    * Waits before the next attempt.
    * @returns whether there is one
@@ -66,17 +71,21 @@ export class Backoff {
    * @param freeInMs  the lock should be free by then: there is no use in waiting longer
    */
   async next(freeInMs = Infinity): Promise<boolean> {
-    const { random, timers } = this.#environment;
+    const { random } = this.#environment;
     const { minDelayMs, maxDelayMs } = this.#patience;
-    const { leftMs } = this;
-    if (this.isLast || leftMs <= 0) return false;
+    if (this.isLast || this.leftMs <= 0) return false;
     const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
     const drawnMs = minDelayMs + random.fraction() * (ceilingMs - minDelayMs);
     const freeMs = freeInMs + 1 + random.fraction() * minDelayMs;
-    const delayMs = Math.min(drawnMs, freeMs, leftMs);
+    await this.#sleep(Math.min(drawnMs, freeMs));
+    return true;
+  }
+
+  async #sleep(wantedMs: number): Promise<void> {
+    const { leftMs } = this;
+    const delayMs = Math.min(wantedMs, leftMs);
     this.isLast = delayMs === leftMs;
     this.attempts++;
-    await this.#cancellation.sleep(timers, delayMs);
-    return true;
+    await this.#cancellation.sleep(this.#environment.timers, delayMs);
   }
 }

@@ -20,7 +20,7 @@ const exactly = (median: number): { median: number; min: number; max: number } =
 };
 
 describe('bench: targets for waiting in queues', () => {
-  const best = { jain: 0.98, longestGapTurns: 52, handOffRoundTrips: 3, requestsPerGrant: 16 };
+  const best = { jain: 0.99, longestGapTurns: 52, handOffRoundTrips: 3, requestsPerGrant: 11 };
 
   it('a figure that is just good enough is reached', () => {
     expect(of([row({ toBestPeer: exactly(2) }, best)])).to.deep.equal({
@@ -33,7 +33,7 @@ describe('bench: targets for waiting in queues', () => {
   });
 
   it('one that is just not is not', () => {
-    const worse = { jain: 0.979, longestGapTurns: 53, handOffRoundTrips: 3.01, requestsPerGrant: 16.1 };
+    const worse = { jain: 0.989, longestGapTurns: 53, handOffRoundTrips: 3.01, requestsPerGrant: 11.1 };
     const found = Object.values(of([row({ toBestPeer: exactly(1.99) }, worse)]));
     expect(found).to.deep.equal([false, false, false, false, false]);
   });
@@ -48,6 +48,18 @@ describe('bench: targets for waiting in queues', () => {
     const what = 'grants/s over the healthy rate, N = 5, one frozen, 50 clients';
     expect(of([row({ isFrozen: true, toHealthy: exactly(0.9) })])).to.deep.equal({ [what]: true });
     expect(of([row({ isFrozen: true, toHealthy: exactly(0.89) })])).to.deep.equal({ [what]: false });
+  });
+
+  it('masters further away: half as many hand-offs again as by reservations, in 0.65 of the time, and nothing else', () => {
+    const reached = (handOffs: number, p50: number): boolean[] => {
+      const toReserving = { handOffs: exactly(handOffs), p50: exactly(p50) };
+      return Object.values(of([row({ delayMs: 1, toReserving })]));
+    };
+    expect([reached(1.5, 0.65), reached(1.49, 0.66)]).to.deep.equal([
+      [true, true],
+      [false, false],
+    ]);
+    expect(of([row({ delayMs: 1 })])).to.be.empty;
   });
 
   it('for this library with defaults, and for crowds with somebody behind another one', () => {

@@ -186,6 +186,20 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await other.close();
     });
 
+    it('a vote that another has by now, or claims at this moment, is left alone', async () => {
+      await redlock.acquire('u');
+      const others = `mxCWo5jp:${'x'.repeat(24)}+`;
+      await hands[2]?.set('u', others, 'PX', 60_000);
+      expect(await json('unlock', '--force', 'u')).to.deep.equal({ resource: 'u', released: 2, silent: 0 });
+      expect(await Promise.all(hands.map((hand) => hand.get('u')))).to.deep.equal([null, null, others]);
+    });
+
+    it('nobody has a quorum: all votes are taken', async () => {
+      await hands[2]?.set('u', `mxCWo5jp:${'x'.repeat(24)}`, 'PX', 60_000);
+      expect(await json('unlock', '--force', 'u')).to.deep.equal({ resource: 'u', released: 1, silent: 0 });
+      expect(await hands[2]?.exists('u')).to.equal(0);
+    });
+
     it('all holders of a shared lock', async () => {
       const semaphore = redlock.semaphore('s', 3);
       await semaphore.acquire();

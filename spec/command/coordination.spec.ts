@@ -10,10 +10,11 @@ import { isAlive, program, quorate, Running } from './support/program.js';
 
 const NODES = 3;
 const PATIENT = 'echo pid $$ fence $QUORATE_FENCE; sleep 60';
-const QUICK = ['--ttl', '2s', '--kill-after', '300ms'];
+/** A ttl that a process may start within, its watchdog too, on a machine with other work. */
+const QUICK = ['--ttl', '4s', '--kill-after', '300ms'];
 
 describe(`the command: elections and schedules, N=${NODES}, real masters`, function () {
-  this.timeout(25_000);
+  this.timeout(60_000); // of processes, each with a watchdog
   let masters: Masters;
   let redlock: Redlock;
   let folder: string;
@@ -75,11 +76,12 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       await one.says('pid');
       const next = redlock.acquire('boss', { waitMs: 30_000, renew: true });
       await eventually(async () => (await waiting('boss')) === 1);
-      await quorate(['unlock', '--force', 'boss'], { env });
+      const { code, complaints } = await quorate(['unlock', '--force', 'boss'], { env });
+      expect(code, complaints).to.equal(0);
       const lease = await next;
       await eventually(() => one.complaints.includes('campaigning again'));
       await lease.release();
-      await eventually(() => numbersIn(one, 'pid').length === 2);
+      await eventually(() => numbersIn(one, 'pid').length >= 2);
       const [before = 0, after = 0] = numbersIn(one, 'fence');
       expect(after).to.be.greaterThan(before);
       expect(one.complaints).to.match(/boss: campaigning again/);

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { queueKey, termsKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
+import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
@@ -59,6 +60,42 @@ describe('an acquisition that queues', () => {
       expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
       expect(line.masters.map((master) => master.value('r'))).to.deep.equal(all(line, lease.token));
       await lease.release();
+    });
+
+    it(`N=${nodes}: a lock that is held now and then is tried twice more, each time 1 to 7 ms later, at one master while it is held; then it is queued for`, async () => {
+      const line = await contendedLately(nodes);
+      await line.time.advance(3_000); // a share of 0.38
+      const tries = (): number => line.masters.flatMap(line.kinds).filter((kind) => kind === 'claim').length;
+      const wait = line.redlock.acquire('r');
+      await settle();
+      expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim']));
+      await line.time.advance(TRY_AFTER_MS.least - 0.5);
+      expect(tries()).to.equal(nodes);
+      await line.time.advance(2 * TRY_AFTER_MS.most);
+      expect(tries()).to.equal(nodes + 2);
+      expect(line.masters.map((master) => line.kinds(master).at(-1))).to.deep.equal(all(line, 'queue'));
+      await line.lease.release();
+      await (await wait).release();
+    });
+
+    it(`N=${nodes}: such a try has the lock if it is free by then, and asks for no place`, async () => {
+      const line = await contendedLately(nodes);
+      await line.time.advance(3_000);
+      const wait = line.redlock.acquire('r');
+      await settle();
+      await line.lease.release();
+      await line.time.advance(TRY_AFTER_MS.most);
+      await (await wait).release();
+      expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
+    });
+
+    it(`N=${nodes}: a wait that ends in the pause before such a try ends with LOCK_TAKEN`, async () => {
+      const line = await contendedLately(nodes);
+      await line.time.advance(3_000);
+      const wait = rejection(line.redlock.acquire('r', { waitMs: TRY_AFTER_MS.least }));
+      await line.time.advance(TRY_AFTER_MS.most);
+      expect(await wait).to.have.property('code', 'LOCK_TAKEN');
+      expect(line.masters.flatMap(line.kinds)).to.not.include('queue');
     });
 
     it(`N=${nodes}: a lock that is likely to be held is queued for at once`, async () => {

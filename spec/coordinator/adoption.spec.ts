@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { AcquisitionTerms } from '../../lib/coordinator/acquisition-terms.js';
 import { Coordinator } from '../../lib/coordinator/coordinator.js';
+import type { Answers } from '../../lib/protocol/tally.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import type { Grant } from '../../lib/quorum/grant.js';
 import { Cancellation } from '../../lib/runtime/cancellation.js';
@@ -92,6 +93,19 @@ describe('adoption', () => {
       else expect(await failed).to.include({ code: 'VALIDITY_EXPIRED', attempts: 1 });
     });
   }
+
+  it('what is told of it: the attempt that was granted, with the fencing token of the lease', async () => {
+    const { adopt, masters } = bench();
+    const told: unknown[] = [];
+    const observer = {
+      granted: (attempts: number, { outcomes }: Answers, fence: number) =>
+        told.push([attempts, outcomes.length, fence]),
+      refused: () => told.push('refused'),
+      waits: () => told.push('waits'),
+    };
+    await adopt({ observer });
+    expect(told).to.deep.equal([[1, masters.length, HELD.fence]]);
+  });
 
   it('the key has another type by now: LOCK_LOST at once, with the cause', async () => {
     const { adopt, masters } = bench();

@@ -65,6 +65,21 @@ function bench(): Bench {
 const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `many${i}`);
 
 describe('an extension', () => {
+  it('by a quorum takes the mark of a hand-over from the votes; one that failed does not', async () => {
+    for (const [isAnswered, origin] of [
+      [true, 'queue'],
+      [false, 'marked'],
+    ] as const) {
+      const { extend, hold, masters, time } = bench();
+      const grants = hold(['a']);
+      for (const grant of grants) grant.cameFrom('marked');
+      if (!isAnswered) for (const master of masters) master.manner = 'freeze';
+      extend(grants);
+      await time.advance(50);
+      expect(grants.map((grant) => grant.origin)).to.deep.equal([origin]);
+    }
+  });
+
   it('that is answered after its lease was given up is undone there', async () => {
     for (const kind of ['extend', 'renew'] as const) {
       const { hold, masters, repairs, time, ...bound } = bench();

@@ -105,6 +105,20 @@ describe('restart guard: to the millisecond', () => {
     }
   }
 
+  it('N=3: what stats tell of a quarantine ends with a vote, and with bootstrap, and not with an answer that says nothing', async () => {
+    for (const by of ['another', 'itself'] as const) {
+      const { redlock, masters, other } = fakeCluster(3, GUARDED);
+      const quarantinedMs = (): number[] => redlock.stats().nodes.map((node) => node.quarantinedMs);
+      await refused(redlock);
+      for (const master of masters) master.replies.push(serverError('LOADING it loads its data'));
+      await redlock.health();
+      expect(quarantinedMs()).to.deep.equal([GUARD_MS, GUARD_MS, GUARD_MS]);
+      await (by === 'itself' ? redlock : other().redlock).bootstrap({ force: true });
+      if (by === 'another') await redlock.health(); // asks who votes
+      expect(quarantinedMs()).to.deep.equal([0, 0, 0]);
+    }
+  });
+
   it('N=3, one in quarantine, one away: ready() resolves within a second of its return', async () => {
     const { redlock, masters, time } = await started(3);
     const [, forgetful, away] = masters;

@@ -25,7 +25,7 @@ describe('who leads, from what the masters say', () => {
       leader: { value: 'new', fence: 7, seq: 3 },
       remainingMs: 9_000,
     });
-    expect(look([...readings].reverse())).to.have.nested.property('leader.value', 'new');
+    expect(look(readings.toReversed())).to.have.nested.property('leader.value', 'new');
   });
 
   it('equal numbers are one value: that of the first master', () => {

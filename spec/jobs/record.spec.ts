@@ -85,7 +85,7 @@ describe('a record under its lease', () => {
         reading(last, { fence: 2, seq: 2 }),
         reading(late, { fence: 2, seq: 1 }),
       ];
-      for (const readings of [notes, [...notes].reverse()])
+      for (const readings of [notes, notes.toReversed()])
         expect((await read(readings)).record).to.deep.equal({ tick: 30, state: 'done', notBeforeMs: 6 });
       expect((await read([reading(late), reading('')])).record).to.deep.equal({
         ...{ tick: 20, state: 'started', notBeforeMs: 5 },

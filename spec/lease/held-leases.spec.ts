@@ -275,6 +275,45 @@ for (const nodes of SIZES) {
   });
 }
 
+describe('close, called again', () => {
+  it('a longer wait does not lengthen the first, and a shorter one leaves no timer of it', async () => {
+    for (const [firstMs, secondMs] of [
+      [1_000, 60_000],
+      [60_000, 1_000],
+    ] as const) {
+      const bench = fakeCluster(1);
+      await bench.redlock.acquire('r', { ttlMs: TTL_MS, renew: true });
+      const closes = [closing(bench, { drainMs: firstMs }), closing(bench, { drainMs: secondMs })];
+      await bench.time.advance(1_000);
+      expect(closes.map(({ isDone }) => isDone)).to.deep.equal([true, true]);
+      expect(bench.time.pending).to.equal(0);
+    }
+  });
+
+  it('when it is done: no timer is set', async () => {
+    const bench = fakeCluster(1);
+    await closing(bench, { drainMs: 60_000 }).done;
+    void closing(bench, { drainMs: 1_000 });
+    expect(bench.time.pending).to.equal(0);
+  });
+});
+
+describe('leases that nobody gave back', () => {
+  it('are found as others are taken, once there are more than a hundred; fewer are not looked for', async () => {
+    const bench = fakeCluster(1);
+    const take = async (from: number, to: number): Promise<number> => {
+      for (let i = from; i < to; i++) await bench.redlock.acquire(`r${i}`, { ttlMs: TTL_MS });
+      return bench.redlock.stats().held;
+    };
+    await take(0, 99);
+    await bench.time.advance(TTL_MS);
+    expect(await take(99, 100)).to.equal(100);
+    const counts: number[] = [];
+    for (let i = 100; i < 105; i++) counts.push(await take(i, i + 1));
+    expect(counts).to.deep.equal([101, 100, 99, 100, 99]); // two are looked at for each, the latest first
+  });
+});
+
 describe('close: what it takes', () => {
   for (const options of [{ drainMs: -1 }, { drainMs: 1.5 }, { drainMs: Number.NaN }, { drainMs: null }]) {
     it(`${JSON.stringify(options)} is refused by name, and nothing is closed`, async () => {

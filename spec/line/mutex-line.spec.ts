@@ -1,6 +1,9 @@
 /** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the line, and what follows. */
+import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { expect } from 'chai';
+import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { MutexLine } from '../../lib/line/mutex-line.js';
+import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import {
@@ -14,7 +17,7 @@ import {
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
-import { hold, lineEnvironment } from '../support/line-bench.js';
+import { hold, kindsOf, letGo, type LineBench, lineEnvironment } from '../support/line-bench.js';
 
 interface Held extends Bench {
   readonly lease: Lease;
@@ -33,20 +36,27 @@ async function held(): Promise<Held> {
   return { ...bench, lease, m3 };
 }
 
-describe('mutex line: it leaves without having claimed', () => {
-  /** One that waits by itself, on three masters that another holds. */
-  function standing({ isOpen }: { readonly isOpen: boolean }): MutexLine {
-    const bench = lineEnvironment(3);
-    for (const master of bench.masters) {
-      hold(master);
-      master.opensLines = isOpen;
-    }
-    const repairs = new Repairs(bench.nodes, bench.time, bench.time);
-    const terms = { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true };
-    const line = new MutexLine({ ...bench, repairs }, terms);
-    void line.wait(() => 1, bench.time.now() + 1_000);
-    return line;
+interface Standing extends LineBench {
+  readonly line: MutexLine;
+  readonly repairs: Repairs;
+}
+
+/** One that waits by itself for a second, with a ttl of a second, on three masters that another holds. */
+function standingIn({ isOpen }: { readonly isOpen: boolean }): Standing {
+  const bench = lineEnvironment(3);
+  for (const master of bench.masters) {
+    hold(master);
+    master.opensLines = isOpen;
   }
+  const repairs = new Repairs(bench.nodes, bench.time, bench.time);
+  const terms = { scope: plainScope('r'), ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true };
+  const line = new MutexLine({ ...bench, repairs }, terms);
+  void line.wait(() => 1, bench.time.now() + 1_000);
+  return { ...bench, line, repairs };
+}
+
+describe('mutex line: it leaves without having claimed', () => {
+  const standing = (isOpen: { readonly isOpen: boolean }): MutexLine => standingIn(isOpen).line;
 
   it('and only where a foreign client was met is it said that one holds the lock', async () => {
     for (const end of ['foreign-client', 'hopeless', 'ended'] as const) {
@@ -75,6 +85,47 @@ describe('mutex line: it leaves without having claimed', () => {
   });
 });
 
+describe('mutex line: what is owed to masters when its votes are given back', () => {
+  for (const [title, giveBack] of [
+    ['after a claim that failed', (line: MutexLine) => line.failed()],
+    ['when it leaves', (line: MutexLine) => line.depart('reserved')],
+  ] as const)
+    it(`${title}: a vote that is handed over to it later is declined, and none before`, async () => {
+      const { line, masters, random } = standingIn({ isOpen: true });
+      const [m1] = masters as readonly [FakeMaster];
+      await settle();
+      for (const master of masters) await letGo(master);
+      await settle();
+      const [token = ''] = random.tokens;
+      const told = (): CommandKind | undefined => {
+        m1.line.tell(`g ${m1.micros() + 1} ${token} r`);
+        return kindsOf(m1, token).at(-1);
+      };
+      expect(told()).to.equal('queue');
+      giveBack(line);
+      expect(told()).to.equal('yield');
+    });
+
+  it('a claim out of line that failed has no votes of a wait to give back', async () => {
+    const { line } = standingIn({ isOpen: true });
+    await settle();
+    line.end();
+    line.stepAside();
+    expect(() => line.failed()).not.to.throw();
+  });
+
+  it('an undo is owed for as long as a place may live, and a vote after it', async () => {
+    const { line, masters, repairs, time } = standingIn({ isOpen: true });
+    await settle();
+    masters[0]?.become('lost');
+    await line.depart('hopeless').withdrawal.send();
+    await time.advance(LONGEST_LIFE_MS + 900);
+    expect(repairs.size).to.equal(1);
+    await time.advance(3_000);
+    expect(repairs.size).to.equal(0);
+  });
+});
+
 describe('mutex line: what follows the wait', () => {
   it('N=3, no pushes after all: attempts ask the home master alone, and take back only what was sent', async () => {
     const { lease, masters, redlock, time } = await held();
@@ -94,14 +145,14 @@ describe('mutex line: what follows the wait', () => {
   });
 
   it('N=3: a lock that was held more often than not lately is queued for at once; after some that found it free, it is tried', async () => {
-    const { lease, masters, redlock } = await held();
+    const { lease, masters, redlock, time } = await held();
     const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
     let holder = lease;
     const first = async (isHeld: boolean): Promise<CommandKind | undefined> => {
       const before = m1.sent.length;
       if (!isHeld) await holder.release();
       const wait = redlock.acquire('r');
-      await settle();
+      await time.advance(2 * TRY_AFTER_MS.most); // it may try twice more
       const kind = kindsSentTo(m1).slice(isHeld ? before : before + 1)[0];
       if (isHeld) await holder.release();
       holder = await wait;

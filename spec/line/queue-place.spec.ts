@@ -11,27 +11,56 @@ function aNode(): Node {
   return new Node(new FakeMaster('m1', time), 0, time);
 }
 
+const VOTE = { validUntilMs: 5_000, fence: 7 };
+const LESS = { validUntilMs: 4_000, fence: 6 };
+const NO_VOTE = { validUntilMs: -Infinity, fence: 0 };
+
 describe('queue place', () => {
   it('has no reservation, no outcome and nothing under way at first', () => {
     const place = new QueuePlace();
     expect(place).to.include({ state: 'open', serial: 0, yielded: 0, inquired: 0, refusedAtUs: 0 });
-    expect(place).to.include({ dueAtMs: Infinity, sentAtMs: 0, isAwaited: false });
+    expect(place).to.include({ dueAtMs: Infinity, sentAtMs: 0, isAwaited: false, ...NO_VOTE });
     expect([place.outcome, place.yielding]).to.deep.equal([undefined, undefined]);
   });
 
   it('that is shelved has no reservation, and is due when it is told', () => {
     const place = new QueuePlace();
-    Object.assign(place, { state: 'mine', serial: 7 });
+    Object.assign(place, { state: 'mine', serial: 7, ...VOTE });
     const outcome = unknown(new Error('gone'));
     place.shelve(outcome, 1_234);
-    expect(place).to.include({ state: 'failed', serial: 0, outcome, dueAtMs: 1_234 });
+    expect(place).to.include({ state: 'failed', serial: 0, outcome, dueAtMs: 1_234, ...NO_VOTE });
+  });
+
+  it('that failed takes part again as soon as it is asked; any other stays what it is', () => {
+    for (const [state, after] of [
+      ['failed', 'open'],
+      ['queued', 'queued'],
+      ['mine', 'mine'],
+    ] as const) {
+      const place = new QueuePlace();
+      place.state = state;
+      place.asks(1_000, 50);
+      expect(place).to.include({ state: after, sentAtMs: 1_000, dueAtMs: 1_050, isAwaited: true });
+    }
+  });
+
+  it('knows the longest that it was told of a vote; of one that it had before it failed it knows nothing', () => {
+    for (const [state, known] of [
+      ['mine', VOTE],
+      ['failed', LESS],
+    ] as const) {
+      const place = new QueuePlace();
+      Object.assign(place, { state, serial: 7, ...VOTE });
+      place.has(7, LESS);
+      expect(place).to.include({ state: 'mine', serial: 7, ...known });
+    }
   });
 
   it('that gives its reservation back is queued, as one that was refused for a time that nobody knows', () => {
     const place = new QueuePlace();
-    Object.assign(place, { state: 'mine', serial: 7 });
+    Object.assign(place, { state: 'mine', serial: 7, ...VOTE });
     place.giveBack(1_234);
-    expect(place).to.include({ state: 'queued', serial: 0, dueAtMs: 1_234 });
+    expect(place).to.include({ state: 'queued', serial: 0, dueAtMs: 1_234, ...NO_VOTE });
     const outcome = { kind: 'refused', remainingMs: undefined, isWrongType: false, isForeignClient: false };
     expect(place.outcome).to.deep.equal(outcome);
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { QueueVisit } from '../../lib/line/queue-visit.js';
 import { Grant } from '../../lib/quorum/grant.js';
-import { queueKey } from '../../lib/protocol/keys.js';
+import { counterKey, queueKey } from '../../lib/protocol/keys.js';
 import type { Outcome } from '../../lib/protocol/quorum.js';
 import { MUTEX, SettledScope } from '../../lib/protocol/scope.js';
 import type { QueueWaitEnd } from '../../lib/line/queue-wait-terms.js';
@@ -21,12 +21,23 @@ interface Bench extends LineBench {
   readonly m1: FakeMaster;
 }
 
-function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMaster) => void): Bench {
+/** How its votes are handed over: as reservations by default. */
+interface Manner {
+  readonly isFenced?: boolean;
+  readonly onlyReserves?: boolean;
+}
+
+function bench(
+  nodes: number,
+  keys: readonly string[],
+  prepare: (master: FakeMaster) => void,
+  { isFenced = true, onlyReserves = true }: Manner = {},
+): Bench {
   const environment = lineEnvironment(nodes);
   environment.masters.forEach(prepare);
   const [m1] = environment.masters;
   if (m1 === undefined) throw new Error('there is one');
-  const scope = new SettledScope(keys, { isFenced: true, marker: undefined, guardMs: -1, kind: MUTEX });
+  const scope = new SettledScope(keys, { isFenced, marker: undefined, guardMs: -1, kind: MUTEX });
   const untilMs = environment.clock.now() + 600_000;
   const terms = {
     scope,
@@ -35,7 +46,7 @@ function bench(nodes: number, keys: readonly string[], prepare: (master: FakeMas
     token: MINE,
     ticket: () => 1_000,
     untilMs,
-    onlyReserves: true,
+    onlyReserves,
   };
   const [ends, late]: [QueueWaitEnd[], string[]] = [[], []];
   const wait = new QueueVisit(environment, terms, (node) => late.push(node.name));
@@ -106,6 +117,16 @@ describe('waiting for several resources', () => {
     const { ends, m1, time, wait } = await started(3, ['a']);
     await time.advance(10_000);
     expect([ends, steps(m1), wait.sentTo.length]).to.deep.equal([['reserved'], ['queue a'], 3]);
+  });
+
+  it('one resource: what it was handed is the lease, with a fencing token where the lock is fenced', async () => {
+    for (const isFenced of [true, false]) {
+      const { m1, wait } = bench(3, ['a'], () => undefined, { isFenced, onlyReserves: false });
+      expect([wait.won, await wait.run()]).to.deep.equal([undefined, 'granted']);
+      expect([wait.won?.token, (wait.won?.fence ?? 0) > 0]).to.deep.equal([MINE, isFenced]);
+      expect(m1.value(counterKey('a'))).to.equal(isFenced ? String(wait.won?.fence) : undefined);
+      wait.withdrawn();
+    }
   });
 
   it('once all is claimed nothing is extended, and no timer of the wait is left', async () => {
@@ -226,6 +247,16 @@ describe('waiting for several resources: it ends', () => {
     expect(await one.wait.run()).to.equal('ended');
     await one.time.advance(10_000);
     expect(steps(one.m1)).to.deep.equal(['queue a', 'claim a']);
+  });
+
+  it('by the caller: in the very step in which the last is handed over', async () => {
+    const one = bench(1, ['a'], () => undefined);
+    const hold = one.subscriptions.hold.bind(one.subscriptions);
+    one.subscriptions.hold = (token) => {
+      hold(token);
+      one.wait.end('ended');
+    };
+    expect(await one.wait.run()).to.equal('ended');
   });
 
   it('by the caller: before it began; nothing is sent', async () => {

@@ -162,6 +162,26 @@ describe('queue wait: direct hand-off', () => {
     expect(ends).to.deep.equal([]);
   });
 
+  it('without a quorum a vote is renewed after a third of its ttl, and after 2.5 s at the latest', async () => {
+    for (const [directTtlMs, looksInMs] of [
+      [3_000, 1_000],
+      [TTL_MS, 2_500],
+    ] as const) {
+      const environment = lineEnvironment(3);
+      const { masters, time } = environment;
+      const [m1, ...others] = masters as readonly [FakeMaster, ...FakeMaster[]];
+      for (const master of masters) hold(master);
+      for (const master of others) for (let i = 0; i < 9; i++) await queueAs(master, `${THIRD}${i}`, i); // it looks there after 13 s
+      const { stay } = waitIn(environment, { directTtlMs });
+      await time.advance(10);
+      await handOver(m1);
+      const instants = askedAt(m1, time);
+      await time.advance(looksInMs);
+      expect(instants).to.deep.equal([looksInMs]);
+      stay.end();
+    }
+  });
+
   it('with a quorum it yields nothing', async () => {
     const { masters } = await waiting(3);
     for (const master of masters) await handOver(master);
@@ -171,16 +191,17 @@ describe('queue wait: direct hand-off', () => {
   });
 
   it('one that becomes the first looks at once if its look is old, so that its turn finds it fresh', async () => {
-    for (const [ageMs, looksInMs] of [
-      [2_400, 993],
-      [2_600, 3],
+    for (const [ageMs, looksInMs, directTtlMs] of [
+      [2_500, 993, TTL_MS],
+      [2_501, 3, TTL_MS],
+      [2_501, 993, 0], // a reservation asks for no fresh look
     ] as const) {
       const environment = lineEnvironment(1);
       const { masters, time } = environment;
       const [m1] = masters as readonly [FakeMaster];
       hold(m1);
       await queueAs(m1, THIRD, 5); // ahead of it: it looks again in 3.5 s only
-      const { stay } = waitIn(environment, { directTtlMs: TTL_MS });
+      const { stay } = waitIn(environment, { directTtlMs });
       await time.advance(ageMs);
       const instants = askedAt(m1, time);
       m1.line.tell(`w ${MINE} r`);

@@ -111,6 +111,22 @@ describe('queue wait: votes that are handed over directly', () => {
     expect(stay.vote).to.deep.equal({ validUntilMs: validUntilMs(sentMs, SPAN_MS, 0.01), fence: 7 });
   });
 
+  it('a vote of a master whose pushes cannot be heard takes no part any more when it is due', async () => {
+    const { clock, give, masters, nodes, stay, time } = await inLine();
+    const [m3, node] = [masters[2], nodes[2]];
+    if (m3 === undefined || node === undefined) throw new Error('there are three');
+    m3.opensLines = false;
+    m3.line.lose('gone');
+    stay.onReply(node, [6, LATER, LATER, 7, clock.now()]); // the answer to its look
+    expect(stay.outcomes[2]?.kind).to.equal('granted');
+    await time.advance(2_500);
+    expect(stay.outcomes[2]?.kind).to.equal('unknown');
+    const sentMs = clock.now() - 3_000;
+    give(1, { serial: LATER, fence: 7, sentMs, spanMs: SPAN_MS });
+    give(2, { serial: LATER, fence: 7, sentMs, spanMs: SPAN_MS - 3_000 });
+    expect(stay.vote?.validUntilMs).to.equal(validUntilMs(sentMs, SPAN_MS - 3_000, 0.01));
+  });
+
   it('a vote that was yielded never counts, neither told again by a push nor found by a look', async () => {
     const { clock, give, nodes, stay, ends } = await inLine();
     const [node] = nodes;

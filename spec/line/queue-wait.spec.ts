@@ -1,5 +1,6 @@
 /** A stay in the queues of masters: when it begins, what counts as reserved, what is yielded, how it ends. */
 import { expect } from 'chai';
+import type { Ask } from '../../lib/node/node.js';
 import { turnKey } from '../../lib/protocol/keys.js';
 import { gate, holdReplies, kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
@@ -228,6 +229,21 @@ describe('queue wait', () => {
     stay.end();
   });
 
+  it('N=3: a vote that is handed over after its end is declined, unless it has won', async () => {
+    for (const [end, isDeclined] of [
+      ['ended', true],
+      ['hopeless', true],
+      ['foreign-client', true],
+      ['reserved', false],
+      ['granted', false],
+    ] as const) {
+      const { m1, stay } = await inLine();
+      stay.end(end);
+      m1.line.tell(`g ${m1.micros()} ${MINE} r`);
+      expect(kindsOf(m1), end).to.deep.equal(isDeclined ? ['queue', 'yield'] : ['queue']);
+    }
+  });
+
   it('N=3: its end drops what is unsent, its timer and its token, and settles once', async () => {
     const { ends, masters, stay, time } = await inLine();
     stay.end();
@@ -346,6 +362,24 @@ describe('queue wait: yielding', () => {
     const [, ticket, lifeMs] = argsOf(m1, 'yield')[0]?.[0]?.split('|') ?? [];
     expect([ticket, Number(lifeMs)]).to.deep.equal(['1000', 60_000]);
     expect(m1.members('quorate:queue:{r}')).to.deep.equal([{ name: MINE, score: 1_000 }]);
+    stay.end();
+  });
+
+  it('a yield is urgent: it waits for no other request to share its call', async () => {
+    const { m1, nodes, stay, time } = await inLine();
+    const [node] = nodes;
+    if (node === undefined) throw new Error('there is one');
+    const asks: Ask[] = [];
+    const send = node.send.bind(node);
+    node.send = (ask) => {
+      asks.push(ask);
+      send(ask);
+    };
+    await letGo(m1);
+    await time.advance(10);
+    await queueAs(m1, THIRD, 5);
+    await settle();
+    expect([kindsOf(m1).at(-1), asks.map(({ isUrgent }) => isUrgent)]).to.deep.equal(['yield', [true]]);
     stay.end();
   });
 

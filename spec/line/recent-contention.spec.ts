@@ -49,6 +49,19 @@ describe('recent contention', () => {
     expect(contention.isLikely('a')).to.equal(false);
   });
 
+  it('it is held rarely from the first acquisition that met others on, until it is likely; no longer once the share is below 1/32', async () => {
+    const { contention, time } = environment();
+    expect(contention.isRare('a')).to.equal(false);
+    held(contention, 2);
+    expect([contention.isRare('a'), contention.isRare('b')]).to.deep.equal([true, false]);
+    held(contention, 1);
+    expect(contention.isRare('a')).to.equal(false);
+    await time.advance(20_000); // 0.58 in 4 half-lives: 0.036
+    expect(contention.isRare('a')).to.equal(true);
+    await time.advance(2_000);
+    expect(contention.isRare('a')).to.equal(false);
+  });
+
   it('a share below 1/32 is forgotten', () => {
     const { contention } = environment();
     contention.note('a', true, true);

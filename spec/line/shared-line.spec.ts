@@ -6,6 +6,11 @@ import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
+import { SharedLine } from '../../lib/line/shared-line.js';
+import { Repairs } from '../../lib/quorum/repairs.js';
+import { WRITE } from '../../lib/protocol/scope.js';
+import { plainScope } from '../support/commands.js';
+import { hold, lineEnvironment, OTHER } from '../support/line-bench.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
@@ -200,6 +205,21 @@ describe('shared line: a gate that cannot be waited at', () => {
 });
 
 describe('shared line: after a wait at the gate', () => {
+  it('it was free if every master gave the place at the gate at once', async () => {
+    for (const isHeld of [true, false]) {
+      const bench = lineEnvironment(3);
+      if (isHeld) for (const master of bench.masters) hold(master, OTHER, gateKey('r'));
+      const repairs = new Repairs(bench.nodes, bench.time, bench.time);
+      const scope = { ...plainScope('r'), kind: WRITE };
+      const terms = { scope, ttlMs: 1_000, nodeTimeoutMs: 50, onlyReserves: true };
+      const line = new SharedLine({ ...bench, repairs }, terms);
+      void line.wait(() => 1, bench.time.now() + 1_000);
+      await settle();
+      expect(line.wasFree).to.equal(!isHeld);
+      line.leave();
+    }
+  });
+
   it('N=3: what they meet first decides whether the next one queues at once', async () => {
     const bench = fakeCluster(3, OFTEN, { hasPushes: true });
     const holder = bench.other('holder').redlock.semaphore('r', 1);

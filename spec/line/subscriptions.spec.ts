@@ -1,7 +1,7 @@
 /** Lines for pushes: when one is open, when it is tried again, made anew or closed; what is told to nobody. */
 import { expect } from 'chai';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
-import { Node } from '../../lib/node/node.js';
+import { type Ask, Node } from '../../lib/node/node.js';
 import type { Push } from '../../lib/protocol/pushes.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { type Recipient, Subscriptions } from '../../lib/line/subscriptions.js';
@@ -143,7 +143,95 @@ describe('subscriptions: an open push connection', () => {
   });
 });
 
+describe('subscriptions: the connection that locks', () => {
+  const comesBack = async (master: FakeMaster): Promise<void> => {
+    master.become('lost');
+    master.become('ready');
+    await settle();
+  };
+
+  it('comes back: no message is sent before the master has confirmed the subscription', async () => {
+    const { hellos, isOpen, master } = await environment(byHand);
+    await comesBack(master);
+    expect(hellos()).to.equal(0);
+    master.line.open();
+    await settle();
+    expect([hellos(), isOpen()]).to.deep.equal([1, true]);
+    master.line.lose('gone');
+    await comesBack(master);
+    expect(hellos()).to.equal(1);
+  });
+
+  it('is ready still: a message that is under way is sent once, and none on an open push connection', async () => {
+    const { hellos, isOpen, master } = await environment((one) => (one.deliversPushes = false));
+    master.become('ready');
+    expect(hellos()).to.equal(1);
+    master.line.tell('e 1');
+    master.become('ready');
+    expect([isOpen(), hellos()]).to.deep.equal([true, 1]);
+  });
+
+  it('is lost before the push connection was open: nobody hears of that', async () => {
+    const { listener, master, node, subscriptions } = await environment(
+      (one) => (one.deliversPushes = false),
+    );
+    master.become('lost');
+    expect(listener.events).to.deep.equal([]);
+    expect(subscriptions.cause(node).message).to.equal('its push connection is not open yet');
+  });
+
+  it('is made: the message is sent as soon as it is', async () => {
+    const { isOpen, master } = await environment((one) => (one.state = 'opening'));
+    master.become('ready');
+    await settle();
+    expect(isOpen()).to.equal(true);
+  });
+});
+
 describe('subscriptions: refused, lost, led astray', () => {
+  it('an echo that comes after its second proves nothing, though the push connection is there still', async () => {
+    const { isOpen, master, time } = await environment((one) => (one.deliversPushes = false));
+    master.line.renew = () => undefined; // it takes its time
+    await time.advance(1_000);
+    master.line.tell('e 1');
+    expect(isOpen()).to.equal(false);
+  });
+
+  it('a message that was followed by another is not waited for', async () => {
+    const { isOpen, master, node, subscriptions, time } = await environment();
+    master.deliversPushes = false;
+    subscriptions.verify(node);
+    await time.advance(500);
+    master.deliversPushes = true;
+    subscriptions.verify(node);
+    await time.advance(1_000);
+    expect([isOpen(), master.line.renewals]).to.deep.equal([true, 0]);
+  });
+
+  it('an answer of another kind tells no clock: the push connection does not open', async () => {
+    for (const reply of ['OK', [1]]) {
+      const { clocks, isOpen, master } = await environment((one) => one.replies.push(reply));
+      master.line.tell('e 1');
+      expect([isOpen(), clocks.isKnown(0)]).to.deep.equal([false, false]);
+    }
+  });
+
+  it('an answer of another kind, and one that comes after the end and says that the message reached nobody, break nothing', async () => {
+    const { nodes, subscriptions } = lineEnvironment(1);
+    const [node] = nodes;
+    const asks: Ask[] = [];
+    if (node !== undefined) node.send = (ask) => void asks.push(ask);
+    subscriptions.enter(MINE, new Listener());
+    await settle();
+    const told = (reply: unknown) => (): void => {
+      for (const { sink } of asks) if (node !== undefined) sink.onReply(node, reply);
+    };
+    expect(asks.length).to.equal(1);
+    expect(told('OK')).not.to.throw();
+    subscriptions.close();
+    expect(told([0, SERIAL])).not.to.throw();
+  });
+
   it('a user who may not publish: no push connection for 5 s, then the next waiter tries again', async () => {
     const refuse = (master: FakeMaster): unknown => master.replies.push(serverError('NOPERM no channels'));
     const { isOpen, listener, master, node, subscriptions, time } = await environment(refuse);
@@ -154,10 +242,10 @@ describe('subscriptions: refused, lost, led astray', () => {
     await time.advance(4_999);
     subscriptions.enter(tokenFrom('mine', '2'), listener);
     expect(stands()).to.deep.equal([false, 1, false]);
-    await time.advance(2);
-    expect(subscriptions.canReach(1)).to.equal(true);
+    await time.advance(1);
+    expect(subscriptions.canReach(1)).to.equal(false); // nobody begins to queue in the very millisecond
     subscriptions.enter(tokenFrom('mine', '3'), listener);
-    await settle();
+    await time.advance(1);
     expect(stands()).to.deep.equal([true, 2, true]);
   });
 
@@ -265,6 +353,12 @@ describe('subscriptions: the end', () => {
     expect(isOpen()).to.equal(true);
   });
 
+  it('close: nobody hears of a push connection that was not open yet', async () => {
+    const { listener, subscriptions } = await environment(byHand);
+    subscriptions.close();
+    expect(listener.events).to.deep.equal([]);
+  });
+
   it('close: at once, for good, and without a timer', async () => {
     const { listener, master, subscriptions, time } = await environment();
     subscriptions.close();
@@ -308,7 +402,8 @@ describe('subscriptions: pushes for a token that has left', () => {
       const { master } = await left((one) => (one.keyPrefix = keyPrefix));
       for (const text of [GRANT, `w ${MINE} app:r`, `i ${SERIAL} ${MINE} app:r`]) master.line.tell(text);
       const keys = [key, queueKey(key), turnKey(key), termsKey(key), counterKey(key)];
-      const [given = []] = yields(master);
+      const [given = [], ...more] = yields(master);
+      expect(more).to.deep.equal([]);
       expect(given.slice(0, -1)).to.deep.equal([...keys, MINE, `${SERIAL}|0|0`]);
     }
   });
@@ -329,6 +424,20 @@ describe('subscriptions: pushes for a token that has left', () => {
     master.become('ready');
     await settle();
     expect(yields(master).length).to.equal(2); // it is done
+  });
+
+  it('it is not once the push connections were closed: it expires', async () => {
+    const { listener, master, subscriptions, time } = await left();
+    subscriptions.leave(tokenFrom('mine', '2'));
+    master.manner = 'lose-request';
+    master.line.tell(GRANT);
+    master.cut();
+    master.manner = 'answer';
+    await time.advance(5_000);
+    master.become('ready');
+    subscriptions.enter(MINE, listener);
+    await settle();
+    expect([subscriptions.isOpenAt(1), yields(master).length]).to.deep.equal([true, 1]);
   });
 
   it('so are a hundred of them; more expire', async () => {

@@ -143,7 +143,8 @@ const READERS: readonly (readonly [name: string, read: Reader, rows: readonly Ro
   ],
   [
     'permits',
-    (reply) => readPermits(reply, { ...UNGUARDED, kind: { name: 'semaphore', permits: 3, wanted: 1 } }),
+    (reply) =>
+      readPermits(reply, { ...UNGUARDED, kind: { name: 'semaphore', permits: 3, wanted: 1, slots: '' } }),
     [
       [[1, 0, 0], 'granted'],
       [[1, 0, 0, 2], 'granted slots 2'],
@@ -202,7 +203,10 @@ describe('replies', () => {
   }
 
   it('permits: a semaphore of another size says which, and only of a semaphore', () => {
-    const semaphore = { ...UNGUARDED, kind: { name: 'semaphore', permits: 3, wanted: 1 } } as const;
+    const semaphore = {
+      ...UNGUARDED,
+      kind: { name: 'semaphore', permits: 3, wanted: 1, slots: '' },
+    } as const;
     expect(readPermits([5, 70, 4], semaphore)).to.deep.include({ permits: { theirs: 4, ours: 3 } });
     expect(readPermits([5, 70, 4], { ...UNGUARDED, kind: { name: 'read' } })).to.equal(undefined);
   });

@@ -8,6 +8,7 @@ import { LeaderChecker } from './coordination/leader-checker.js';
 import { ELECTION, leadAtTheEnd, Leading, Watching } from './coordination/leading.js';
 import { TickChecker } from './coordination/tick-checker.js';
 import { Ticking } from './coordination/ticking.js';
+import { FRESH_MS } from '../../lib/protocol/lua/queue.js';
 import type { JobOptions } from '../../lib/jobs/public.js';
 import { drawPlan, type FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';
@@ -178,7 +179,7 @@ class CoordinationRun {
   }
 
   async #checkLeftovers(): Promise<void> {
-    await this.#pass(this.#ttlMs + 4_000);
+    await this.#pass(Math.max(this.#ttlMs, FRESH_MS) + 4_000); // terms of looks may be left for as long as they count
     for (const { server } of this.#stage.places) {
       const left = server.names().filter((key) => !/^quorate:(?:fence|guard|record|value)/.test(key));
       if (left.length > 0) this.checker.fail('leftovers', `${server.name} has ${left.join()} at the end`);

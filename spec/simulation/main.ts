@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { shrink } from './shrink.js';
 import { simulate, type SimulationOptions, type SimulationReport } from './simulation.js';
 import { timeline } from './timeline.js';
+import { CI_FRESH, CI_SEEDS, CI_STEPS } from './command/bounds.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import {
   proveBeyond,
@@ -17,6 +18,7 @@ import {
 } from './command/proof.js';
 import { proveSmall, showSchedule } from './command/small.js';
 import { huntInSmallWorlds, proveSmallVariants } from './command/small-variants.js';
+import { coreMs } from './variants/hunt.js';
 import { VARIANTS } from './variants/variants.js';
 import { writeSmallTable } from './command/small-table.js';
 import { Tally } from './command/tally.js';
@@ -147,20 +149,33 @@ function flags({ nodes, clients, guarded, beyond }: SimulationOptions): string {
 }
 
 /** What CI does. Mistakes that a schedule of a small world reveals are not looked for by seeds. */
-async function ci({ seeds, fresh: count, run, small: smallOptions }: SimulateOptions): Promise<number> {
-  const runs = await many([...Array.from({ length: seeds }, (_, i) => i + 1), ...fresh(count)], run);
+async function ci({ run, small: smallOptions }: SimulateOptions): Promise<number> {
   const bySeedsOnly = VARIANTS.filter((variant) => variant.small === undefined);
-  const failures = [
-    ...(await proveSameness(7, say)),
-    ...(await proveBeyond(say)),
-    ...(await proveTimestamps(say)),
-    ...(await proveCoordination(say)),
-    ...proveOneMaster(say),
-    ...(await proveSmall(smallOptions, say)),
-    ...(await proveSmallVariants('', say)),
-    ...(await proveVariants('', say, { among: bySeedsOnly })),
-  ];
+  const runs = await timed('seeds', () =>
+    many([...Array.from({ length: CI_SEEDS }, (_, i) => i + 1), ...fresh(CI_FRESH)], run),
+  );
+  const parts: Readonly<Record<string, () => Promise<readonly string[]> | readonly string[]>> = {
+    sameness: () => proveSameness(7, say),
+    'beyond the model': () => proveBeyond(say),
+    'timestamp locks': () => proveTimestamps(say),
+    'elections and jobs': () => proveCoordination(say),
+    'one master': () => proveOneMaster(say),
+    'small worlds': () => proveSmall({ ...smallOptions, mostSteps: CI_STEPS }, say),
+    'known mistakes in small worlds': () => proveSmallVariants('', say),
+    'known mistakes by seeds': () => proveVariants('', say, { among: bySeedsOnly }),
+  };
+  const failures: string[] = [];
+  for (const [name, prove] of Object.entries(parts)) failures.push(...(await timed(name, prove)));
   return Math.max(runs, tell(failures));
+}
+
+/** Runs a part, and says what it took. */
+async function timed<T>(name: string, part: () => Promise<T> | T): Promise<T> {
+  const [beganMs, before] = [performance.now(), coreMs()];
+  const result = await part();
+  const [seconds, ofCores] = [(performance.now() - beganMs) / 1_000, (coreMs() - before) / 1_000];
+  say(`${name}: ${seconds.toFixed(0)} s, ${ofCores.toFixed(0)} s of a core\n`);
+  return result;
 }
 
 async function small({ small: options }: SimulateOptions): Promise<number> {

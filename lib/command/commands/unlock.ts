@@ -32,9 +32,9 @@ export async function unlock(args: Arguments): Promise<number> {
     check(name, held, isForced);
     if (held.length === 0) return report(args, { resource: name, released: 0, silent });
     if (!isForced && !(await isWanted(name, shownLock(seen)))) return EXIT.no;
-    for (const { transport, holders } of held)
-      await releaseOn(transport, connection.keyPrefix + name, holders);
-    return report(args, { resource: name, released: held.length, silent });
+    const taken = whatIsTaken(held, quorumOf(connection.clients.length));
+    await releaseAll(taken, connection.keyPrefix + name);
+    return report(args, { resource: name, released: taken.length, silent });
   } finally {
     await connection.close();
   }
@@ -55,6 +55,31 @@ async function lookFor(
     held: answers.filter(({ holders }) => holders.tokens.length > 0),
     silent: clients.length - answers.length,
   };
+}
+
+/**
+ * The votes of those who have a quorum. Others are of one who claims at this moment, or is handed a vote: it would count
+ * votes that are gone, and hold the lock beside the next one. Where nobody has a quorum, all votes are taken.
+ */
+function whatIsTaken(held: readonly Held[], quorum: number): readonly Held[] {
+  const votes = new Map<string, number>();
+  for (const token of held.flatMap(({ holders }) => holders.tokens))
+    votes.set(token, (votes.get(token) ?? 0) + 1);
+  const isHolder = (token: string): boolean => (votes.get(token) ?? 0) >= quorum;
+  if (![...votes.keys()].some(isHolder)) return held;
+  return held
+    .map(({ transport, holders }) => ({
+      transport,
+      holders: { ...holders, tokens: holders.tokens.filter(isHolder) },
+    }))
+    .filter(({ holders }) => holders.tokens.length > 0);
+}
+
+/** At once: whoever waits claims on all masters with the first that is free. @throws Error the first master's that failed */
+async function releaseAll(taken: readonly Held[], key: string): Promise<void> {
+  const releases = taken.map(({ transport, holders }) => releaseOn(transport, key, holders));
+  const ends = await Promise.allSettled(releases);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /** A text that some program keeps there would be deleted for a lock. */

@@ -83,7 +83,7 @@ const SPARE = `local spare = ${MAX_DROPPED}
  * before it is told of: one that was told of is counted. `handOver` gives it to the first waiter whom the push reaches, and
  * returns its token and the serial; `self` counts as reached, and is given nothing. It returns nothing if nobody waits, or
  * if this user may not publish: then the waiters stay, and poll. It returns nothing and true if it has dropped as many as
- * it may.
+ * it may. Where nobody waits, the terms go as well: a claim from the queue leaves its own behind.
  *
  * `alive` returns the first waiter whom the attempt reaches, and what the attempt returned. Waiters before it are dropped.
  * A client is tried once: its other waiters share the channel. Needs SPARE.
@@ -221,7 +221,7 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
         return nil, isMore
       end
     end
-    redis.call('DEL', KEYS[t])
+    redis.call('DEL', KEYS[t], KEYS[m or t])
     text = ''
   end
   local function leave(token, isGone)

@@ -168,6 +168,7 @@ export class QueueLine {
       }
     }
     this.#store.delete(this.#turn);
+    if (this.#direct !== undefined) this.#store.delete(this.#direct.terms);
     return undefined;
   }
 

@@ -55,6 +55,24 @@ export const COORDINATOR: Survivors = {
       mutants: ['#giveUp: withdrawal.end(); → nothing', '#depart: withdrawal.end(); → nothing'],
     },
   ],
+  'lib/coordinator/coordinator.ts': [
+    {
+      why: 'no two masters have one name',
+      mutants: ['constructor: a.name < b.name → a.name <= b.name'],
+    },
+    {
+      why: 'no pushes were held back for a lease that was only asked for',
+      mutants: ["#forget: grant.origin !== 'asked' → true"],
+    },
+    {
+      why: 'a timer that is over is cancelled once more; it takes up memory until the instance ends',
+      mutants: ['handOver: this.#handedOver.delete(timer); → nothing'],
+    },
+    {
+      why: 'a wait that was ended before it begins ends at once',
+      mutants: ['ready: isReady() || cancellation.cancelled !== undefined → isReady()'],
+    },
+  ],
   'lib/coordinator/extensions.ts': [
     {
       why: 'a batch of one is not sent: what is due by itself goes alone from there as well',
@@ -65,6 +83,8 @@ export const COORDINATOR: Survivors = {
     {
       why: 'a survey has a look for every master',
       mutants: [
+        'noteQuarantine: outcome?.kind → outcome.kind',
+        'noteQuarantine: outcome?.kind → outcome.kind (2)',
         'readBootstrap: look?.kind → look.kind',
         'readBootstrap: look?.cause ?? oddReply() → look?.cause',
         'readBootstrap: look?.cause → look.cause',
@@ -76,6 +96,10 @@ export const COORDINATOR: Survivors = {
       why: 'the claim was sent behind the requests of the wait, and the undo follows the claim',
       mutants: ['undoingOf: line === undefined → true'],
     },
+    {
+      why: 'only who waits for an exclusive lock has a place on every master',
+      mutants: ["undoingOf: isInLine && scope.kind.name === 'mutex' → isInLine"],
+    },
   ],
   'lib/coordinator/attempt-history.ts': [
     {
@@ -83,7 +107,6 @@ export const COORDINATOR: Survivors = {
       mutants: [
         "shallQueue: terms.scope.keys[0] ?? '' → terms.scope.keys[0]",
         "home: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
-        "learn: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
       ],
     },
     {
@@ -99,7 +122,7 @@ export const COORDINATOR: Survivors = {
     {
       why: 'an acquisition that has met nobody yet queues a little earlier, and is served in its turn either way',
       mutants: [
-        "shallQueue: backoff.attempts > 1 || !contention.isRecent(terms.scope.keys[0] ?? '') → !contention.isRecent(terms.scope.keys[0] ?? '')",
+        "shallQueue: backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '') → !contention.isLikely(terms.scope.keys[0] ?? '')",
       ],
     },
     {

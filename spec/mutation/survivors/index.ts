@@ -1,4 +1,6 @@
 import { COORDINATOR } from './coordinator.js';
+import { ELECTION } from './election.js';
+import { JOBS } from './jobs.js';
 import { LEASE } from './lease.js';
 import { LINE } from './line.js';
 import { LUA } from './lua.js';
@@ -10,6 +12,8 @@ import type { Survivors } from './survivors.js';
 export type { Survivors } from './survivors.js';
 export const SURVIVORS: Survivors = {
   ...COORDINATOR,
+  ...ELECTION,
+  ...JOBS,
   ...LEASE,
   ...LINE,
   ...LUA,

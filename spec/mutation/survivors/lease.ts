@@ -1,7 +1,51 @@
 import type { Survivors } from './survivors.js';
 
 export const LEASE: Survivors = {
+  'lib/lease/held-leases.ts': [
+    {
+      why: 'at that very instant it is the same deadline',
+      mutants: ['hasten: atMs < this.#deadlineAtMs → atMs <= this.#deadlineAtMs'],
+    },
+    {
+      why: 'a call that comes after the end is not before its deadline, or ends at once',
+      mutants: ['#end: this.#onDrained = undefined; → nothing'],
+    },
+    {
+      why: 'for the types: a wait sets its deadline before it can end',
+      mutants: ['#end: this.#deadline?.cancel() → this.#deadline.cancel()'],
+    },
+    {
+      why: 'for the types: more than a hundred are there',
+      mutants: [
+        '#sweep: this.#leases.turn()?.checkValidity(nowMs) → this.#leases.turn().checkValidity(nowMs)',
+      ],
+    },
+  ],
+  'lib/lease/notes.ts': [
+    {
+      why: 'for the types: an outcome has no vote',
+      mutants: [
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own'",
+        "readUnder: 'vote' in one && one.vote === 'own' → one.vote === 'own' (2)",
+      ],
+    },
+    {
+      why: 'for the types: no error is made of what a quorum has granted',
+      mutants: ["#error: decision === 'granted' → false"],
+    },
+    {
+      why: 'no error tells whose client holds the lock',
+      mutants: ['asOutcome: false → true (2)'],
+    },
+  ],
   'lib/lease/lease.ts': [
+    {
+      why: 'where nobody listens, makes room for what is not needed, or goes a longer way to the same end',
+      mutants: [
+        'constructor: !environment.observer.awaitsLosses → false',
+        'release: observer.hearsReleases → true',
+      ],
+    },
     {
       why: 'for the types: while an extension is under way, there is the list of who waits for its end',
       mutants: [

@@ -57,8 +57,12 @@ export const LINE: Survivors = {
       ],
     },
     {
-      why: 'serials are read only beside a reservation',
-      mutants: ['#onRefusal: place.serial = NOBODY; → nothing'],
+      why: 'without a vote, the serial of a place is 0, and no push and no answer names a lower one',
+      mutants: ["#take: place.state === 'mine' && serial < place.serial → serial < place.serial"],
+    },
+    {
+      why: 'a wait is for one key',
+      mutants: ["onPush: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]"],
     },
     {
       why: 'a refusal of a place says how long the lock is held, and be it for ever',
@@ -98,16 +102,35 @@ export const LINE: Survivors = {
   ],
   'lib/line/queue-visit.ts': [
     {
-      why: 'the claim that follows is given back, as that of a wait which ends a moment later',
-      mutants: ["run: this.#end ?? 'reserved' → 'reserved'"],
-    },
-    {
       why: 'a timer that is over is cancelled once more',
       mutants: ['#stop: this.#keeper = undefined; → nothing'],
     },
     {
       why: 'rounds that all have answered are kept, and asked for nothing',
       mutants: ['#round: this.#rounds.filter(({ isAnswered }) => !isAnswered) → this.#rounds'],
+    },
+  ],
+  'lib/line/subscriptions.ts': [
+    {
+      why: 'only masters of the instance are asked about',
+      mutants: [
+        'isOpen: this.#lines[node.index]?.isOpen → this.#lines[node.index].isOpen',
+        'cause: this.#lines[node.index]?.cause ?? NOT_YET → this.#lines[node.index]?.cause',
+        'cause: this.#lines[node.index]?.cause → this.#lines[node.index].cause',
+        'verify: line?.isOpen → line.isOpen',
+      ],
+    },
+    {
+      why: 'whoever comes next clears it first, and only then somebody leaves',
+      mutants: ['#closeLines: this.#idle = undefined; → nothing'],
+    },
+    {
+      why: 'it stops listening once more',
+      mutants: ['#shut: line.unwatch = undefined; → nothing'],
+    },
+    {
+      why: 'the timer of an echo is cancelled when its push connection is closed',
+      mutants: ['#sayHello: line.subscription?.renew() → line.subscription.renew() (2)'],
     },
   ],
   'lib/line/turnstile.ts': [

@@ -642,6 +642,16 @@ describe('direct hand-off: scripts on a real server', () => {
         expect(await server.redis.keys('*')).to.deep.equal([COUNTER]);
       });
 
+      it('the last that waited has claimed from the queue, which leaves its terms behind: they go with the turn', async () => {
+        const us = await server.micros();
+        await waits(ANN, TICKET, us);
+        await server.redis.zrem(LINE, ANN);
+        await hold(ANN);
+        await server.redis.hset(TERMS, BEN, (await server.redis.hget(TERMS, ANN)) ?? '');
+        expect(await leaveAt(us, script, ANN)).to.deep.equal(DONE);
+        expect(await server.redis.keys('*')).to.deep.equal([]);
+      });
+
       it('more of the dead than one call may drop: the lock is free, and the next call goes on', async () => {
         const us = await server.micros();
         await hold(DAN);

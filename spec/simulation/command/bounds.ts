@@ -1,8 +1,13 @@
-/** How far small worlds are explored. */
+/** How much CI runs: it has a few minutes of a core for it. */
+
+/** How many fixed seeds CI runs, and how many that were never run. */
+export const [CI_SEEDS, CI_FRESH] = [220, 30];
 
 /** The most deviations of a schedule in CI. */
 export const CI_K = 1;
-/** The same in its nightly run, in worlds of up to `FULL_STEPS`. */
+/** The most steps in the usual order of such a world. Longer ones are gone through at night, and by `--small` alone. */
+export const CI_STEPS = 145;
+/** The most deviations in its nightly run, in worlds of up to `FULL_STEPS`. */
 export const FULL_K = 2;
 /** The most steps in the usual order of such a world: all worlds together would be three times as many schedules. */
 export const FULL_STEPS = 60;

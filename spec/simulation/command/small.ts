@@ -5,7 +5,7 @@ import { parseSchedule } from '../small/deviations.js';
 import type { Bounds } from '../small/explorer.js';
 import { runSmall } from '../small/run.js';
 import { type Finding, type Search, search } from '../small/search.js';
-import { SMALL_WORLDS, smallWorld } from '../small/worlds.js';
+import { SMALL_WORLDS, type SmallWorld, smallWorld } from '../small/worlds.js';
 import { timeline } from '../timeline.js';
 import { compile, huntSmall } from '../variants/hunt.js';
 import { CI_K, FULL_K, FULL_STEPS, LONGEST_MS, MOST_FAULTS } from './bounds.js';
@@ -15,6 +15,8 @@ export interface SmallOptions {
   /** The bounds that were asked for; by default those of CI, or of its nightly run. */
   readonly k: number | undefined;
   readonly faults: number | undefined;
+  /** Only worlds with at most this many steps in the usual order. */
+  readonly mostSteps?: number;
   /** Only this world. */
   readonly world: string | undefined;
   /** Only this schedule of it. */
@@ -27,7 +29,8 @@ type Say = (line: string) => void;
 export async function proveSmall(options: SmallOptions, say: Say): Promise<string[]> {
   const k = options.k ?? (options.isFull ? FULL_K : CI_K);
   const faults = options.faults ?? Math.min(k, MOST_FAULTS);
-  const worlds = options.world === undefined ? SMALL_WORLDS : [smallWorld(options.world)];
+  const worlds =
+    options.world === undefined ? await worldsUpTo(options.mostSteps) : [smallWorld(options.world)];
   const where =
     options.isFull && options.k === undefined ? ` (${CI_K} in worlds of more than ${FULL_STEPS} steps)` : '';
   say(
@@ -54,8 +57,19 @@ type Runner = (task: Search) => Promise<Finding & { readonly crash?: string | un
 
 /** @returns how far CI's nightly run explores that world */
 async function fullK(world: string): Promise<number> {
-  const { steps } = await search({ world, k: 0, faults: 0 });
-  return steps <= FULL_STEPS ? FULL_K : CI_K;
+  return (await stepsOf(world)) <= FULL_STEPS ? FULL_K : CI_K;
+}
+
+async function worldsUpTo(mostSteps = Infinity): Promise<readonly SmallWorld[]> {
+  if (mostSteps === Infinity) return SMALL_WORLDS;
+  const worlds: SmallWorld[] = [];
+  for (const small of SMALL_WORLDS) if ((await stepsOf(small.name)) <= mostSteps) worlds.push(small);
+  return worlds;
+}
+
+/** @returns how many steps the usual order has there */
+async function stepsOf(world: string): Promise<number> {
+  return (await search({ world, k: 0, faults: 0 })).steps;
 }
 
 /** Few schedules are run in this process, which is soon warm; many on all cores. */

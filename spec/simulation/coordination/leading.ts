@@ -123,7 +123,9 @@ export async function leadAtTheEnd(
   const { election } = leaders;
   for (const { client, redlock } of players) {
     const settled = checker.expect(client, 'campaign at the end', 6_000);
-    const leadership = await redlock.election(election).campaign(`${client.name} at the end`, { waitMs: 5_000 });
+    const leadership = await redlock
+      .election(election)
+      .campaign(`${client.name} at the end`, { waitMs: 5_000 });
     settled();
     const reign = leaders.began(client, leadership, leaders.fence);
     for (const other of players) {

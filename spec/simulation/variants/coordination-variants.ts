@@ -34,6 +34,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'election: leader() goes back',
+    from: 15,
     why: 'an answer that is late tells of an earlier leader, or of an earlier value',
     of: 'coordination',
     breaks: ['leader'],
@@ -132,6 +133,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: a run begins before it is noted',
+    from: 10,
     why: 'whoever looks meanwhile finds the tick not begun',
     of: 'coordination',
     breaks: ['ticks'],

@@ -16,7 +16,7 @@ function taken(condition: string): Patch {
 export const FENCE_VARIANTS: readonly Variant[] = [
   {
     name: 'fence: a proposal is used for missing counters only',
-    from: 460,
+    from: 575,
     why: 'a claim that comes late to masters without data gets less than what was handed out meanwhile, and counting goes on from there',
     breaks: ['token order', 'token uniqueness'],
     options: { beyond: 'amnesia', favoured: ['server emptied', 'slow link'] },
@@ -107,6 +107,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: a proposal is kept for the next attempts',
+    from: 35,
     why: 'it is older than the attempt, and below what was handed out before that began',
     breaks: ['token order', 'token uniqueness'],
     options: { beyond: 'amnesia', favoured: ['server emptied', 'server replaced'] },
@@ -121,8 +122,8 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: a proposal is drawn once for an instance',
-    why: 'the same',
     from: 330,
+    why: 'the same',
     breaks: ['token order', 'token uniqueness'],
     options: { beyond: 'amnesia', favoured: ['server emptied', 'server replaced'] },
     patches: [
@@ -141,6 +142,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: a counter lives for as long from now, wherever it is',
+    from: 10,
     why: 'one that is far ahead of the clock goes before the clock has passed it',
     of: 'one master',
     breaks: ['counter order'],

@@ -16,6 +16,7 @@ const SETS =
 export const HAND_OFF_VARIANTS: readonly Variant[] = [
   {
     name: 'hand-off: validity from the arrival of the push',
+    from: 30,
     why: 'the master counts from the hand-over, and the push may take as long as it likes',
     breaks: ['votes', 'exclusion'],
     options: { latePushes: true, favoured: ['client paused', 'slow link'] },
@@ -23,6 +24,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: validity from the arrival of the reply to the look',
+    from: 110,
     why: 'the look was carried out before its reply arrived',
     breaks: ['votes', 'exclusion'],
     options: { favoured: ['client paused', 'slow link'] },
@@ -42,6 +44,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: no drift',
+    from: 25,
     why: 'a master whose clock is fast lets go before the holder does',
     breaks: ['votes', 'exclusion'],
     options: { nodes: 1, clients: 4, guarded: false },

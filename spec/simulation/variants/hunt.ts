@@ -58,12 +58,13 @@ const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHisto
 const others = { timestamps: simulateTimestamps, 'one master': simulateOneMaster, coordination: simulateCoordination };
 const run = others[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
-const tell = (more) => process.stdout.write(JSON.stringify({ ...found, ...more }) + '\\n', () => process.exit(0));
-process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
 const cpuMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000; // on a busy machine a hunt takes longer, and goes as far
 };
+const tell = (more) =>
+  process.stdout.write(JSON.stringify({ ...found, cpuMs: cpuMs(), ...more }) + '\\n', () => process.exit(0));
+process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
 if (task !== undefined) tell(await search(task, found));
 for (let seed = firstSeed; seed < firstSeed + seeds && cpuMs() < limitMs; seed++) {
   const { events, broken, violations } = await run(seed, options);
@@ -138,6 +139,14 @@ export function huntSmall(
   return ask(bundle, { search: task }, nothing(), limitMs);
 }
 
+let childrenMs = 0;
+
+/** The time of cores that this process and those of its hunts have taken so far, in ms; without bundling. */
+export function coreMs(): number {
+  const { system, user } = process.cpuUsage();
+  return (user + system) / 1_000 + childrenMs;
+}
+
 /** Runs a task in a process of its own. @param none  the answer, if it gives none */
 function ask<T extends object>(
   bundle: string,
@@ -157,8 +166,10 @@ function ask<T extends object>(
     child.on('close', () => {
       clearTimeout(timer);
       const line = said.split('\n').find((one) => one.startsWith('{'));
-      if (line === undefined) resolve({ ...none, crash: wailed === '' ? 'it hangs' : wailed });
-      else resolve({ ...none, crash: undefined, ...(JSON.parse(line) as Partial<T>) }); // our own words
+      if (line === undefined) return resolve({ ...none, crash: wailed === '' ? 'it hangs' : wailed });
+      const { cpuMs, ...answer } = JSON.parse(line) as Partial<T> & { readonly cpuMs: number }; // our own words
+      childrenMs += cpuMs;
+      resolve({ ...none, crash: undefined, ...answer });
     });
   });
 }

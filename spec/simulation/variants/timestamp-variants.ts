@@ -7,6 +7,7 @@ const LEASE = 'lib/timestamp/lease.ts';
 export const TIMESTAMP_VARIANTS: readonly Variant[] = [
   {
     name: 'timestamp: an expired lock deleted and set again',
+    from: 30,
     why: 'the second of two that saw it expired deletes what the first one has set',
     of: 'timestamps',
     breaks: ['exclusion'],
@@ -22,6 +23,7 @@ export const TIMESTAMP_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'timestamp: what GETSET replaced is not looked at',
+    from: 10,
     why: 'all who saw it expired believe that they hold it',
     of: 'timestamps',
     breaks: ['exclusion'],

@@ -244,7 +244,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'renewed together: an answer about all of them counts for each',
-    from: 130,
+    from: 205,
     why: 'who was refused believes in a lease that others hold by now',
     breaks: ['exclusion'],
     options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
@@ -385,7 +385,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'undo by a two-step script call',
-    from: 48,
+    from: 50,
     why: 'to a master whose scripts were flushed, the undo that matters does not follow its claim',
     breaks: ['orphan'],
     options: { favoured: ['server stopped', 'scripts flushed'] },
@@ -499,6 +499,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: no inquiry, no yield',
+    from: 9,
     why: 'each of three waiters has the vote of one master of three, until the reservations run out',
     breaks: ['progress', 'fairness'],
     options: { turns: true },
@@ -512,6 +513,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a push taken for a vote, without a claim',
+    from: 13,
     why: 'it says nothing of when the reservation began, and that is shorter than the ttl',
     breaks: ['exclusion', 'token order'],
     patches: [
@@ -546,6 +548,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a reply of before a push counted',
+    from: 17,
     why: 'a refusal that the push overtook takes the reservation back, and nobody claims what is kept for a second',
     breaks: ['progress', 'fairness'],
     options: { crowd: true, turns: true, nodes: 3, clients: 4 },
@@ -559,6 +562,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a reply of an older claim counted',
+    from: 45,
     why: 'what is held while the next resource is waited for was claimed long before the last claim is sent',
     breaks: ['exclusion', 'token order', 'continuity'],
     options: { nodes: 3, clients: 4, guarded: false, favoured: ['partition', 'connection cut', 'slow link'] },
@@ -601,7 +605,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield takes a vote that was claimed',
-    from: 125,
+    from: 330,
     why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
     breaks: ['votes', 'exclusion'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
@@ -628,10 +632,9 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield that was lost is not sent again',
-    from: 600,
     why: 'each look lengthens what was given back, and whoever has the earlier ticket waits to the end',
     breaks: ['fairness'],
-    options: { nodes: 2, clients: 4, breaksAt: 'yield' },
+    options: { crowd: true, nodes: 3, clients: 4, breaksAt: 'yield' },
     patches: [
       {
         file: 'lib/line/queue-wait.ts',
@@ -642,7 +645,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: tickets by raw clocks of clients',
-    from: 2980,
+    from: 2995,
     why: 'whose clock is behind is always served first',
     breaks: ['fairness'],
     options: { turns: true, calls: 1, nodes: 3, clients: 4 },
@@ -656,14 +659,14 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: what is kept for one that has gone is not given back',
-    from: 440,
+    from: 445,
     why: 'a master that was away hands over to it, and again, for as long as its place lives',
     breaks: ['orphan', 'progress'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['server crash'] },
     patches: [
       {
         file: 'lib/line/subscriptions.ts',
-        find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line.node, push);",
+        find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line, push);",
         replace: 'void this.#decline;',
       },
       {
@@ -680,6 +683,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a claim leaves its place behind',
+    from: 70,
     why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
     breaks: ['votes'],
     patches: [

@@ -203,11 +203,7 @@ export class Stage {
     return link === undefined ? undefined : strikeLink(fault, link);
   }
 
-  #strikeServer(
-    fault: Fault,
-    place: Place,
-    links: readonly SimulatedLink[],
-  ): (() => void) | undefined {
+  #strikeServer(fault: Fault, place: Place, links: readonly SimulatedLink[]): (() => void) | undefined {
     const { server } = place;
     if (!server.isUp || server.isStopped || server.error !== undefined) return undefined;
     const { checker, world } = this;

@@ -1,0 +1,143 @@
+/** What elections and jobs need of an instance, by hand: what the masters answer, one lease, and virtual time. */
+import type { Coordinator } from '../../lib/coordinator/coordinator.js';
+import { type InstanceTerms, resolveOptions } from '../../lib/input/options.js';
+import type { Coordination } from '../../lib/lease/coordination.js';
+import { Notes } from '../../lib/lease/notes.js';
+import type { Lease } from '../../lib/lease/public.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
+import type { Request } from '../../lib/protocol/request.js';
+import type { Look, SurveyHooks } from '../../lib/quorum/survey.js';
+import { NOT_AWAITED } from '../../lib/redis/server-errors.js';
+import { Cancellation } from '../../lib/runtime/cancellation.js';
+import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
+import { scriptOf } from '../../lib/testing/master/twins.js';
+import { FakeRandom } from './fake-cluster.js';
+import { FakeTime } from './fake-time.js';
+
+const PLACE = { key: 'r', noteKey: 'n', channel: 'c', marker: undefined, guardMs: 0 } as const;
+export const NODE_TIMEOUT_MS = 200;
+
+export const answered = (reply: unknown): Look => ({ kind: 'answered', reply });
+export const SILENT: Look = { kind: 'unknown', cause: new Error('silent') };
+
+/** What a master's note-read says under the reader's vote, or as given. */
+export function noteReply(
+  text: string,
+  more: { fence?: number; seq?: number; vote?: number; since?: number } = {},
+): Look {
+  const { fence = text === '' ? 0 : 1, seq = text === '' ? 0 : 1, vote = 1, since = 0 } = more;
+  return answered([vote, 9_000, 100_000_000, since, 0, fence, seq, text]);
+}
+
+/** One lease: it is held until it is lost. */
+interface FakeLease extends Lease {
+  lose(code?: RedlockErrorCode): void;
+  readonly isReleased: boolean;
+}
+
+function fakeLease(): FakeLease {
+  const controller = new AbortController();
+  let [lost, isReleased]: [RedlockError | undefined, boolean] = [undefined, false];
+  const lease = {
+    ...{ resources: ['r'], token: 'token', fence: 7, ttlMs: 3_000, signal: controller.signal },
+    get status() {
+      return isReleased ? 'released' : lost === undefined ? 'held' : 'lost';
+    },
+    get isReleased() {
+      return isReleased;
+    },
+    remainingMs: () => 3_000,
+    assertHeld() {
+      if (lost !== undefined) throw lost;
+    },
+    lose(code: RedlockErrorCode = 'LOCK_LOST') {
+      lost = new RedlockError(code, 'it is lost');
+      controller.abort(lost);
+    },
+    release() {
+      isReleased = true;
+      return Promise.resolve();
+    },
+  };
+  return lease as unknown as FakeLease; // the rest is not asked for
+}
+
+export class FakeCoordination implements Coordination {
+  readonly time = new FakeTime();
+  readonly clock = this.time;
+  readonly timers = this.time;
+  readonly random = new FakeRandom();
+  readonly terms: InstanceTerms = resolveOptions({ ttlMs: 3_000 });
+  readonly coordinator: Coordinator;
+  readonly lease = fakeLease();
+  /** Requests that were sent, each with the number of answers that were awaited. */
+  readonly sent: { readonly request: Request; readonly awaited: number }[] = [];
+  /** What the masters answer, in their order; a spec sets it. */
+  answers: (request: Request) => readonly Look[] = () => [];
+  /** What `acquire` does; it gives the lease by default. */
+  acquiring: () => Promise<Lease> = () => Promise.resolve(this.lease);
+  /** Waits under way. */
+  readonly begun = new Set<Cancellation>();
+
+  constructor(nodes: number) {
+    const coordinator = {
+      nodes: Array.from({ length: nodes }, (_, index) => ({ name: `m${index + 1}`, index })),
+      quorum: quorumOf(nodes),
+      nodeTimeoutFor: () => NODE_TIMEOUT_MS,
+      survey: (request: Request, _nodeTimeoutMs: number, hooks?: SurveyHooks) => this.#survey(request, hooks),
+    };
+    this.coordinator = coordinator as unknown as Coordinator; // notes, elections and jobs use no more of it
+  }
+
+  /** The arguments of what was sent, of those scripts whose name is given. */
+  argsOf(name: string): string[] {
+    return this.sent
+      .filter(({ request }) => scriptOf(request.command)?.name === name)
+      .map(({ request }) => request.command.args.slice(1).join(' '));
+  }
+
+  nodeTimeoutFor(): number {
+    return NODE_TIMEOUT_MS;
+  }
+
+  notesOf(name: string): Notes {
+    return new Notes(this.coordinator, name, PLACE);
+  }
+
+  acquire: Coordination['acquire'] = () => this.acquiring();
+
+  async run<Given extends { release(): Promise<void> }, T>(
+    _lease: Lease,
+    given: Given,
+    routine: (given: Given) => Promise<T> | T,
+  ): Promise<T> {
+    try {
+      return await routine(given);
+    } finally {
+      await given.release();
+    }
+  }
+
+  begin(signal: AbortSignal | undefined): Cancellation {
+    const cancellation = new Cancellation(signal);
+    this.begun.add(cancellation);
+    return cancellation;
+  }
+
+  end(cancellation: Cancellation): void {
+    this.begun.delete(cancellation);
+    cancellation.dispose();
+  }
+
+  async #survey(request: Request, { isEnough = () => false }: SurveyHooks = {}): Promise<readonly Look[]> {
+    const looks: (Look | undefined)[] = this.coordinator.nodes.map(() => undefined);
+    let awaited = 0;
+    for (const look of this.answers(request)) {
+      looks[awaited++] = look;
+      if (isEnough(looks)) break;
+    }
+    this.sent.push({ request, awaited });
+    await Promise.resolve();
+    return looks.map((look) => look ?? { kind: 'unknown', cause: NOT_AWAITED });
+  }
+}
