@@ -1,5 +1,4 @@
 /** Waiting for an exclusive lock, as its acquisition sees it: how it leaves the line, and what follows. */
-import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { expect } from 'chai';
 import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { MutexLine } from '../../lib/line/mutex-line.js';
