@@ -62,6 +62,15 @@ describe('recent contention', () => {
     expect(contention.isRare('a')).to.equal(false);
   });
 
+  it('a share of 1/32 is a rare one still', async () => {
+    const { contention, time } = environment();
+    contention.note('a', true, true); // 1/4
+    await time.advance(15_000);
+    expect(contention.isRare('a')).to.equal(true);
+    await time.advance(1);
+    expect(contention.isRare('a')).to.equal(false);
+  });
+
   it('a share below 1/32 is forgotten', () => {
     const { contention } = environment();
     contention.note('a', true, true);
