@@ -8,9 +8,10 @@ const TWINS = 'lib/testing/master/note-twins.ts';
 export const COORDINATION_VARIANTS: readonly Variant[] = [
   {
     name: 'election: resign deletes a successor',
+    small: { world: 'leader-1', schedule: '0:long' },
     why: 'a resignation that is late, or comes twice, takes the votes of whoever leads by then',
     of: 'coordination',
-    breaks: ['leader'],
+    breaks: ['leader', 'votes'],
     patches: [
       {
         file: TWINS,
@@ -21,6 +22,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'election: a leader believes past its validity',
+    small: { world: 'leader-1', schedule: '11:pause' },
     why: 'its signal does not fire when its validity ends, and it goes on beside the next leader',
     of: 'coordination',
     breaks: ['leader'],
@@ -49,6 +51,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'election: a value taken from who holds no vote',
+    small: { world: 'leader-1', schedule: '5:long' },
     why: 'who died or resigned is named as long as the value is kept',
     of: 'coordination',
     breaks: ['leader'],
@@ -77,6 +80,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: the record is read from one master',
+    small: { world: 'job-3', schedule: '16:next' },
     why: 'that one may not have what a quorum has taken',
     of: 'coordination',
     breaks: ['ticks'],
@@ -101,6 +105,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: ticks by the local clock',
+    small: { world: 'rerun-1', schedule: 'usual' },
     why: 'a machine whose clock is ahead begins ticks that are not due',
     of: 'coordination',
     breaks: ['ticks'],
@@ -115,6 +120,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: what a master has forgotten under the guard counts as never written',
+    small: { world: 'spacing-1', schedule: '21:lose' },
     why: '`notBefore` is forgotten when masters restart: a quorum votes again that does not know it',
     of: 'coordination',
     breaks: ['ticks'],
@@ -133,6 +139,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: a run begins before it is noted',
+    small: { world: 'rerun-1', schedule: '34:pause' },
     from: 10,
     why: 'whoever looks meanwhile finds the tick not begun',
     of: 'coordination',
