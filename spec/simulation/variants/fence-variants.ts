@@ -165,7 +165,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: masters vote too soon after they have lost data without a guard',
-    from: 250,
+    from: 450,
     why: 'late claims and acceptances find no counter that is above them: an assumption breaks, not the code',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { beyond: 'restarts', favoured: ['server crash', 'slow link', 'partition'] },
