@@ -1,6 +1,8 @@
 /** What an acquisition makes of what its attempts have learned: whom it asks next, how soon, and what its error tells. */
 import { expect } from 'chai';
 import { FIRST_LIMIT } from '../../lib/coordinator/admission.js';
+import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { contendedLately } from '../support/contended.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
@@ -32,6 +34,19 @@ describe('what attempts have learned', () => {
     await bench.time.advance(800);
     expect(counts(bench)).to.deep.equal([2, 2, 18]);
     await bench.redlock.close();
+  });
+
+  it('N=3: whether it tries again before it queues is decided by how often this very lock was held', async () => {
+    const line = await contendedLately(3);
+    await line.time.advance(7_000); // now and then
+    const wait = line.redlock.acquire('r');
+    const other = await line.other('third').redlock.acquire('s');
+    const otherWait = line.redlock.acquire('s');
+    await settle();
+    expect(line.masters.flatMap(kindsSentTo).filter((kind) => kind === 'queue')).to.have.lengthOf(3); // for s
+    await Promise.all([line.lease.release(), other.release()]);
+    await line.time.advance(2 * TRY_AFTER_MS.most);
+    for (const lease of await Promise.all([wait, otherWait])) await lease.release();
   });
 
   it('N=3: what is not contended is asked of all masters again', async () => {

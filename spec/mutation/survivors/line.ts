@@ -155,7 +155,7 @@ export const LINE: Survivors = {
       why: 'at exactly that share either is right; it is met by chance at most',
       mutants: [
         'isLikely: this.#shareOf(key) >= LIKELY → this.#shareOf(key) > LIKELY',
-        'isRare: share < LIKELY → share <= LIKELY',
+        'isRare: share >= LEAST → share > LEAST',
         'note: next < LEAST → next <= LEAST',
       ],
     },
