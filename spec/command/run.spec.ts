@@ -306,10 +306,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
       [['run', 'r', '--no-wait=1', '--', 'true'], /--no-wait takes no value/],
       [['run', 'r', '--tll', '1s', '--', 'true'], /--tll is no flag of this command/],
       [['run', 'quorate:x', '--', 'true'], /names that do not begin with quorate:/],
-      [
-        ['run', 'r', '--node', 'localhost', '--', 'true'],
-        /masters\[0\] must be a redis:\/\/ or rediss:\/\/ URL/,
-      ],
+      [['run', 'r', '--node', 'localhost', '--', 'true'], /--node must be a redis:\/\/ or rediss:\/\/ URL/],
       [['runn'], /"runn" is no command: there are run, /],
     ];
     for (const [args, text] of CASES) {

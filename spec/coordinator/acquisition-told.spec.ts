@@ -1,47 +1,11 @@
 /** What an acquisition tells as it goes on: each attempt that fails, that it waits, and what it was granted. */
 import { expect } from 'chai';
-import type { AcquisitionTerms } from '../../lib/coordinator/acquisition-terms.js';
-import { Coordinator } from '../../lib/coordinator/coordinator.js';
 import { release, releaseInLine } from '../../lib/protocol/request.js';
-import { Cancellation } from '../../lib/runtime/cancellation.js';
-import type { AcquisitionObserver } from '../../lib/telemetry/observer.js';
+import { acquisitionBench as bench } from '../support/acquisition-bench.js';
 import { plainScope } from '../support/commands.js';
-import { FakeRandom } from '../support/fake-cluster.js';
-import { FakeMaster } from '../support/fake-master.js';
-import { FakeTime, settle } from '../support/fake-time.js';
+import { settle } from '../support/fake-time.js';
 import { hold, OTHER } from '../support/line-bench.js';
-
-interface Bench {
-  readonly time: FakeTime;
-  readonly masters: readonly FakeMaster[];
-  readonly told: unknown[];
-  acquire(more?: Partial<AcquisitionTerms>): ReturnType<Coordinator['acquire']>;
-}
-
-function bench(hasPushes: boolean): Bench {
-  const time = new FakeTime();
-  const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
-  for (const master of masters) master.hasPushes = hasPushes;
-  const coordinator = new Coordinator({
-    ...{ transports: masters, clock: time, timers: time, random: new FakeRandom() },
-    ...{ driftFactor: 0.01, wall: undefined, isFenced: false, maxWaiters: Infinity },
-  });
-  const told: unknown[] = [];
-  const observer: AcquisitionObserver = {
-    granted: (attempts, { outcomes }, fence) => told.push(['granted', attempts, outcomes.length, fence]),
-    refused: (attempts, { outcomes }, decision) =>
-      told.push(['refused', attempts, outcomes.length, decision]),
-    waits: (attempts) => told.push(['waits', attempts]),
-  };
-  const terms: AcquisitionTerms = {
-    ...{ resources: ['r'], scope: plainScope('r'), ttlMs: 10_000, nodeTimeoutMs: 50, waitMs: 60_000 },
-    ...{ minDelayMs: 10, maxDelayMs: 10, isFair: true, onlyReserves: false, observer },
-  };
-  return {
-    ...{ time, masters, told },
-    acquire: (more = {}) => coordinator.acquire({ ...terms, ...more }, new Cancellation()),
-  };
-}
+import { rejection } from '../support/rejection.js';
 
 describe('acquisition: what is told of it', () => {
   it('granted at once', async () => {
@@ -54,6 +18,18 @@ describe('acquisition: what is told of it', () => {
     const { acquire, masters, told } = bench(false);
     for (const master of masters) hold(master, OTHER, 'r');
     await acquire({ waitMs: 0 }).catch(() => undefined);
+    expect(told).to.deep.equal([['refused', 1, 3, 'held']]);
+  });
+
+  it('refused after the end of its wait: it has not waited, and needs no place among those that wait', async () => {
+    const { acquire, masters, time, told } = bench(false, 0);
+    for (const master of masters) {
+      hold(master, OTHER, 'r');
+      master.latencyMs = 30;
+    }
+    const failed = rejection(acquire({ waitMs: 20 }));
+    await time.advance(60);
+    expect((await failed).code).to.equal('LOCK_TAKEN');
     expect(told).to.deep.equal([['refused', 1, 3, 'held']]);
   });
 
@@ -80,17 +56,4 @@ describe('acquisition: what is told of it', () => {
       ]);
       expect(grant.sentTo).to.have.lengthOf(3);
     });
-});
-
-describe('acquisition: a lease that was handed over', () => {
-  it('may be kept by masters for as long as a place and a vote after it', async () => {
-    const { acquire, masters, time } = bench(true);
-    for (const master of masters) hold(master, OTHER, 'r');
-    const wait = acquire();
-    await settle();
-    for (const master of masters)
-      await master.call(releaseInLine(plainScope('r'), OTHER, master.micros()).command);
-    const grant = await wait;
-    expect(grant.expiredByMs - time.now()).to.be.above(70_000);
-  });
 });

@@ -1,6 +1,7 @@
 /** What an acquisition has learned decides whether it queues next, and what the error of a wait in line tells. */
 import { expect } from 'chai';
-import { RW_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { QUEUE } from '../../lib/protocol/lua/scripts.js';
+import { RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import { kindsSentTo } from '../support/commands.js';
@@ -64,6 +65,24 @@ describe('what attempts have learned, and the line', () => {
     expect(kinds).to.deep.equal(all(line, ['claim', 'queue', 'claim']));
     await line.time.advance(250);
     await failed;
+  });
+
+  it('N=3: a lock that several may hold is not tried again before it is queued for, though it is held now and then', async () => {
+    const line = fakeCluster(3, LONG, { hasPushes: true });
+    const [own, theirs] = [line.redlock, line.other().redlock].map((one) => one.semaphore('r', 1));
+    const [m1] = line.masters as readonly [FakeMaster, FakeMaster, FakeMaster];
+    for (const isFirst of [true, false]) {
+      const held = await theirs?.acquire();
+      m1.sent.length = 0;
+      const wait = own?.acquire();
+      await settle();
+      const names = m1.sent.map((command) => scriptOf(command)?.name);
+      if (!isFirst) expect(names.slice(0, 2)).to.deep.equal([SEM_CLAIM.name, QUEUE.name]);
+      await held?.release();
+      await line.time.advance(100);
+      await (await wait)?.release();
+      await line.time.advance(100);
+    }
   });
 
   it('N=3: a foreign client holds it: no place is taken, and it is looked at every 250 ms at least', async () => {

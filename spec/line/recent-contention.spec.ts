@@ -49,16 +49,18 @@ describe('recent contention', () => {
     expect(contention.isLikely('a')).to.equal(false);
   });
 
-  it('it is held rarely from the first acquisition that met others on, until it is likely; no longer once the share is below 1/32', async () => {
+  it('it is held now and then while one of the last acquisitions met others, and the share is not below 1/32', async () => {
     const { contention, time } = environment();
     expect(contention.isRare('a')).to.equal(false);
-    held(contention, 2);
-    expect([contention.isRare('a'), contention.isRare('b')]).to.deep.equal([true, false]);
     held(contention, 1);
+    expect([contention.isRare('a'), contention.isRare('b')]).to.deep.equal([true, false]);
+    held(contention, 1); // 0.44
     expect(contention.isRare('a')).to.equal(false);
-    await time.advance(20_000); // 0.58 in 4 half-lives: 0.036
+    await time.advance(5_000); // 0.22
     expect(contention.isRare('a')).to.equal(true);
-    await time.advance(2_000);
+    await time.advance(14_000); // 0.0314
+    expect(contention.isRare('a')).to.equal(true);
+    await time.advance(100); // 0.0310
     expect(contention.isRare('a')).to.equal(false);
   });
 

@@ -135,6 +135,18 @@ describe('chaos run: the checker', () => {
     expect(found({ 'c1.1': life(first) }, one, 8_000).kinds).to.not.include('no quorum');
   });
 
+  it('no quorum: a timestamp lock has its own server, and does not ask the masters', () => {
+    const stamp = first.map((event) => (event.e === 'ask' ? { ...event, how: 'timestamp' as const } : event));
+    const span = [10, 20, 5_000, 5_100] as const;
+    const dead = ['m1', 'm2', 'm3'].flatMap((name) => fault(name, 'kill', [...span]));
+    expect(found({ 'c1.1': life(stamp) }, dead, 8_000).kinds).to.not.include('no quorum');
+    const frozen = fault('t1', 'freeze', [...span]);
+    expect(found({ 'c1.1': life(stamp) }, frozen, 8_000).kinds).to.include('no quorum');
+    expect(found({ 'c1.1': life(first) }, frozen, 8_000).kinds).to.not.include('no quorum');
+    const delayed = fault('t1', 'delay', [...span]);
+    expect(found({ 'c1.1': life(stamp) }, delayed, 8_000).kinds).to.not.include('no quorum');
+  });
+
   it('unsettled: a call that never settles, or long after what is promised', () => {
     const ask = { e: 'ask', t: 100, op: 9, how: 'acquire', keys: ['k1'], boundMs: 1_000 } as const;
     expect(found({ 'c1.1': life([ask]) }).kinds).to.deep.equal(['unsettled']);

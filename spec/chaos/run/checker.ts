@@ -108,17 +108,16 @@ function hands(leases: readonly LeaseSpan[]): Violation[] {
   });
 }
 
+/** A timestamp lock has one server, which is no master of the others: that one is its quorum. */
 function grantsWithoutQuorum(leases: readonly LeaseSpan[], weather: Weather): Violation[] {
-  return leases.flatMap((lease) => {
-    const places = weather.majorityCertainlyFaulty(lease.call.t, lease.t);
-    if (places === undefined) return [];
-    return [
-      {
-        kind: 'no quorum',
-        text: `${lease.id} was granted while a majority of the masters was faulty`,
-        places: [lease.call.place, lease.place, ...places],
-      },
-    ];
+  return leases.flatMap(({ call, id, place, t }) => {
+    const isStamp = call.kind === 'timestamp';
+    const proof = isStamp
+      ? weather.timestampServerCertainlyFaulty(call.t, t)
+      : weather.majorityCertainlyFaulty(call.t, t);
+    if (proof === undefined) return [];
+    const text = `${id} was granted while ${isStamp ? 'its server' : 'a majority of the masters'} was faulty`;
+    return [{ kind: 'no quorum', text, places: [call.place, place, ...proof] }];
   });
 }
 

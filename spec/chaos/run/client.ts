@@ -59,7 +59,7 @@ const ACTIVITIES: readonly Activity[] = [
         { weight: 3, run: () => askForLeader(context) },
       ]
     : []),
-  ...(HAS.jobs ? [{ weight: 4, run: () => runOnce(context) }] : []),
+  ...(HAS.jobs ? [{ weight: 9, run: () => runOnce(context) }] : []),
 ];
 
 function drawActivity(): Activity {

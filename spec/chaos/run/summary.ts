@@ -1,7 +1,7 @@
 /** The figures of a run, for the terminal and for the page. */
 import type { Verdict } from './checker.js';
 import { turnsOf, versionOf } from './fleet.js';
-import { believedEnd, byKey, type LeaseSpan, type RunModel, type Span } from './model.js';
+import { believedEnd, byKey, type Call, type LeaseSpan, type RunModel, type Span } from './model.js';
 import { isOfClient, isOfMaster, type Phase, PHASES, Weather } from './weather.js';
 
 export interface Latency {
@@ -38,9 +38,12 @@ export interface Summary {
   readonly verdict: Verdict;
 }
 
+/** Locks that do not ask the masters, or not as this library does: their latencies are not its. */
+const WITHOUT_QUORUM: ReadonlySet<Call['kind']> = new Set(['timestamp', 'plain', 'redlock5']);
+
 export function summarize(run: RunModel, verdict: Verdict): Summary {
   const weather = new Weather(run);
-  const asked = run.leases.filter(({ from }) => from === undefined);
+  const asked = run.leases.filter(({ from, call }) => from === undefined && !WITHOUT_QUORUM.has(call.kind));
   return {
     seconds: (run.endT - run.startT) / 1_000,
     grants: tally(run.leases.map(({ call }) => call.kind)),

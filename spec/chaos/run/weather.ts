@@ -1,5 +1,5 @@
 /** What was faulty, and when: from the conductor's record. */
-import type { FaultKind, Place } from './history.js';
+import { type FaultKind, type Place, TIMESTAMP_SERVER } from './history.js';
 import type { RunModel, Span } from './model.js';
 
 export type Phase = 'healthy' | 'minority faulty' | 'majority faulty' | 'just healed';
@@ -30,12 +30,14 @@ export class Weather {
   readonly #masters: number;
   readonly #changes: readonly Change[];
   readonly #masterSpans: readonly Span[];
+  readonly #timestampSpans: readonly Span[];
   readonly #clientSpans: ReadonlyMap<string, readonly Span[]>;
 
   constructor({ facts, spans }: Pick<RunModel, 'facts' | 'spans'>) {
     this.#masters = facts.masters;
     this.#quorum = Math.floor(facts.masters / 2) + 1;
     this.#masterSpans = spans.filter(isOfMaster).sort((a, b) => a.strikeT - b.strikeT);
+    this.#timestampSpans = spans.filter(({ target }) => target === TIMESTAMP_SERVER);
     this.#clientSpans = byTarget(spans.filter(isOfClient));
     this.#changes = changesOf(this.#masterSpans.filter(({ kind }) => !HARMLESS.has(kind)));
   }
@@ -50,10 +52,14 @@ export class Weather {
 
   /** The lines that prove it, if no quorum can have answered between two times. */
   majorityCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
-    const through = this.#masterSpans.filter(
-      ({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && SILENT.has(kind),
-    );
+    const through = silentThrough(this.#masterSpans, fromT, toT);
     return through.length > this.#masters - this.#quorum ? through.map(({ place }) => place) : undefined;
+  }
+
+  /** The same for the one server of the timestamp locks. */
+  timestampServerCertainlyFaulty(fromT: number, toT: number): Place[] | undefined {
+    const through = silentThrough(this.#timestampSpans, fromT, toT);
+    return through.length > 0 ? through.map(({ place }) => place) : undefined;
   }
 
   /** When any master was faulty, and when a majority was. */
@@ -135,6 +141,10 @@ export class Weather {
       most = Math.max(most, change.faulty);
     }
   }
+}
+
+function silentThrough(spans: readonly Span[], fromT: number, toT: number): readonly Span[] {
+  return spans.filter(({ kind, struckT, mendT }) => struckT < fromT && mendT > toT && SILENT.has(kind));
 }
 
 /** Of the quorum: a server for timestamp locks is none. */

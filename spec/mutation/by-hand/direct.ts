@@ -59,8 +59,8 @@ export const DIRECT: readonly Mutant[] = [
   {
     name: 'direct: a vote that has won is declined',
     file: 'lib/line/subscriptions.ts',
-    find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line.node, push);",
-    replace: "if (push.kind === 'given') this.#decline(line.node, push);",
+    find: "if (push.kind === 'given' && !this.#held.has(push.token)) this.#decline(line, push);",
+    replace: "if (push.kind === 'given') this.#decline(line, push);",
     specs: ['spec/line/subscriptions.spec.ts'],
   },
 ];

@@ -14,7 +14,7 @@ export const COORDINATOR: Survivors = {
       why: 'an attempt that failed has left a history, and a lock has a name',
       mutants: [
         '#goOn: this.#history?.lastFull → this.#history.lastFull',
-        "#attemptInLine: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
+        "#noteContention: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
       ],
     },
     {
@@ -105,6 +105,7 @@ export const COORDINATOR: Survivors = {
     {
       why: 'a lock has a name',
       mutants: [
+        "constructor: keys[0] ?? '' → keys[0]",
         "shallQueue: terms.scope.keys[0] ?? '' → terms.scope.keys[0]",
         "home: this.#terms.scope.keys[0] ?? '' → this.#terms.scope.keys[0]",
       ],

@@ -149,7 +149,15 @@ export const LINE: Survivors = {
   'lib/line/recent-contention.ts': [
     {
       why: 'an empty map has no such lock; it is only slower',
-      mutants: ['isRecent: this.#untilMs.size === 0 → false'],
+      mutants: ['note: this.#estimates.size === 0 → false', '#shareOf: this.#estimates.size === 0 → false'],
+    },
+    {
+      why: 'at exactly that share either is right; it is met by chance at most',
+      mutants: [
+        'isLikely: this.#shareOf(key) >= LIKELY → this.#shareOf(key) > LIKELY',
+        'isRare: share < LIKELY → share <= LIKELY',
+        'note: next < LEAST → next <= LEAST',
+      ],
     },
     { why: 'a map that is not empty has an oldest entry', mutants: ['note: oldest !== undefined → true'] },
   ],

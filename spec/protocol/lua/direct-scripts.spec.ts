@@ -23,7 +23,7 @@ import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { type LookArgs, lookArgs, yieldArgs } from '../../support/looks.js';
-import { atInstant, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import { atInstant, noting, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
 
 const KEY = 'invoice 42';
 const WAITED = [KEY, queueKey(KEY), turnKey(KEY)] as const;
@@ -165,6 +165,13 @@ describe('direct hand-off: scripts on a real server', () => {
       await server.redis.set(COUNTER, us + 2 * HOUR_MS * 1_000);
       expect(numbers(await lookAt(us, ANN))[3]).to.equal(us + 2 * HOUR_MS * 1_000 + 1);
       await expectMs(COUNTER, 2 * HOUR_MS + COUNTER_MS + 1);
+    });
+
+    it("a counter that its master's clock has passed lives for its life, to the ms", async () => {
+      const us = await server.micros();
+      await run(atInstant(noting(QUEUE), us), LOOKED, ...lookArgs(ANN, asked({ proposal: us - 5_000 })));
+      const sets = await server.redis.lrange('sets', 0, -1);
+      expect(sets).to.include(`${COUNTER} ${us - 5_000} PX ${COUNTER_MS}`);
     });
 
     for (const [title, awayUs, isTaken] of [

@@ -933,14 +933,15 @@ describe('fair waiting: scripts on a real server', () => {
       expect(code).to.equal(6);
       await ask(ANN, TICKET - 1);
       await ask(CAT, TICKET + 1);
-      expect(await withRights(YIELD, ...yieldArgs(BEN, { ...PLACE, serial, proposal }))).to.equal(1);
+      const later = await server.micros(); // not before the looks, however long they took
+      expect(await withRights(YIELD, ...yieldArgs(BEN, { ...PLACE, serial, proposal: later }))).to.equal(1);
       expect(await other.eval(INSPECT.source, 2, KEY, LINE)).to.deep.include.members([
         reserved(ANN),
         2,
         [BEN, CAT],
       ]);
-      expect(await withRights(RELEASE, ANN, proposal)).to.equal(1);
-      expect(await withRights(UNDO, BEN, proposal)).to.deep.equal([1, -2, 0]);
+      expect(await withRights(RELEASE, ANN, later)).to.equal(1);
+      expect(await withRights(UNDO, BEN, later)).to.deep.equal([1, -2, 0]);
       expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([reserved(CAT), [CAT]]);
       const kinds = (await pushes()).map((text) => text.split(' ').slice(0, 2).join(' '));
       expect(kinds).to.deep.equal(['i ben', 'v ann', 'w ben', 'g ben', 'w cat', 'v cat']); // ben left no terms
