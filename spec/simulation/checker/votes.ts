@@ -9,6 +9,7 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
+import { markedFor } from '../../../lib/testing/master/queue-line.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { scriptOf, tokenPut } from '../../../lib/testing/master/twins.js';
 
@@ -73,9 +74,10 @@ export class Votes {
     return this.#fences.accepted(server.name, counterKey(push.key), push.claimed.fence);
   }
 
-  /** @returns whether that token has sent a yield for the vote that it has there */
+  /** @returns whether that token has sent a yield for the vote that it has there, and has not claimed it since */
   yieldedBy(token: string): (server: MemoryServer, key: string) => boolean {
     return (server, key) => {
+      if (server.get(key) !== markedFor(token)) return false; // a yield that comes now leaves it
       const turn = server.get(turnKey(key));
       const [serial, named] = typeof turn === 'string' ? turn.split('|') : [];
       return named === token && this.#yielded.has(`${server.name} ${key} ${token} ${serial}`);
