@@ -51,7 +51,7 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   return {
     run,
     hasMore: run !== undefined && wanted.length > 1,
-    over: isOver ? latest : undefined,
+    over: isOver ? Math.max(latest ?? 0, doneMs) : undefined,
     skipped: skippedOf({ own, current, wanted, isTooSoon, doneMs, known }),
     missed,
   };

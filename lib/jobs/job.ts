@@ -20,7 +20,7 @@ import { Listening } from './job-events.js';
 import { MastersTime } from './masters-time.js';
 import { type ResolvedJob, resolveJob, resolveRun } from './options.js';
 import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, RunOptions } from './public.js';
-import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
+import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease, runBefore } from './record.js';
 import { type Schedule, scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
 import { runOf } from './run.js';
@@ -233,8 +233,7 @@ class Job<T> implements PublicJob<T> {
     const known = await record.read(this.#time);
     if (known.earliestMs < notBeforeMs(known, atLeastForMs)) return { executed: false, reason: 'too soon' };
     const notBefore = nextNotBeforeMs(known, atLeastForMs);
-    const before = known.record ?? { tick: known.nowMs - 1, state: 'done' };
-    await record.write({ ...before, notBeforeMs: notBefore });
+    await record.write({ ...runBefore(known), notBeforeMs: notBefore });
     lease.assertHeld();
     const scheduledAt = dateAt(known.nowMs);
     const value = await this.#routine(runOf(lease, scheduledAt));

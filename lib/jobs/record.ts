@@ -145,6 +145,15 @@ function parse(text: string, resource: string): JobRecord {
   return { tick: Number(tick), state: letter === 's' ? 'started' : 'done', notBeforeMs: Number(notBefore) };
 }
 
+/**
+ * The last run, for who writes about something else. What is written hides that the masters may have forgotten what went
+ * before: so nothing up to there is to be begun any more.
+ */
+export function runBefore({ nowMs, record, sinceMs }: Known): Pick<JobRecord, 'tick' | 'state'> {
+  const { tick, state } = record ?? { tick: nowMs - 1, state: 'done' };
+  return tick < sinceMs ? { tick: sinceMs, state: 'done' } : { tick, state };
+}
+
 /** When a run may begin, where the last one may be forgotten. */
 export function notBeforeMs({ record, sinceMs }: Known, atLeastForMs: number): number {
   const forgottenMs = sinceMs === 0 || atLeastForMs === 0 ? 0 : sinceMs + atLeastForMs;

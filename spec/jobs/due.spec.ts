@@ -181,6 +181,13 @@ describe('which tick is run', () => {
       { over: 100, missed: ['100 unknown'] },
     ],
     [
+      'begun long before what may be forgotten: all up to there is over, or what is written would hide it',
+      undefined,
+      { ...started(90), ...since(100) },
+      {},
+      { over: 100, missed: ['90 unknown'] },
+    ],
+    [
       'begun just after what may be forgotten: again',
       100,
       { ...started(100), sinceMs: 99_999 },

@@ -2,7 +2,13 @@
 import { expect } from 'chai';
 import type { ResolvedCall } from '../../lib/input/options.js';
 import type { MastersTime } from '../../lib/jobs/masters-time.js';
-import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from '../../lib/jobs/record.js';
+import {
+  type Known,
+  nextNotBeforeMs,
+  notBeforeMs,
+  RecordUnderLease,
+  runBefore,
+} from '../../lib/jobs/record.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
 import type { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
@@ -185,6 +191,26 @@ describe('a record under its lease', () => {
         expect([asked.length, time.pending]).to.deep.equal([1, 0]);
       });
     }
+  });
+});
+
+describe('the last run, for who writes about something else', () => {
+  const known = { nowMs: 70, earliestMs: 70, latestMs: 70, isPartial: false };
+
+  it('as it was written; without a record, just now', () => {
+    const record = { tick: 50, state: 'started', notBeforeMs: 0 } as const;
+    for (const sinceMs of [0, 50])
+      expect(runBefore({ ...known, record, sinceMs })).to.deep.equal({ tick: 50, state: 'started' });
+    expect(runBefore({ ...known, record: undefined, sinceMs: 0 })).to.deep.equal({ tick: 69, state: 'done' });
+  });
+
+  it('where later runs may be forgotten, all up to there are over', () => {
+    const record = { tick: 50, state: 'started', notBeforeMs: 0 } as const;
+    expect(runBefore({ ...known, record, sinceMs: 51 })).to.deep.equal({ tick: 51, state: 'done' });
+    expect(runBefore({ ...known, record: undefined, sinceMs: 80 })).to.deep.equal({
+      tick: 80,
+      state: 'done',
+    });
   });
 });
 

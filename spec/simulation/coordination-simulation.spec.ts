@@ -33,7 +33,7 @@ describe('simulation of elections and jobs', () => {
   it('the known mistakes are named, each with the property that it breaks', () => {
     for (const { breaks, of } of COORDINATION_VARIANTS) {
       expect(of).to.equal('coordination');
-      expect(breaks).to.have.lengthOf(1);
+      expect(breaks).to.not.be.empty;
     }
   });
 
