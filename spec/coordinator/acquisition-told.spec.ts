@@ -21,8 +21,8 @@ describe('acquisition: what is told of it', () => {
     expect(told).to.deep.equal([['refused', 1, 3, 'held']]);
   });
 
-  it('refused after the end of its wait: it has not waited, and needs no place among those that wait', async () => {
-    const { acquire, masters, time, told } = bench(false, 0);
+  it('refused after the end of its wait: it does not wait', async () => {
+    const { acquire, masters, time, told } = bench(false);
     for (const master of masters) {
       hold(master, OTHER, 'r');
       master.latencyMs = 30;

@@ -48,6 +48,8 @@ describe('requests about notes', () => {
       [[3, FENCE + 1, 1], 'unknown: a note with a higher fencing token is there'],
       [[0, -2, 0], 'unknown: the vote is not there'],
       [[0, 70, 0], 'refused'],
+      [[0, FENCE, 0], 'refused'],
+      [[2, -2, 0], 'refused'],
       [[2, 0, 0], 'refused'],
       [[9, 0, 0], 'odd'],
       ['x', 'odd'],

@@ -34,7 +34,11 @@ describe('pushes', () => {
     ...['', 'g', 'w', `g ${SERIAL}`, `g ${SERIAL} ${TOKEN}`, `w ${TOKEN}`, `w ${TOKEN} `, `g x ${TOKEN} r`],
     ...[`g -1 ${TOKEN} r`, `g 1.5 ${TOKEN} r`, `g ${'9'.repeat(17)} ${TOKEN} r`, `x ${TOKEN} r`],
     ...[`v ${SERIAL} ${TOKEN} r`, `v ${SERIAL} 1 2 ${TOKEN} r`, `v ${SERIAL} 1 2 x ${TOKEN} r`],
-    ...[`v ${SERIAL} ${'9'.repeat(17)} 2 3 ${TOKEN} r`, `v ${SERIAL} 1 2 ${'9'.repeat(17)} ${TOKEN} r`],
+    ...[
+      `v ${SERIAL} ${'9'.repeat(17)} 2 3 ${TOKEN} r`,
+      `v ${SERIAL} 1 ${'9'.repeat(17)} 3 ${TOKEN} r`,
+      `v ${SERIAL} 1 2 ${'9'.repeat(17)} ${TOKEN} r`,
+    ],
     ...[`W ${TOKEN} r`, ` w ${TOKEN} r`, `g  ${TOKEN} r`, 'hello'],
   ]) {
     it(`${JSON.stringify(text)} is none`, () => {

@@ -50,6 +50,16 @@ describe('requests for a place in the queue', () => {
     }
   });
 
+  it('queueing: one that asks for a reservation proposes no fencing token, and draws none', () => {
+    const proposal = {
+      propose: () => {
+        throw new Error('drawn');
+      },
+    };
+    const request = queueing(guarded, ANN, { ...LOOK, ttlMs: 0, proposal });
+    expect(request.command.args.slice(-4)).to.deep.equal(['0', '60000', '0', '5000']);
+  });
+
   it('queueing: resource, queue, turn, terms, counter and marker; it may leave a vote', () => {
     expect(place.command).to.deep.equal({
       name: 'evalsha',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { driftMs, expiredByMs, renewAgainInMs, validUntilMs } from '../../lib/protocol/validity.js';
+import { driftMs, expiredByMs, renewAgainInMs, sentAtMs, validUntilMs } from '../../lib/protocol/validity.js';
 
 const FACTORS = [0, 0.001, 0.01, 0.1, 0.5];
 
@@ -16,6 +16,11 @@ describe('validity', () => {
     expect(validUntilMs(0, 10_000, 0.01)).to.equal(9_898);
     expect(validUntilMs(5_000, 10_000, 0.01)).to.equal(14_898);
     expect(validUntilMs(1_000, 3_000, 0)).to.equal(3_998);
+  });
+
+  it('when it was sent is found again from the end of its validity', () => {
+    for (const factor of FACTORS)
+      expect(sentAtMs(validUntilMs(5_000, 10_000, factor), 10_000, factor)).to.equal(5_000);
   });
 
   it('a key is gone by sending plus ttl plus drift', () => {

@@ -81,6 +81,24 @@ describe('survey', () => {
     expect(end).to.have.lengthOf(3);
   });
 
+  it('one that connects before that is asked then', async () => {
+    const { ask, end, masters, time } = bench();
+    masters[2].state = 'opening';
+    ask();
+    await time.advance(TIMEOUT_MS - 1);
+    masters[2].become('ready');
+    await settle();
+    expect([end, time.pending]).to.deep.equal([['answered', 'answered', 'answered'], 0]);
+  });
+
+  it('where all are lost it is over at once, and leaves no timer', async () => {
+    const { ask, end, masters, time } = bench();
+    for (const master of masters) master.become('lost');
+    ask();
+    await settle();
+    expect([end.length, time.pending]).to.deep.equal([3, 0]);
+  });
+
   it('a reply that comes after the node timeout is told, and changes nothing', async () => {
     const { ask, end, masters, nodes, time } = bench();
     const told: string[] = [];

@@ -29,6 +29,10 @@ export const COORDINATOR: Survivors = {
       ],
     },
     {
+      why: 'an attempt that is the last, of a call that has not waited for others yet, has no time left',
+      mutants: ['#mayWait: this.#isWaiter || this.#backoff.isLast → this.#isWaiter'],
+    },
+    {
       why: 'what is over is ended once more, which does nothing; the next step notes what it waits for',
       mutants: ['#waitForRoom: this.#finish(); → nothing', '#finish: this.#awaited = undefined; → nothing'],
     },

@@ -142,20 +142,10 @@ export const LUA: Survivors = {
       ],
     },
     {
-      why: 'with queue and turn there are more keys than the short way takes',
-      mutants: ['CLAIMING_AT_ONCE: if not ARGV[6] then → if true then'],
-    },
-    {
       why: 'with a guard of 0, the next lines decide',
       mutants: [
         'CLAIMING_AT_ONCE: local isFree = guard < 0 → local isFree = guard <= 0',
         'CLAIMING_AT_ONCE: local isFree = guard < 0 → local isFree = guard < 1',
-      ],
-    },
-    {
-      why: 'behind resources without queues are counters and the marker, which are no sorted sets',
-      mutants: [
-        "CLAIMING: if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end → if true then redis.pcall('ZREM', KEYS[i + n], token) end",
       ],
     },
     {

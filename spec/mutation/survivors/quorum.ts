@@ -1,6 +1,39 @@
 import type { Survivors } from './survivors.js';
 
 export const QUORUM: Survivors = {
+  'lib/protocol/queue-request.ts': [
+    {
+      why: 'what is given back says nothing of fencing: the command is the same, in a batch among others of its like',
+      mutants: ['WITHOUT_MARKER: false → true'],
+    },
+  ],
+  'lib/protocol/pushes.ts': [
+    {
+      why: 'for the types: a text of this form has a token, a key and one of the two lists of numbers, and a vote has four',
+      mutants: [
+        'readPush: token === undefined || key === undefined → token === undefined',
+        'readPush: token === undefined || key === undefined → key === undefined',
+        "readPush: vote ?? digits ?? '' → vote ?? digits",
+        'readPush: serial === undefined || numbers.includes(undefined) → numbers.includes(undefined)',
+        'readPush: sentMs === undefined || fence === undefined → sentMs === undefined',
+        'readPush: sentMs === undefined || fence === undefined → fence === undefined',
+      ],
+    },
+  ],
+  'lib/protocol/note-requests.ts': [
+    {
+      why: 'a place without a marker has a guard period of 0',
+      mutants: ['noteReading: marker === undefined → false (2)'],
+    },
+    {
+      why: 'for the types: where one of them is no number, there is none',
+      mutants: ['readNote: number ?? 0 → number'],
+    },
+    {
+      why: 'requests about notes, and a release, neither claim nor propose anything: nobody asks whether they are fenced',
+      mutants: ['scopeOf: false → true'],
+    },
+  ],
   'lib/protocol/node-timeout.ts': [
     {
       why: 'masters that are all fast enough need no sorting, which would tell the same',
