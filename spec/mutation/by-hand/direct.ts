@@ -63,4 +63,11 @@ export const DIRECT: readonly Mutant[] = [
     replace: "if (push.kind === 'given') this.#decline(line, push);",
     specs: ['spec/line/subscriptions.spec.ts'],
   },
+  {
+    name: 'direct: a vote counts though its push connection is not proven',
+    file: 'lib/line/subscriptions.ts',
+    find: '} else if (line.isOpen) recipient.onPush(',
+    replace: '} else recipient.onPush(',
+    specs: ['spec/line/subscriptions.spec.ts'],
+  },
 ];

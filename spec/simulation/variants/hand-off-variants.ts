@@ -98,20 +98,6 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
     ],
   },
   {
-    name: 'hand-off: a vote counts though its push connection is not proven',
-    why: 'after a fail-over it is a vote of the server before, and others ask the next one',
-    from: 260,
-    breaks: ['exclusion', 'votes'],
-    options: { nodes: 3, clients: 4, guarded: true, failOvers: true },
-    patches: [
-      {
-        file: 'lib/line/subscriptions.ts',
-        find: '} else if (line.isOpen) recipient.onPush(',
-        replace: '} else recipient.onPush(',
-      },
-    ],
-  },
-  {
     name: 'hand-off: no count at the hand-over',
     why: 'what is told was never accepted, and may be accepted for another',
     breaks: ['counter order', 'token uniqueness', 'token order'],
