@@ -189,6 +189,15 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(readFileSync(file, 'utf8')).to.equal('child\n');
   });
 
+  it('a background process that the command leaves behind runs on without the lock', async () => {
+    const one = start('r', '--', 'sh', '-c', 'sleep 60 >/dev/null 2>&1 & echo pid $!');
+    const child = await pidOf(one);
+    expect(await one.ends()).to.equal(0);
+    expect(isAlive(child)).to.equal(true);
+    expect(await isFree('r')).to.equal(true);
+    process.kill(child, 'SIGKILL');
+  });
+
   it('the lock is taken away: TERM, then KILL after --kill-after, and 70', async () => {
     const one = start('--ttl', '3s', '--kill-after', '300ms', 'lost', '--', 'sh', '-c', STUBBORN);
     const pid = await pidOf(one);
@@ -252,6 +261,8 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     const pid = await pidOf(one);
     const parent = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
     expect(parent).to.not.equal(one.process.pid);
+    one.process.kill('SIGTERM');
+    await one.says('TERM'); // so the watchdog takes orders: it has said what it started
     process.kill(parent, 'SIGKILL');
     expect(await one.ends()).to.equal(71);
     expect(isAlive(pid)).to.equal(false);

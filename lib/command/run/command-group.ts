@@ -38,12 +38,14 @@ export class CommandGroup {
     });
     this.ended = new Promise((resolve, reject) => {
       this.#watchdog.on('message', (report: Report) => {
-        if (report.kind === 'started') this.#group = report.group;
-        else if (report.kind === 'ended') resolve(report);
-        else reject(cannotRun(command[0] ?? '', report));
+        // a group that has ended is let be: what the command left behind runs on
+        this.#group = report.kind === 'started' ? report.group : undefined;
+        if (report.kind === 'ended') resolve(report);
+        else if (report.kind === 'failed') reject(cannotRun(command[0] ?? '', report));
       });
       this.#watchdog.once('error', (error) => reject(new Failure(error.message, EXIT.system)));
-      this.#watchdog.once('exit', () => void this.#onWatchdogGone().then(reject));
+      // 'exit' may come before what the watchdog told last; the end of its channel comes after
+      this.#watchdog.once('disconnect', () => void this.#onWatchdogGone().then(reject));
     });
     this.#tell({ kind: 'start', command, bounds, killAfterMs });
   }

@@ -3,8 +3,8 @@
  * group when the lock cannot be kept. It decides by its own clock, so it does so as well when the holder of the lock hangs,
  * is stopped, or is dead. It knows nothing of Redis, and holds no secret.
  *
- * What it cannot do: end what has left the process group (setsid), or act while the whole machine stands still. The fencing
- * token is what closes that.
+ * What it cannot do: end what has left the process group (setsid), act while the whole machine stands still, or name the
+ * group if it is killed between starting the command and saying so. The fencing token is what closes that.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { machineNowMs, SystemTimers, type Timer } from '../../runtime/clock.js';
