@@ -107,9 +107,12 @@ function planOf(mode: Mode, asked: string | undefined): Plan {
     ...plan,
     rounds,
     faultRounds: most(plan.faultRounds),
+    refusalRounds: most(plan.refusalRounds),
+    mingleRounds: most(plan.mingleRounds),
     contentionRounds: most(plan.contentionRounds),
     crashRounds: most(plan.crashRounds),
     stepRounds: most(plan.stepRounds),
+    burstRounds: most(plan.burstRounds),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs: scripts
- * and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on real servers. The specs on two servers at a time.
- * One that cannot be had is named at the end, and the run fails.
+ * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
+ * of them at a time: scripts and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on
+ * real servers. One that cannot be had is named at the end, and the run fails.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

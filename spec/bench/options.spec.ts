@@ -34,7 +34,9 @@ describe('bench: the command line', () => {
   });
 
   it('--rounds never adds rounds to the scenarios that take long', () => {
-    expect(parseOptions(['--rounds', '2'])?.plan).to.include({ faultRounds: 2, contentionRounds: 2 });
+    expect(parseOptions(['--rounds', '2'])?.plan).to.include({
+      ...{ faultRounds: 2, contentionRounds: 2, mingleRounds: 2, refusalRounds: 2, burstRounds: 2 },
+    });
     const { faultRounds, contentionRounds } = PLANS.full;
     expect(parseOptions(['--rounds', '100'])?.plan).to.include({ faultRounds, contentionRounds });
   });
