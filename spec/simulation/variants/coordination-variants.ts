@@ -36,7 +36,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'election: leader() goes back',
-    from: 60,
+    from: 70,
     why: 'an answer that is late tells of an earlier leader, or of an earlier value',
     of: 'coordination',
     breaks: ['leader'],

@@ -107,7 +107,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: a proposal is kept for the next attempts',
-    from: 35,
+    from: 60,
     why: 'it is older than the attempt, and below what was handed out before that began',
     breaks: ['token order', 'token uniqueness'],
     options: { beyond: 'amnesia', favoured: ['server emptied', 'server replaced'] },
@@ -165,7 +165,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: masters vote too soon after they have lost data without a guard',
-    from: 450,
+    from: 478,
     why: 'late claims and acceptances find no counter that is above them: an assumption breaks, not the code',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { beyond: 'restarts', favoured: ['server crash', 'slow link', 'partition'] },

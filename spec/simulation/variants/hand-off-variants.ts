@@ -24,7 +24,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: validity from the arrival of the reply to the look',
-    from: 110,
+    from: 135,
     why: 'the look was carried out before its reply arrived',
     breaks: ['votes', 'exclusion'],
     options: { favoured: ['client paused', 'slow link'] },

@@ -244,7 +244,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'renewed together: an answer about all of them counts for each',
-    from: 205,
+    from: 226,
     why: 'who was refused believes in a lease that others hold by now',
     breaks: ['exclusion'],
     options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
@@ -548,7 +548,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a reply of before a push counted',
-    from: 17,
+    from: 30,
     why: 'a refusal that the push overtook takes the reservation back, and nobody claims what is kept for a second',
     breaks: ['progress', 'fairness'],
     options: { crowd: true, turns: true, nodes: 3, clients: 4 },
@@ -605,7 +605,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield takes a vote that was claimed',
-    from: 330,
+    from: 344,
     why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
     breaks: ['votes', 'exclusion'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
@@ -683,7 +683,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a claim leaves its place behind',
-    from: 70,
+    from: 102,
     why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
     breaks: ['votes'],
     patches: [
