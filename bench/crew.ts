@@ -1,38 +1,18 @@
 /** Worker processes, one for each contender, and the talk with them. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { compile } from './compile.js';
 import type { ContenderName } from './contenders/index.js';
 import type { Answers, Order, Reply } from './orders.js';
-
-const BENCH = fileURLToPath(new URL('.', import.meta.url));
 
 /** For an order that measures nothing. */
 const SHORT_MS = 15_000;
 
-/**
- * Compiles the worker and the library as they are published. Under tsx each closure would cost a call that gives it its
- * name, and that would be measured. It lies within bench/, so that it finds the other libraries in bench/node_modules.
- */
-export async function compileWorker(entry: 'main' | 'profile' | 'lasting' = 'main'): Promise<string> {
-  const folder = join(BENCH, 'output');
-  await mkdir(folder, { recursive: true });
-  const outfile = join(folder, entry === 'main' ? 'worker.mjs' : `${entry}.mjs`);
-  await build({
-    entryPoints: [join(BENCH, `worker/${entry}.ts`)],
-    outfile,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    sourcemap: 'inline',
-    logLevel: 'warning',
-  });
-  return outfile;
+/** Compiles the worker, the library included. */
+export function compileWorker(entry: 'main' | 'profile' | 'lasting' = 'main'): Promise<string> {
+  const module = fileURLToPath(new URL(`worker/${entry}.ts`, import.meta.url));
+  return compile(module, entry === 'main' ? 'worker' : entry);
 }
 
 /** What a contender did wrong: a line of the report, and not the end of the run. */

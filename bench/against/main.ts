@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { commitOf, EarlierTree } from '../../scripts/earlier.js';
 import { startMasters } from '../../scripts/masters.js';
+import { compile } from '../compile.js';
 import { interval, median } from '../statistics.js';
 import { describeSurroundings } from '../surroundings.js';
 import { LOADS, type Measured, MODES, type Sample } from './setting.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PROCESS = fileURLToPath(new URL('process.ts', import.meta.url));
 const NODES = [1, 5];
 const ROUNDS = 25;
 const PROCESS_MS = 60_000;
@@ -31,6 +31,9 @@ if (revision === undefined || !/^[1-9]\d*$/.test(rounds)) {
 }
 
 using tree = new EarlierTree(commitOf(revision));
+const BEFORE = await compile(join(tree.path, 'lib/index.ts'), 'against-before');
+const NOW = await compile(join(ROOT, 'lib/index.ts'), 'against-now');
+const PROCESS = await compile(fileURLToPath(new URL('process.ts', import.meta.url)), 'against-process');
 await using masters = await startMasters(Math.max(...NODES));
 await compare(masters.urls);
 
@@ -52,15 +55,16 @@ async function compare(urls: readonly string[]): Promise<void> {
 /** @returns before, now; measured in the one order and in the other by turns */
 async function inTurn(round: number, mode: string, urls: readonly string[]): Promise<[Measured, Measured]> {
   const measure = (lib: string): Promise<Measured> => measureIn(lib, mode, urls);
-  const [before, now] = [join(tree.path, 'lib'), join(ROOT, 'lib')];
-  if (round % 2 === 0) return [await measure(before), await measure(now)];
-  const later = await measure(now);
-  return [await measure(before), later];
+  if (round % 2 === 0) return [await measure(BEFORE), await measure(NOW)];
+  const later = await measure(NOW);
+  return [await measure(BEFORE), later];
 }
 
 async function measureIn(lib: string, mode: string, urls: readonly string[]): Promise<Measured> {
-  const args = ['--import', 'tsx', PROCESS, lib, mode, ...urls];
-  const { stdout } = await run(process.execPath, args, { cwd: ROOT, timeout: PROCESS_MS });
+  const { stdout } = await run(process.execPath, [PROCESS, lib, mode, ...urls], {
+    cwd: ROOT,
+    timeout: PROCESS_MS,
+  });
   return JSON.parse(stdout) as Measured;
 }
 

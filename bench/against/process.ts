@@ -1,7 +1,7 @@
 /**
- * One fresh process of the comparison: pairs in sequence and with 64 in flight, by the library of one tree. Arguments: the
- * tree's lib, `default` or `plain`, and the URLs of the masters. Prints the rates, in pairs a second, and the CPU time of a
- * pair, in µs.
+ * One fresh process of the comparison: pairs in sequence and with 64 in flight, by the library of one tree. Arguments: that
+ * library, compiled; `default` or `plain`; and the URLs of the masters. Prints the rates, in pairs a second, and the CPU time
+ * of a pair, in µs.
  */
 import { Redis } from 'ioredis';
 import type * as quorate from '../../lib/index.js';
@@ -15,7 +15,7 @@ const SLICE_MS = 200;
 const SLICES = 3;
 
 const [lib = '', mode = '', ...urls] = process.argv.slice(2);
-const { Redlock } = (await import(`${lib}/index.ts`)) as typeof quorate;
+const { Redlock } = (await import(lib)) as typeof quorate;
 const clients = urls.map((url) => new Redis(url));
 await Promise.all(clients.map((client) => client.ping()));
 const redlock = new Redlock(clients, contenderOptions(mode));
