@@ -57,6 +57,29 @@ describe('pace: when what waits may go', () => {
     expect(pace.admits(one)).to.equal(true);
   });
 
+  it('whose time is up by its timer is waited for no longer, also where the clock’s numbers are rounded', async () => {
+    const { time, pace, one, send } = bench();
+    time.stall(4_094.579 - time.now());
+    expect(time.now() + MOST_HELD_MS - MOST_HELD_MS).to.be.below(time.now());
+    await send(AT_ONCE);
+    expect(pace.admits(one)).to.equal(false);
+    await time.advance(MOST_HELD_MS);
+    expect([one.calls, pace.requests]).to.deep.equal([1, 0]);
+  });
+
+  it('a call that was answered before its time is up ends nobody else’s', async () => {
+    const { time, pace, one, send, answer } = bench();
+    const first = await send(AT_ONCE);
+    expect(pace.admits(one)).to.equal(false);
+    await time.advance(1);
+    await send(AT_ONCE);
+    answer(first, QUORUM);
+    await time.advance(MOST_HELD_MS - 1);
+    expect([one.calls, pace.requests]).to.deep.equal([0, AT_ONCE]);
+    await time.advance(1);
+    expect([one.calls, pace.requests]).to.deep.equal([1, 0]);
+  });
+
   it('at once while less than two requests are under way, to however many masters', async () => {
     const { pace, one, send } = bench();
     expect(pace.admits(one)).to.equal(true);
