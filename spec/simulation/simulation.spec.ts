@@ -54,6 +54,10 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
+  it('seed 48062539: a timer was set again and again while virtual time stood still', async () => {
+    expect((await simulate(48_062_539)).violations).to.deep.equal([]);
+  });
+
   it('seed 47, which the documentation shows with a mistake built in: no promise broken', async () => {
     expect((await simulate(47)).violations).to.deep.equal([]);
   });
