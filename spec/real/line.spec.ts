@@ -79,8 +79,8 @@ for (const nodes of [1, 3, 5]) {
         await takeTurns(5); // connections are opened, scripts are learned, the lock is known to be wanted
         const before = await environment.calls();
         await takeTurns(GRANTS / waiters);
-        // the odd one more: a vote that is yielded, a token that is put to the masters
-        expect(((await environment.calls()) - before) / GRANTS).to.be.at.most(2 * nodes + 1);
+        // a reservation would take three; on a busy machine some votes are yielded, and some tokens put to the masters
+        expect(((await environment.calls()) - before) / GRANTS).to.be.below(3 * nodes);
       }
     });
 
