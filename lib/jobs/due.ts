@@ -43,7 +43,6 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   const [run] = isTooSoon ? [] : wanted;
   const missed =
     own !== undefined && isForgotten(own, doneMs, known) ? [...past, miss(own, 'unknown')] : past;
-  const latest = due.at(-1) ?? record?.tick;
   const isOver =
     run === undefined &&
     (past.length > 0 || current.length > 0) &&
@@ -51,7 +50,7 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   return {
     run,
     hasMore: run !== undefined && wanted.length > 1,
-    over: isOver ? Math.max(latest ?? 0, doneMs) : undefined,
+    over: isOver ? (due.at(-1) ?? doneMs) : undefined,
     skipped: skippedOf({ own, current, wanted, isTooSoon, doneMs, known }),
     missed,
   };

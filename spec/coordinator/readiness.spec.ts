@@ -249,6 +249,17 @@ describe('maxWaiters', () => {
     expect((await bench.redlock.acquire('s')).status).to.equal('held');
   });
 
+  it('who has no time left to wait is no waiter too many', async () => {
+    const bench = fakeCluster(3, { maxWaiters: 0 });
+    taken(bench);
+    for (const master of bench.masters) master.latencyMs = 10;
+    const failed = rejection(bench.redlock.acquire('r', { waitMs: 5 }));
+    await bench.time.advance(100);
+    const { code, message } = await failed;
+    expect(code).to.equal('LOCK_TAKEN');
+    expect(message).not.to.contain('maxWaiters');
+  });
+
   it('a shared lock has the same bound', async () => {
     const bench = fakeCluster(3, { maxWaiters: 1, waitMs: 60_000 }, { hasPushes: true });
     const semaphore = bench.redlock.semaphore('s', 1);

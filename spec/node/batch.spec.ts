@@ -20,6 +20,7 @@ import {
   plainClaim,
   type Proposals,
   release,
+  releaseInLine,
   type Request,
   scriptedClaim,
   undo,
@@ -289,6 +290,13 @@ describe('batch: many requests in one call', () => {
     expect(full.add(claim('more'))).to.equal(false);
     const long = batchOf(claim('x'.repeat(MAX_LENGTH + 1)));
     expect(long.add(claim('y'))).to.equal(false);
+  });
+
+  it('is bounded: what may hand over takes as much of it as two others', () => {
+    const batch = new Batch();
+    let added = 0;
+    while (added < MAX_ENTRIES && batch.add(releaseInLine(plainScope(`r${added}`), 't', 7))) added++;
+    expect(added).to.equal(MAX_ENTRIES / 2);
   });
 
   it(`is bounded: ${MAX_EXTENSIONS} extensions of one key each, or half of them beside half of the others`, () => {

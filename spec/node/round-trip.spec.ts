@@ -9,8 +9,8 @@ function after(...trips: readonly number[]): RoundTrip {
 
 describe('the round trip to a master (RFC 6298)', () => {
   it('before anything is measured: nothing is expected, and an attempt waits for a second', () => {
-    const { bareMs, expectedMs, patienceMs } = new RoundTrip();
-    expect([bareMs, expectedMs, patienceMs]).to.deep.equal([0, 0, 1_000]);
+    const { bareMs, expectedMs, meanMs, patienceMs } = new RoundTrip();
+    expect([bareMs, expectedMs, meanMs, patienceMs]).to.deep.equal([0, 0, undefined, 1_000]);
   });
 
   it('the first measurement R: R + 4 · R / 2', () => {
@@ -19,6 +19,7 @@ describe('the round trip to a master (RFC 6298)', () => {
 
   it('a later one: first the deviation by 1/4, then the mean by 1/8', () => {
     // |100 − 180| = 80: 50 + 30 / 4 = 57.5; 100 + 80 / 8 = 110
+    expect(after(100, 180).meanMs).to.equal(110);
     expect(after(100, 180).expectedMs).to.equal(110 + 4 * 57.5);
     // below the mean, the deviation is as positive: 50 − 10 / 4 = 47.5; 100 − 40 / 8 = 95
     expect(after(100, 60).expectedMs).to.equal(95 + 4 * 47.5);

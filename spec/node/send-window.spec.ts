@@ -39,6 +39,26 @@ describe('how many requests may be in flight to one master', () => {
     expect([window.roomFor(1), window.roomFor(0)]).to.deep.equal([0, 0]);
   });
 
+  it('says when it falls silent, and when it is silent no longer; once each', () => {
+    const { time, window } = windowWith(SILENT_WINDOW);
+    const said: boolean[] = [];
+    window.onSilence = () => void said.push(window.isSilent);
+    lookOn({ time, window });
+    time.stall(1);
+    window.roomFor(1);
+    window.isSilent = true;
+    expect(said).to.deep.equal([true]);
+    window.answered(1);
+    window.answered(1);
+    expect(said).to.deep.equal([true, false]);
+  });
+
+  it('counts the calls, and the requests in them', () => {
+    const { window } = windowWith(0);
+    for (const count of [1, 4]) window.sent(count);
+    expect([window.calls, window.requests, window.inFlight]).to.deep.equal([2, 5, 5]);
+  });
+
   it('it is silent once it has answered nothing for more than 200 ms while sixteen were in flight', () => {
     const { time, window } = windowWith(SILENT_WINDOW);
     expect(window.roomFor(1)).to.equal(1);

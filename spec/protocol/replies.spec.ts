@@ -239,6 +239,7 @@ describe('replies', () => {
     const outcome = readNo(-2, 70, { marker: 'm', guardMs: 50 });
     expect(brief(outcome)).to.match(/is 70 ms, and this client's 50 ms/);
     expect(outcome).to.include({ isMisconfigured: true });
+    expect(brief(readNo(-2, 70, { marker: 'm', guardMs: 0 }))).to.match(/is 70 ms, and this client's none/);
     expect(brief(readNo(-2, undefined, { marker: 'm', guardMs: 50 }))).to.match(/the key m holds/);
     expect(brief(readNo(-1, undefined, UNGUARDED))).to.equal('quarantined 0');
   });
@@ -283,6 +284,7 @@ describe('replies', () => {
     const cases = [
       [[1, 2], 2, [1, 2]],
       [['1', 2], 2, [1, 2]],
+      [[1, 2, 3], 2, [1, 2]],
       [[1, 2, 'x'], 2, [1, 2]],
       [[1, 'x', 3], 2, []],
       [[1, 'x'], 2, []],

@@ -31,6 +31,18 @@ describe('grant: its instants', () => {
   });
 });
 
+describe('grant: how it was waited for', () => {
+  it('an extension takes the mark of a hand-over from its votes, and changes nothing for others', () => {
+    const origins = (['asked', 'queue', 'marked'] as const).map((origin) => {
+      const grant = granted();
+      grant.cameFrom(origin);
+      grant.extended();
+      return grant.origin;
+    });
+    expect(origins).to.deep.equal(['asked', 'queue', 'queue']);
+  });
+});
+
 describe('grant: the masters that may hold its votes', () => {
   it('are those that it was sent to, each once, in the order of the instance', () => {
     const grant = granted([second]);

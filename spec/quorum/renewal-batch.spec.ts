@@ -751,6 +751,21 @@ describe('renewals: one call', () => {
     expect(dropped).to.deep.equal(['tb']);
   });
 
+  it('each knows what the masters have answered for it', async () => {
+    const { grants, masters, send } = scene();
+    masters[1]?.set('d', 'somebody', 1_000);
+    if (masters[2] !== undefined) masters[2].manner = 'freeze';
+    send();
+    await settle();
+    const kinds = grants.map(({ open: [one] }) =>
+      one instanceof Renewing ? one.outcomes.map((outcome) => outcome?.kind) : [],
+    );
+    const extended = ['granted', 'granted'];
+    expect(kinds).to.deep.equal([extended, extended, extended, ['granted', 'refused']]);
+    masters[2]?.thaw();
+    await settle();
+  });
+
   it('one that goes alone is in no call', () => {
     const { grants, nodes } = scene();
     const [grant] = grants;
@@ -759,6 +774,7 @@ describe('renewals: one call', () => {
     const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
     const alone = new Renewing(grant, request, { nodeTimeoutMs: 50, onEnd: () => undefined });
     alone.drop();
+    expect(alone.outcomes).to.deep.equal([]);
     expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([
       false,
       false,

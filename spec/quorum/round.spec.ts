@@ -113,6 +113,15 @@ describe('round: which masters count as silent', () => {
   });
 });
 
+describe('round: what it learns of a master', () => {
+  it('a master that abstains says for how long', async () => {
+    const { masters, nodes, round } = bench();
+    masters[1].replies.push([-1, 700, 0]);
+    await round.ask(nodes);
+    expect(nodes.map(({ quarantine }) => quarantine.remainingMs)).to.deep.equal([0, 700, 0]);
+  });
+});
+
 describe('round: when it is over', () => {
   it('asked one after another: all that were asked have answered, and the rest can be asked', async () => {
     const { masters, nodes, round } = bench();

@@ -66,6 +66,20 @@ describe('withdrawal: how long its caller waits', () => {
     }
   });
 
+  it('says that it is done when the last master has answered or failed, and not before', async () => {
+    let done = 0;
+    const scene = bench({ enough: 1, onDone: () => void done++ });
+    const { masters } = scene;
+    for (const master of masters) master.manner = 'freeze';
+    masters[1].replies.push(new Error('ERR busy'));
+    send(scene);
+    for (const [i, times] of [0, 0, 1].entries()) {
+      masters[i]?.thaw();
+      await settle();
+      expect(done, `after master ${i}`).to.equal(times);
+    }
+  });
+
   it('an error or an odd reply is an answer, and no confirmation', async () => {
     const scene = bench({ enough: 2 });
     const { failed, masters } = scene;

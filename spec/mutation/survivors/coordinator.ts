@@ -3,10 +3,6 @@ import type { Survivors } from './survivors.js';
 export const COORDINATOR: Survivors = {
   'lib/coordinator/acquisition.ts': [
     {
-      why: 'goes on with a grant that it has already: a promise more, and the same lease',
-      mutants: ['run: !(end instanceof Grant) → true'],
-    },
-    {
       why: 'what is hopeless at a gate ends the wait there before its time, and then an attempt has been asked for',
       mutants: ['#goOn: this.#isUnasked → false'],
     },

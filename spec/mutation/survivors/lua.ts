@@ -102,6 +102,12 @@ export const LUA: Survivors = {
       ],
     },
     {
+      why: 'where there is no note, nobody reads its instant',
+      mutants: [
+        'FOUND: if not owner or #fence > ${MOST_DIGITS} or #seq > ${MOST_DIGITS} or #ms > ${MOST_DIGITS} then return… → if not owner or #fence > ${MOST_DIGITS} or #seq > ${MOST_DIGITS} or #ms > ${MOST_DIGITS} then return… (3)',
+      ],
+    },
+    {
       why: 'where there is no note, its instant is 0, and what may be forgotten is later',
       mutants: [
         'NOTE_READ: if fence > 0 and ms >= since then since = 0 end → if fence >= 0 and ms >= since then since = 0 end',

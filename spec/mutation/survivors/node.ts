@@ -90,7 +90,7 @@ export const NODE: Survivors = {
   'lib/node/send-window.ts': [
     {
       why: 'a silent master stays silent until it answers, and the answer clears what is noted meanwhile',
-      mutants: ['#noticeSilence: this.isSilent → false'],
+      mutants: ['#noticeSilence: this.#isSilent → false'],
     },
   ],
 };

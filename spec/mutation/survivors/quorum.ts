@@ -1,6 +1,42 @@
 import type { Survivors } from './survivors.js';
 
 export const QUORUM: Survivors = {
+  'lib/protocol/replies.ts': [
+    {
+      why: 'for the types: so many integers are there, or none of them, and then there is no code either',
+      mutants: [
+        'readFenced: amount === undefined || amount < 1 → amount < 1',
+        'readFenced: more ?? 0 → more',
+        'readQueueReply: amount === undefined || clockUs === undefined → amount === undefined',
+        'readQueueReply: amount === undefined || clockUs === undefined → clockUs === undefined',
+        'readQueueReply: fence === undefined || sentMs === undefined → fence === undefined',
+        'readQueueReply: fence === undefined || sentMs === undefined → sentMs === undefined',
+        'readPermits: code === 5 && more !== undefined → code === 5',
+        'readAcceptance: code === 1 && amount !== undefined → code === 1',
+        'readUndo: deleted === undefined || ms === undefined → deleted === undefined',
+        'readUndo: deleted === undefined || ms === undefined → ms === undefined',
+        'refusedFor: ms === undefined || ms === -2 → ms === -2',
+      ],
+    },
+    {
+      why: 'no number is above or below undefined',
+      mutants: [
+        'readFenced: toInteger(reply) ?? 0 → toInteger(reply)',
+        'isToRepeat: toInteger(reply) ?? 0 → toInteger(reply)',
+      ],
+    },
+    {
+      why: 'a short cut: the usual reply is read the long way, to the same end',
+      mutants: [
+        'readVote: reply === YES → false',
+        'integers: reply.length === count && reply.every(Number.isSafeInteger) → false',
+      ],
+    },
+    {
+      why: 'what has a code is an array',
+      mutants: ['readPermits: Array.isArray(reply) → true'],
+    },
+  ],
   'lib/protocol/queue-request.ts': [
     {
       why: 'what is given back says nothing of fencing: the command is the same, in a batch among others of its like',
