@@ -7,6 +7,7 @@ import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { GRANTED } from '../../lib/protocol/quorum.js';
 import { extension } from '../../lib/protocol/request.js';
 import { BATCH, EXTEND } from '../../lib/protocol/lua/scripts.js';
 import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
@@ -762,6 +763,18 @@ describe('renewals: one call', () => {
     );
     const extended = ['granted', 'granted'];
     expect(kinds).to.deep.equal([extended, extended, extended, ['granted', 'refused']]);
+    masters[2]?.thaw();
+    await settle();
+  });
+
+  it('a reply of another shape tells nothing of any of them', async () => {
+    const { grants, masters, send } = scene();
+    masters[0]?.replies.push(null);
+    if (masters[2] !== undefined) masters[2].manner = 'freeze';
+    send();
+    await settle();
+    const outcomes = grants.flatMap(({ open }) => open.map((one) => one instanceof Renewing && one.outcomes));
+    expect(outcomes).to.deep.equal(grants.map(() => [undefined, GRANTED]));
     masters[2]?.thaw();
     await settle();
   });
