@@ -3,7 +3,7 @@
  *
  * The first attempt asks all masters at once. If it meets contention, the next one waits in the masters' queues until a
  * quorum of them has handed its vote over, and then claims (protocol C1); where a lock is held only now and then, it tries
- * twice more before. Some calls cannot queue: `fair: false`, a cluster, no pushes, or a holder that does not hand over.
+ * a few times more before. Some calls cannot queue: `fair: false`, a cluster, no pushes, or a holder that does not hand over.
  * Their attempts ask the resource's *home master* first, and the others only if that one grants: contenders meet on one
  * master, a refusal costs one command, and votes are not split (protocol C2).
  *

@@ -20,10 +20,10 @@ import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-ter
 const HOME_REFUSALS = 8;
 
 /**
- * Where others hold a lock only now and then, it is free again soon: an acquisition that finds it held tries this many
- * times more before it queues. Two tries cost fewer commands than a place in the queues.
+ * A lock that is more likely to be free than held is free again soon: an acquisition that finds it held tries this many
+ * times more before it queues. A refused try asks one master; a place in the queues costs three calls to each.
  */
-const MOST_TRIES = 2;
+export const MOST_TRIES = 4;
 /** The range of the pause before such a try; milliseconds. */
 export const TRY_AFTER_MS = { least: 1, most: 7 };
 
@@ -67,8 +67,8 @@ export class AttemptHistory {
     this.#environment = environment;
     this.#terms = terms;
     const { keys, kind } = terms.scope;
-    const isRare = kind.name === 'mutex' && environment.contention.isRare(keys[0] ?? '');
-    this.#triesLeft = isRare ? MOST_TRIES : 0;
+    const isOccasional = kind.name === 'mutex' && environment.contention.isOccasional(keys[0] ?? '');
+    this.#triesLeft = isOccasional ? MOST_TRIES : 0;
   }
 
   /** Whether the next attempt tries once more before it queues. */

@@ -8,11 +8,9 @@
 import type { Clock } from '../runtime/clock.js';
 
 /** The weight of the latest acquisition in the average. */
-const GAIN = 1 / 4;
+const GAIN = 1 / 8;
 /** From this share on, a lock is more likely to be held than free. */
 const LIKELY = 1 / 2;
-/** Up to this share, a lock is held only now and then: of the last acquisitions, one met others. */
-const RARE = GAIN;
 const HALF_LIFE_MS = 5_000;
 /** Lower shares are forgotten. */
 const LEAST = 1 / 32;
@@ -40,10 +38,10 @@ export class RecentContention {
     return this.#shareOf(key) >= LIKELY;
   }
 
-  /** Whether others held the lock lately, but only now and then. */
-  isRare(key: string): boolean {
+  /** Whether others held the lock lately, but it is more likely to be free. */
+  isOccasional(key: string): boolean {
     const share = this.#shareOf(key);
-    return share >= LEAST && share <= RARE;
+    return share >= LEAST && share < LIKELY;
   }
 
   /** Whether somebody may be in the lock's queues: others held it lately when it was asked for by who may queue. */

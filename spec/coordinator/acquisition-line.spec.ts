@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { queueKey, termsKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
-import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { holdBack, kindOf, kindsSentTo, refuseNext, tokenOf } from '../support/commands.js';
@@ -62,17 +62,17 @@ describe('an acquisition that queues', () => {
       await lease.release();
     });
 
-    it(`N=${nodes}: a lock that is held now and then is tried twice more, each time 1 to 7 ms later, at one master while it is held; then it is queued for`, async () => {
+    it(`N=${nodes}: a lock that is held now and then is tried four times more, each time 1 to 7 ms later, at one master while it is held; then it is queued for`, async () => {
       const line = await contendedLately(nodes);
-      await line.time.advance(7_000); // a share of 0.22
+      await line.time.advance(7_000); // a share of 0.21
       const tries = (): number => line.masters.flatMap(line.kinds).filter((kind) => kind === 'claim').length;
       const wait = line.redlock.acquire('r');
       await settle();
       expect(line.masters.map(line.kinds)).to.deep.equal(all(line, ['claim']));
       await line.time.advance(TRY_AFTER_MS.least - 0.5);
       expect(tries()).to.equal(nodes);
-      await line.time.advance(2 * TRY_AFTER_MS.most);
-      expect(tries()).to.equal(nodes + 2);
+      await line.time.advance(MOST_TRIES * TRY_AFTER_MS.most);
+      expect(tries()).to.equal(nodes + 4);
       expect(line.masters.map((master) => line.kinds(master).at(-1))).to.deep.equal(all(line, 'queue'));
       await line.lease.release();
       await (await wait).release();
@@ -108,9 +108,9 @@ describe('an acquisition that queues', () => {
     });
 
     it(`N=${nodes}: an acquisition that had to queue has met contention as well`, async () => {
-      const line = await contendedLately(nodes); // a share of 0.58
+      const line = await contendedLately(nodes); // a share of 0.55
       const wait = line.redlock.acquire('r');
-      await line.time.advance(3_000); // 0.38, and less than a half without what it meets
+      await line.time.advance(1_000); // 0.48, and less than a half without what it meets
       await line.lease.release();
       await (await wait).release();
       await line.other('fourth').redlock.acquire('r');

@@ -19,7 +19,7 @@ async function likelyHeld(bench: AcquisitionBench): Promise<void> {
   await settle();
   for (const master of masters) await letGo(master);
   await coordinator.release(await wait, 50);
-  for (let times = 0; times < 2; times++) await isRefused(bench);
+  for (let times = 0; times < 5; times++) await isRefused(bench);
   begin(bench);
 }
 

@@ -38,7 +38,7 @@ describe('what attempts have learned, and the line', () => {
   ] as const) {
     it(`N=3: after a single try that ${what}, the next acquisition begins with a ${first}`, async () => {
       const line = await contendedLately(3);
-      await line.time.advance(2_000); // its share is 0.44 by now; push connections are open
+      await line.time.advance(1_000); // its share is 0.48 by now; push connections are open
       if (first === 'claim') for (const master of line.masters) master.manner = 'lose-request';
       const failed = rejection(line.redlock.acquire('r', { waitMs: 0 }));
       await line.time.advance(LONG.nodeTimeoutMs);
@@ -137,7 +137,7 @@ describe('what attempts have learned, and the line', () => {
   it('N=3: one that queued at once, and did not come to claim, tells how it stood in the queue', async () => {
     const bench = fakeCluster(3, { ttlMs: 60_000, waitMs: 60_000 }, { hasPushes: true });
     await writing(bench.other()).acquire();
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < 6; times++) {
       const refused = rejection(writing(bench).acquire({ waitMs: 100 }));
       await bench.time.advance(100);
       await refused;

@@ -1,7 +1,7 @@
 /** What an acquisition makes of what its attempts have learned: whom it asks next, how soon, and what its error tells. */
 import { expect } from 'chai';
 import { FIRST_LIMIT } from '../../lib/coordinator/admission.js';
-import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { contendedLately } from '../support/contended.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { kindsSentTo } from '../support/commands.js';
@@ -45,7 +45,7 @@ describe('what attempts have learned', () => {
     await settle();
     expect(line.masters.flatMap(kindsSentTo).filter((kind) => kind === 'queue')).to.have.lengthOf(3); // for s
     await Promise.all([line.lease.release(), other.release()]);
-    await line.time.advance(2 * TRY_AFTER_MS.most);
+    await line.time.advance(MOST_TRIES * TRY_AFTER_MS.most);
     for (const lease of await Promise.all([wait, otherWait])) await lease.release();
   });
 

@@ -131,7 +131,7 @@ describe('coordinator: whether a lease is given back in line', () => {
       [['a'], false],
     ] as const) {
       const { coordinator, grant, meetsAnother } = bench();
-      await meetsAnother(3);
+      await meetsAnother(6);
       const [node] = coordinator.nodes;
       const asks: Ask[] = [];
       if (node !== undefined) node.withdraw = (ask) => void asks.push(ask);

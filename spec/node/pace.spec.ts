@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { AT_ONCE, MOST_HELD_MS, Pace, type Paced, type PacedCall } from '../../lib/node/pace.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { LONG_TTL, outOfStep } from '../support/out-of-step.js';
@@ -286,9 +287,9 @@ describe('pace: an instance under load', () => {
       const { masters, other, redlock, time } = fakeCluster(3, LONG_TTL, { hasPushes: true });
       const others = other().redlock;
       let held = await others.acquire('r');
-      for (let times = 0; times < 3; times++) {
+      for (let times = 0; times < 6; times++) {
         const next = redlock.acquire('r');
-        await time.advance(10);
+        await time.advance(MOST_TRIES * TRY_AFTER_MS.most); // it may try before it queues
         await held.release();
         await (await next).release();
         held = await others.acquire('r');

@@ -1,6 +1,6 @@
 /** The end of a run: all faults are healed, and all clients queue for the same lock. */
 import type { Player, Stage } from './world/stage.js';
-import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { AHEAD_US } from '../../lib/protocol/lua/fence-bounds.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { describe } from './workers/worker.js';
@@ -26,8 +26,8 @@ const LONGEST_LINE_MS = 8_000;
 const LONGEST_IDLE_MS = 900;
 /** No client holds the lock for less. */
 const TURN_MS = 4;
-/** So many may pass a client that does not know yet that the lock is held as a rule, and tries twice before it queues. */
-const PASSING_TRIES = Math.ceil((2 * TRY_AFTER_MS.most) / TURN_MS);
+/** So many may pass a client that does not know yet that the lock is held as a rule, and tries before it queues. */
+const PASSING_TRIES = Math.ceil((MOST_TRIES * TRY_AFTER_MS.most) / TURN_MS);
 /**
  * Where the masters' clocks are no further apart than this, votes are handed over directly: what one client proposes is near
  * all of them. It is half of AHEAD, since clients know these clocks only roughly.

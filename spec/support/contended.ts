@@ -1,5 +1,5 @@
 /** A lock that another client holds, and one client that waits for it in line. */
-import { TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
+import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { type CommandKind, kindOf, tokenOf } from './commands.js';
@@ -30,14 +30,14 @@ export async function held(nodes: number, options: RedlockOptions = LONG): Promi
 /** The same at every master. */
 export const all = <T>({ masters }: Bench, one: T): T[] => masters.map(() => one);
 
-/** Three times it waits in line, has it, and gives it back, and then another client has it: it is likely to be held. */
+/** Six times it waits in line, has it, and gives it back, and then another client has it: it is likely to be held. */
 export async function contendedLately(nodes: number): Promise<Line> {
   const line = await held(nodes);
   const others = line.other('third').redlock;
   let { lease } = line;
-  for (let times = 0; times < 3; times++) {
+  for (let times = 0; times < 6; times++) {
     const wait = line.redlock.acquire('r');
-    await line.time.advance(2 * TRY_AFTER_MS.most); // it may try twice more
+    await line.time.advance(MOST_TRIES * TRY_AFTER_MS.most); // it may try before it queues
     await lease.release();
     await (await wait).release();
     lease = await others.acquire('r');

@@ -155,7 +155,8 @@ export const LINE: Survivors = {
       why: 'at exactly that share either is right; it is met by chance at most',
       mutants: [
         'isLikely: this.#shareOf(key) >= LIKELY → this.#shareOf(key) > LIKELY',
-        'isRare: share >= LEAST → share > LEAST',
+        'isOccasional: share >= LEAST → share > LEAST',
+        'isOccasional: share < LIKELY → share <= LIKELY',
         'note: next < LEAST → next <= LEAST',
       ],
     },
