@@ -2,6 +2,7 @@
 import type { Player, Stage } from './world/stage.js';
 import { MOST_TRIES, TRY_AFTER_MS } from '../../lib/coordinator/attempt-history.js';
 import { AHEAD_US } from '../../lib/protocol/lua/fence-bounds.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { describe } from './workers/worker.js';
 
@@ -15,7 +16,7 @@ export interface TurnTerms {
 
 /** How often each waiter holds the lock at the end. */
 const TURNS = 10;
-/** After this many rounds of all waiters, each client knows that the lock is held as a rule, and queues at once. */
+/** Commands are counted after this many rounds of all waiters, once each client knows that the lock is held as a rule. */
 const COUNT_AFTER = 4;
 /** After this many, push connections break. */
 const CUT_AFTER = 8;
@@ -49,9 +50,10 @@ export async function takeTurns(
   const { checker, links, world } = stage;
   const [resource = ''] = terms.resources;
   const waiters = players.flatMap((player) => [player, player]);
-  const turns: number[] = [];
+  const turns: Turn[] = [];
   let lastMs = world.nowMs;
   const commands = new CommandCount(links);
+  const attempts = new Attempts(players);
   const connected = new Connected(players, nodes);
   let meeting = new Meeting(waiters.length);
   const inTurn = async (player: Player, i: number): Promise<void> => {
@@ -73,9 +75,12 @@ export async function takeTurns(
       const idleMs = world.nowMs - lastMs;
       if (turns.length >= waiters.length && idleMs > LONGEST_IDLE_MS)
         checker.fail('progress', `nobody had ${resource} for ${idleMs.toFixed(0)} ms, and all stood in line`);
-      turns.push(i);
+      const hasTried = attempts.of(lease) > 1;
+      turns.push({ by: i, hasTried });
+      if (hasTried) commands.tried();
       const isOrdered = connected.look(turns.length) + waiters.length <= turns.length;
-      if (isOrdered && turns.length >= COUNT_AFTER * waiters.length) commands.begin(turns.length);
+      const isKnown = !turns.slice(-waiters.length).some(({ hasTried }) => hasTried);
+      if (isOrdered && isKnown && turns.length >= COUNT_AFTER * waiters.length) commands.begin(turns.length);
       if (turns.length === CUT_AFTER * waiters.length) {
         commands.end(turns.length);
         for (const link of links) link.cutPushes();
@@ -92,15 +97,37 @@ export async function takeTurns(
   await Promise.all(waiters.map(inTurn)).catch((error: unknown) => checker.fail('progress', describe(error)));
   // until all are connected, and again after the cut, those that are connected come first
   const orderedFrom = connected.sinceTurn + waiters.length;
-  turns.slice(0, CUT_AFTER * waiters.length).forEach((i, at) => {
-    const before = at === 0 ? -1 : turns.lastIndexOf(i, at - 1);
+  turns.slice(0, CUT_AFTER * waiters.length).forEach(({ by, hasTried }, at) => {
+    const before = turns.slice(0, at).findLastIndex((turn) => turn.by === by);
     const isJudged = !terms.isCrowd && before >= orderedFrom; // in a crowd, the order differs each time
-    const passing = before < COUNT_AFTER * waiters.length ? PASSING_TRIES : 0;
+    const passing = hasTried ? PASSING_TRIES : 0;
     if (isJudged && at - before > longest + passing)
-      checker.fail('fairness', `waiter ${i} of ${waiters.length} had to wait for ${at - before} turns`);
+      checker.fail('fairness', `waiter ${by} of ${waiters.length} had to wait for ${at - before} turns`);
   });
   for (const excess of commands.beyond({ nodes, waiters: waiters.length, isDirect: apartMs < TOGETHER_MS }))
     checker.fail('commands', excess);
+}
+
+/** Who held the lock. */
+interface Turn {
+  /** The waiter. */
+  readonly by: number;
+  /** It did not queue at once. */
+  readonly hasTried: boolean;
+}
+
+/** How many attempts each grant took, by its fencing token. */
+class Attempts {
+  readonly #byFence = new Map<number | undefined, number>();
+
+  constructor(players: readonly Player[]) {
+    for (const { redlock } of players)
+      redlock.on('acquired', ({ attempts, fence }) => this.#byFence.set(fence, attempts));
+  }
+
+  of({ fence }: Lease): number {
+    return this.#byFence.get(fence) ?? 1;
+  }
 }
 
 /** Who waits, and for what. */
@@ -141,6 +168,7 @@ class CommandCount {
   #turns = 0;
   #acceptances = 0;
   #others = 0;
+  #tried = 0;
 
   constructor(links: Stage['links']) {
     this.#links = links;
@@ -152,6 +180,11 @@ class CommandCount {
     this.#add(-1);
   }
 
+  /** A grant came after tries. */
+  tried(): void {
+    if (this.#sinceTurn !== undefined && this.#turns === 0) this.#tried++;
+  }
+
   end(turn: number): void {
     if (this.#sinceTurn === undefined) return;
     this.#turns = turn - this.#sinceTurn;
@@ -161,7 +194,8 @@ class CommandCount {
   /** What is wrong with them. */
   beyond({ isDirect, nodes, waiters }: Line): string[] {
     const turns = this.#turns;
-    const most = ((isDirect ? 2 : 3) * nodes + 1) * turns + 2 * nodes * waiters; // votes that are yielded cost one more
+    const tries = (nodes + MOST_TRIES) * this.#tried;
+    const most = ((isDirect ? 2 : 3) * nodes + 1) * turns + 2 * nodes * waiters + tries; // votes that are yielded cost one more
     const excess: string[] = [];
     if (this.#others > most)
       excess.push(`${turns} turns in line took ${this.#others} commands, ${most} at most`);
