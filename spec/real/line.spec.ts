@@ -8,6 +8,8 @@ const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
 /** Enough for what comes only now and then to count for little. */
 const GRANTS = 80;
+/** Turns of each instance until scripts are known, and the lock is known to be held more often than not. */
+const WARM_UP = 20;
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
 
@@ -76,7 +78,7 @@ for (const nodes of [1, 3, 5]) {
               for (let turn = 0; turn < turns; turn++) await lock.using('r', WAIT, () => undefined);
             }),
           );
-        await takeTurns(5); // connections are opened, scripts are learned, the lock is known to be wanted
+        await takeTurns(WARM_UP);
         const before = await environment.calls();
         await takeTurns(GRANTS / waiters);
         // a reservation would take three; on a busy machine some votes are yielded, and some tokens put to the masters

@@ -91,19 +91,15 @@ export async function takeTurns(
       void lease.release();
     }
   };
-  const clocks = stage.places.map(({ server }) => server.micros() / 1_000);
-  const apartMs = Math.max(...clocks) - Math.min(...clocks);
-  const longest = waiters.length + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
+  const apartMs = clocksApartMs(stage);
   await Promise.all(waiters.map(inTurn)).catch((error: unknown) => checker.fail('progress', describe(error)));
-  // until all are connected, and again after the cut, those that are connected come first
-  const orderedFrom = connected.sinceTurn + waiters.length;
-  turns.slice(0, CUT_AFTER * waiters.length).forEach(({ by, hasTried }, at) => {
-    const before = turns.slice(0, at).findLastIndex((turn) => turn.by === by);
-    const isJudged = !terms.isCrowd && before >= orderedFrom; // in a crowd, the order differs each time
-    const passing = hasTried ? PASSING_TRIES : 0;
-    if (isJudged && at - before > longest + passing)
-      checker.fail('fairness', `waiter ${by} of ${waiters.length} had to wait for ${at - before} turns`);
-  });
+  if (!terms.isCrowd) {
+    // in a crowd, the order differs each time; until all are connected, and after the cut, those that are come first
+    const judged = turns.slice(0, CUT_AFTER * waiters.length);
+    const from = connected.sinceTurn + waiters.length;
+    for (const unfair of unfairTurns(judged, { from, waiters: waiters.length, apartMs }))
+      checker.fail('fairness', unfair);
+  }
   for (const excess of commands.beyond({ nodes, waiters: waiters.length, isDirect: apartMs < TOGETHER_MS }))
     checker.fail('commands', excess);
 }
@@ -114,6 +110,26 @@ interface Turn {
   readonly by: number;
   /** It did not queue at once. */
   readonly hasTried: boolean;
+}
+
+/** How far apart the masters' clocks are. */
+function clocksApartMs({ places }: Stage): number {
+  const clocks = places.map(({ server }) => server.micros() / 1_000);
+  return Math.max(...clocks) - Math.min(...clocks);
+}
+
+/** Waiters that were passed too often since their turn before, from some turn on. */
+function unfairTurns(
+  turns: readonly Turn[],
+  { apartMs, from, waiters }: { readonly apartMs: number; readonly from: number; readonly waiters: number },
+): string[] {
+  const longest = waiters + 2 + Math.ceil((apartMs + TICKET_MS) / TURN_MS);
+  return turns.flatMap(({ by, hasTried }, at) => {
+    const before = turns.slice(0, at).findLastIndex((turn) => turn.by === by);
+    const mostTurns = longest + (hasTried ? PASSING_TRIES : 0);
+    if (before < from || at - before <= mostTurns) return [];
+    return [`waiter ${by} of ${waiters} had to wait for ${at - before} turns`];
+  });
 }
 
 /** How many attempts each grant took, by its fencing token. */
