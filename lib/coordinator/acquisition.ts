@@ -199,6 +199,7 @@ export class Acquisition implements LateVotes {
     const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#environment.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
+    if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();
     this.#keep(grant, nowMs);
     line.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, won, won.fence);
@@ -267,6 +268,7 @@ export class Acquisition implements LateVotes {
     this.#keep(grant, nowMs);
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
+    else if (!round.isWhole) grant.lacksVotes();
     if (this.#line?.isSpread === true) grant.cameFrom('queue');
     this.#line?.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);

@@ -238,6 +238,7 @@ export class Coordinator {
     const { readings, repairs, subscriptions, timers } = this.#environment;
     this.#isClosed = true;
     for (const timer of this.#handedOver) timer.cancel();
+    this.#extensions.close();
     readings.close();
     subscriptions.close();
     repairs.run();

@@ -16,12 +16,15 @@ import {
 } from '../quorum/renewal-batch.js';
 import type { Repairs } from '../quorum/repairs.js';
 import { Round } from '../quorum/round.js';
+import { quorumOf } from '../protocol/quorum.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
+import { pauseMs, Regains } from './regaining.js';
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
+const NOT_ALL = new Error('only the masters whose votes are regained were asked');
 
 /** The terms of an extension, and the callback for its end. */
 export interface ExtensionOrder {
@@ -51,11 +54,13 @@ export class Extensions {
   readonly #renewals: RenewalEnvironment;
   /** Limits the extensions that have a round of their own; they do not wait for acquisitions. */
   readonly #alone: Admission;
+  readonly #regains: Regains;
 
   constructor(environment: ExtensionEnvironment) {
     const { clock, nodes, timers } = environment;
     this.#environment = environment;
     this.#alone = new Admission(clock);
+    this.#regains = new Regains(timers, (...order) => this.#extendAt(...order));
     this.#renewals = {
       nodes,
       clock,
@@ -73,7 +78,13 @@ export class Extensions {
         if (one.grant.isHeld) this.#extendAlone(one);
         else one.onEnd(ENDED);
       },
+      onAsked: ({ grant, request, tries }, node) => this.#regains.begin(grant, request.ttlMs, node, tries),
     };
+  }
+
+  /** From now on, nothing is sent by itself. */
+  close(): void {
+    this.#regains.close();
   }
 
   /**
@@ -97,12 +108,17 @@ export class Extensions {
     renewTogether(this.#renewals, together, onAnswered);
   }
 
-  /** The fan-out of such a request. The undo or release of the grant will follow it. */
-  round(grant: Grant, request: Request): Round {
+  /**
+   * The fan-out of such a request. The undo or release of the grant will follow it.
+   *
+   * @param onAsked  called for each master that refused by the vote of a waiter, which was asked to let it rest
+   */
+  round(grant: Grant, request: Request, onAsked?: (node: Node) => void): Round {
     const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
       onLateVote: (node) => {
         if (grant.isEnded) this.owe(node, grant);
       },
+      ...(onAsked && { onAsked }),
     });
     round.became(grant);
     grant.opened(round);
@@ -149,17 +165,51 @@ export class Extensions {
     const leftMs = grant.validUntilMs - clock.inTurn();
     const nodeTimeoutMs = nodeTimeoutOf(nodes, one);
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
-    const round = this.round(grant, request);
+    const { tries } = one;
+    const round = this.round(grant, request, (node) =>
+      this.#regains.begin(grant, request.ttlMs, node, tries),
+    );
     round.isUrgent = leftMs < request.ttlMs / 2;
     const onSettled = (): void => {
       this.note(grant, round);
       const isGranted = round.decision === 'granted';
       const nowMs = clock.inTurn();
       if (isGranted && this.#prolong(grant, request.ttlMs, round.sentAtMs, nowMs)) onEnd(EXTENDED, round);
-      else onEnd({ kind: 'failed', round, isLate: isGranted });
+      else if (isGranted || !this.#extendsAgain(one, round))
+        onEnd({ kind: 'failed', round, isLate: isGranted });
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };
     this.vote(round, deadlineMs, onSettled, nodeTimeoutMs);
+  }
+
+  /**
+   * Waiters' votes that refuse it are no quorum, and are about to rest for the holder: asks all masters again.
+   * @returns false if that is of no use
+   */
+  #extendsAgain(one: Renewing, round: Round): boolean {
+    const { clock, nodes, timers } = this.#environment;
+    const isAsked = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isAsked === true);
+    const inMs = pauseMs(nodes, one.tries);
+    const leftMs = one.grant.validUntilMs - clock.inTurn();
+    if (!isAsked || round.held >= quorumOf(nodes.length) || inMs === undefined || inMs >= leftMs)
+      return false;
+    one.tries++;
+    this.#regains.stop(one.grant);
+    timers.background(inMs, () => this.#extendAlone(one));
+    return true;
+  }
+
+  /** Extends it at these masters only, for their votes. */
+  #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onAsked: (node: Node) => void): void {
+    const { nodes, timers } = this.#environment;
+    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), onAsked);
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
+    const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
+    round.askThen(targets, () => {
+      timer.cancel();
+      round.end(NOT_ALL, false);
+      this.note(grant, round);
+    });
   }
 
   /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */

@@ -21,11 +21,14 @@ export interface Renewed {
 /** When the next renewal is due, and the instant after which none starts. */
 export class DueRenewal extends Due<Renewed> {
   dueAtMs: number;
+  /** When the first one is due, if every master has given its vote by `dueAtMs`. */
+  readonly firstAtMs: number;
   readonly untilMs: number;
 
-  constructor(lease: Renewed, dueAtMs: number, untilMs: number) {
+  constructor(lease: Renewed, dueAtMs: number, firstAtMs: number, untilMs: number) {
     super(lease);
     this.dueAtMs = dueAtMs;
+    this.firstAtMs = firstAtMs;
     this.untilMs = untilMs;
   }
 }

@@ -17,7 +17,13 @@ import { endErrorOf, GIVEN_AWAY, HELD, type LeaseState } from './lease-state.js'
 import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
-import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
+import {
+  LOSS_MARGIN_MS,
+  RENEW_AT,
+  RENEW_PARTIAL_MS,
+  renewAgainInMs,
+  sentAtMs,
+} from '../protocol/validity.js';
 import type { ObservedLease } from '../telemetry/observer.js';
 import { Link } from '../runtime/linked-list.js';
 import type { Kind } from '../protocol/scope.js';
@@ -49,8 +55,9 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (terms.renew) {
       const nowMs = environment.clock.earliest();
       // a lease that was handed over may have lived for a while
-      const atMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
-      this.#takeCare().renewal = new DueRenewal(this, atMs, nowMs + terms.maxHoldMs);
+      const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
+      const atMs = grant.isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS);
+      this.#takeCare().renewal = new DueRenewal(this, atMs, firstAtMs, nowMs + terms.maxHoldMs);
     } else if (!environment.observer.awaitsLosses) return;
     this.#takeCare().isAwaited = environment.observer.awaitsLosses;
     this.#arm();
@@ -290,6 +297,11 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     const { renewal } = care;
     if (renewal !== undefined && nowMs > renewal.untilMs) care.renewal = undefined;
     if (care.renewal === undefined || care.renewal.dueAtMs === Infinity) {
+      this.#arm();
+      return undefined;
+    }
+    if (care.renewal.dueAtMs < care.renewal.firstAtMs && this.#grant.isWhole) {
+      care.renewal.dueAtMs = care.renewal.firstAtMs;
       this.#arm();
       return undefined;
     }

@@ -28,6 +28,10 @@ export class QueuePlace {
   refusedAtUs = 0;
   /** The serial of the hand-over that a waiter with an earlier ticket asked for. */
   inquired = NOBODY;
+  /** The last hand-over whose key was to rest for the holder of the lock. */
+  rested = NOBODY;
+  /** When the holder of the lock asked for that; −∞ if it need not be remembered. */
+  askedAtMs = -Infinity;
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;

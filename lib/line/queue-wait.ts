@@ -13,11 +13,13 @@
  *
  * Masters may see the waiters in different orders, and give their votes to different ones; then nobody gets a quorum. So
  * a master sends an inquiry to the waiter that has its vote when one with an earlier ticket queues. Without a quorum that
- * waiter *yields* the vote, and is queued again. Tickets are in the masters' time, not in that of clients, so that no
+ * waiter *yields* the vote, and is queued again. And where the votes of waiters keep the holder of the lock from extending
+ * it, the holder asks for them: a waiter without a quorum lets its vote *rest* for a second, and only the holder may take
+ * it (protocol C3a). Tickets are in the masters' time, not in that of clients, so that no
  * client always comes first.
  */
 import type { Timer } from '../runtime/clock.js';
-import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
+import { FRESH_MS, RESERVE_MS, REST_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
@@ -149,7 +151,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         break;
       case 'given':
         // one acquisition waits for several resources under one token; keys are as the master sees them
-        if (push.key !== node.keyPrefix + (this.#terms.scope.keys[0] ?? '')) return;
+        if (push.key !== this.#keyAt(node)) return;
         if (push.serial >= place.refusedAtUs) this.#take(node, push.serial, push.claimed);
         break;
       case 'free':
@@ -158,6 +160,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         if (push.serial <= place.yielded) return;
         place.inquired = push.serial;
         this.#yieldIfInquired(node);
+        break;
+      case 'asked':
+        if (push.key !== this.#keyAt(node)) return;
+        place.askedAtMs = this.#environment.clock.earliest();
+        this.#restIfAsked(node);
     }
     this.#proceed();
   }
@@ -196,6 +203,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
       place.queues(outcome, outcome.isForeignClient ? 'foreign-client' : 'queued');
       place.refusedAtUs = told?.clockUs ?? 0;
+      if (place.sentAtMs >= place.askedAtMs) place.askedAtMs = -Infinity;
       this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isForeignClient);
     } else {
       this.#shelve(place, outcome);
@@ -211,6 +219,11 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   // --- places
+
+  /** The lock's key as that master sees it. */
+  #keyAt(node: Node): string {
+    return node.keyPrefix + (this.#terms.scope.keys[0] ?? '');
+  }
 
   #placeAt(node: Node): QueuePlace {
     const place = this.#places[node.index];
@@ -263,6 +276,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, this.#terms.directTtlMs / 3);
     place.dueAtMs = this.#environment.clock.earliest() + renewedInMs;
     this.#yieldIfInquired(node);
+    this.#restIfAsked(node);
   }
 
   #voteOf(claimed: ClaimedByLook): DirectVote {
@@ -313,14 +327,28 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#yield(node, place, serial);
   }
 
+  /**
+   * Lets its vote rest for the holder of the lock that asked for it, unless its own votes make a quorum. What was asked
+   * before the vote was known is remembered for as long as the holder asks again.
+   */
+  #restIfAsked(node: Node): void {
+    const place = this.#placeAt(node);
+    const isAsked = this.#environment.clock.earliest() - place.askedAtMs < REST_MS;
+    if (!isAsked || place.state !== 'mine' || this.#count('mine') >= this.#quorum) return;
+    place.askedAtMs = -Infinity;
+    place.rested = place.serial;
+    this.#yield(node, place, place.serial);
+  }
+
   /** A vote that was given back is never counted again, whether the yield arrives or not. */
   #yield(node: Node, place: QueuePlace, serial: number): void {
     const { scope, ticket, token } = this.#terms;
-    place.giveBack(this.#soonAfter(RESERVE_MS));
+    const rests = serial === place.rested;
+    place.giveBack(this.#soonAfter(rests ? REST_MS : RESERVE_MS));
     this.wasRefused = true;
     const { clock, clocks: proposal } = this.#environment;
     const lifeMs = this.#lifeMs(clock.earliest());
-    const request = yielding(scope, token, { serial, ticket: ticket(), lifeMs, proposal });
+    const request = yielding(scope, token, { serial, ticket: ticket(), lifeMs, proposal, rests });
     node.send({ request, sink: place.yields(serial), isUrgent: true });
   }
 

@@ -26,16 +26,19 @@ export type Push =
   /**
    * A waiter with an earlier ticket asks for the vote of this hand-over: it is to be yielded unless there is a quorum.
    */
-  | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string };
+  | { readonly kind: 'inquiry'; readonly serial: number; readonly token: string; readonly key: string }
+  /** The holder of the lock was refused by this token's vote: the key is to rest for it unless there is a quorum. */
+  | { readonly kind: 'asked'; readonly token: string; readonly key: string };
 
 /** Tokens contain no space; a key, which comes last, may contain anything. */
-const FORM = /^(?:([gi]) (\d+)|([wf])|v (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
+const FORM = /^(?:([gi]) (\d+)|([wfh])|v (\d+ \d+ \d+ \d+)) (\S+) (.+)$/s;
+const BARE = { w: 'first', f: 'free', h: 'asked' } as const;
 
 /** Parses a push; undefined if no script of ours sends such a text. */
 export function readPush(text: string): Push | undefined {
   const [, letter, digits, other, vote, token, key] = FORM.exec(text) ?? [];
   if (token === undefined || key === undefined) return undefined;
-  if (other !== undefined) return { kind: other === 'f' ? 'free' : 'first', token, key };
+  if (other === 'w' || other === 'f' || other === 'h') return { kind: BARE[other], token, key };
   const numbers = (vote ?? digits ?? '').split(' ').map(toInteger);
   const [serial, sentMs, spanMs, fence] = numbers;
   if (serial === undefined || numbers.includes(undefined)) return undefined;

@@ -41,6 +41,8 @@ export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
   readonly serial: number;
   /** For who is handed the lock. */
   readonly proposal: Proposal;
+  /** The key rests for the holder of the lock, and is handed to nobody (protocol C3a). */
+  readonly rests?: boolean;
 }
 
 /**
@@ -48,8 +50,8 @@ export interface YieldTerms extends Pick<LookTerms, 'ticket' | 'lifeMs'> {
  * any time: once the vote is given back, it does nothing.
  */
 export function yielding(scope: Scope, token: string, terms: YieldTerms): Request {
-  const { lifeMs, proposal, serial, ticket } = terms;
-  const place = [serial, ticket, lifeMs].join('|');
+  const { lifeMs, proposal, rests, serial, ticket } = terms;
+  const place = [serial, ticket, lifeMs, ...(rests === true ? [1] : [])].join('|');
   return new Request(YIELDING, scope, token, { ttlMs: 0, withCounters: true, amount: proposal }, { place });
 }
 

@@ -40,6 +40,7 @@ export const YES: readonly number[] = Object.freeze([1, 0, 0]);
 export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
   if (reply === YES) return GRANTED;
   const [code, amount, more] = integers(reply, 3);
+  if (code === 0 && more === 2) return { ...refusedFor(amount), isAsked: true };
   return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }
 
@@ -207,7 +208,7 @@ export function readCount(reply: unknown): Outcome | undefined {
 }
 
 /** @param ms  as from PTTL: −1 is a key without expiry, −2 no key */
-function refusedFor(ms: number | undefined, isForeignClient = false): Outcome {
+function refusedFor(ms: number | undefined, isForeignClient = false): Outcome & { readonly kind: 'refused' } {
   const remainingMs = ms === undefined || ms === -2 ? undefined : ms === -1 ? Infinity : ms;
   return { kind: 'refused', remainingMs, isWrongType: false, isForeignClient };
 }

@@ -32,6 +32,11 @@ export function expiredByMs(sentAtMs: number, ttlMs: number, driftFactor: number
 
 /** Renewal starts after this part of the ttl. */
 export const RENEW_AT = 1 / 3;
+/**
+ * The first renewal of a lease that some master has not given its vote starts after this time at the latest, in ms: until
+ * then, one failure may end the lease (protocol C3a).
+ */
+export const RENEW_PARTIAL_MS = 1_000;
 /** A failed renewal is tried again after this part of the remaining validity, within these bounds (ms). */
 const RETRY_AFTER = 1 / 10;
 const RETRY_FIRST_MS = 5;

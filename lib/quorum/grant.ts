@@ -113,6 +113,15 @@ export class Grant extends SettledScope implements Outgrowth {
     return this.#open ?? NONE;
   }
 
+  /** Every master has given its vote. */
+  get isWhole(): boolean {
+    return this.#open === undefined && !PARTIAL.has(this);
+  }
+
+  lacksVotes(): void {
+    PARTIAL.add(this);
+  }
+
   opened(round: Withdrawn): void {
     if (this.#open === undefined) this.#open = [round];
     else this.#open.push(round);
@@ -126,3 +135,6 @@ export class Grant extends SettledScope implements Outgrowth {
 }
 
 const NONE: readonly Withdrawn[] = Object.freeze([]);
+
+/** Grants that lack votes; a field would cost each of the others, too. */
+const PARTIAL = new WeakSet<Grant>();

@@ -48,6 +48,8 @@ export interface RenewalEnvironment {
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
   /** It has to be renewed alone, unless it was released or handed over meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
+  /** A waiter's vote refused it there, and the waiter was asked to let it rest. */
+  readonly onAsked: (one: Renewing, node: Node) => void;
 }
 
 /**
@@ -61,6 +63,8 @@ export class Renewing implements Withdrawn, Answers {
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
   /** How many masters extended it, apart from those that extended the whole batch. */
   granted = 0;
+  /** How often all masters were asked again, since waiters' votes were in the way. */
+  tries = 0;
   /** The batch it is in; undefined while it goes alone. */
   renewal: RenewalBatch | undefined;
   #followedAt: Node[] | undefined;
@@ -215,7 +219,9 @@ class RenewalBatch implements Sink {
     } else if (Array.isArray(reply)) {
       this.#members.forEach((member, i) => {
         const { request } = member;
-        if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;
+        const outcome = request.read(entryReply(request, reply[i]));
+        if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#environment.onAsked(member, node);
+        if (outcome?.kind !== 'granted') return;
         member.granted++;
         this.#undoLate(member, node);
       });

@@ -23,6 +23,8 @@ export interface LateVotes {
   onLateVote(node: Node, round: Round): void;
   /** A master told its clock, in µs. */
   onClock?(node: Node, clockUs: number, round: Round): void;
+  /** A waiter's vote refused an extension there, and the waiter was asked to let it rest (protocol C3a). */
+  onAsked?(node: Node): void;
 }
 
 /** What a round has to know of its grant. */
@@ -31,6 +33,8 @@ export interface Outgrowth {
   readonly isEnded: boolean;
   /** Neither ended nor handed over to another process. */
   readonly isHeld: boolean;
+  /** Some master has not given its vote, as far as is known. */
+  lacksVotes(): void;
   /** Called when the last master has answered. */
   closed(round: Round): void;
 }
@@ -68,6 +72,8 @@ export class Round implements Sink, Counts {
   /** The permits that each master gave, by its index; empty unless permits were claimed. */
   readonly #slots: (string | undefined)[] = [];
   #alignedOn: string | undefined;
+  /** How many votes came after the round was over. */
+  #grantedLate = 0;
   #asked = 0;
   #answered = 0;
   #isOver = false;
@@ -226,11 +232,13 @@ export class Round implements Sink, Counts {
   onReply(node: Node, reply: unknown): void {
     // on a cluster, requests may overtake each other
     const isFollowed = this.#deliveries.isFollowed(node) && !node.isCluster;
-    this.#noteAnswer(node);
     const outcome = this.request.read(reply);
+    if (this.#isOver && outcome?.kind === 'granted') this.#grantedLate++;
+    this.#noteAnswer(node);
     if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
       this.#late.onClock?.(node, outcome.clockUs, this);
     else if (outcome?.kind === 'quarantined') node.quarantine.lasts(outcome.remainingMs);
+    else if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#late.onAsked?.(node);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
@@ -259,8 +267,15 @@ export class Round implements Sink, Counts {
     return this.#deliveries.isAnswered;
   }
 
+  /** Every master has given its vote. */
+  get isWhole(): boolean {
+    return this.granted + this.#grantedLate === this.#nodes.length;
+  }
+
   #noteAnswer(node: Node): void {
-    if (this.#deliveries.answer(node) && this.isAnswered && this.#isOver) this.#grant?.closed(this);
+    if (!this.#deliveries.answer(node) || !this.isAnswered || !this.#isOver) return;
+    if (!this.isWhole) this.#grant?.lacksVotes();
+    this.#grant?.closed(this);
   }
 
   #add(node: Node, outcome: Outcome): void {

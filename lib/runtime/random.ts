@@ -28,6 +28,12 @@ export const TOKEN_LETTERS = { client: (CLIENT_BYTES * 4) / 3, secret: (SECRET_B
  */
 export const RESERVED_MARK = '+';
 
+/**
+ * The value of a key that nobody's vote stands in: a waiter has given its lone vote back, and the key rests for the holder of
+ * the lock, whose extensions take it (protocol C3a).
+ */
+export const AT_REST = '~';
+
 const SHAPE = new RegExp(`^[\\w-]{${TOKEN_LETTERS.client}}:[\\w-]{${TOKEN_LETTERS.secret}}$`);
 
 /**

@@ -452,6 +452,8 @@ describe('renewals: one call', () => {
     readonly owed: [string, string][];
     /** Tokens of leases that ended while they were renewed. */
     readonly dropped: string[];
+    /** Which of them was refused by a waiter that was asked to let its vote rest, and where. */
+    readonly asked: [number, string][];
     /** How each of them ended. */
     readonly ends: string[];
     send(): void;
@@ -474,6 +476,7 @@ describe('renewals: one call', () => {
     });
     const owed: [string, string][] = [];
     const dropped: string[] = [];
+    const asked: [number, string][] = [];
     const ends = grants.map(() => 'open');
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map((grant, i) => {
@@ -488,6 +491,7 @@ describe('renewals: one call', () => {
       onDropped: ({ grant }) => void dropped.push(grant.token),
       onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
       onUnsure: (one) => void (ends[due.indexOf(one)] = 'unsure'),
+      onAsked: (one, node) => void asked.push([due.indexOf(one), node.name]),
     };
     let answered = 0;
     return {
@@ -497,6 +501,7 @@ describe('renewals: one call', () => {
       grants,
       owed,
       dropped,
+      asked,
       ends,
       send: () => renewTogether(environment, due, () => void answered++),
       answered: () => answered,

@@ -61,6 +61,11 @@ class Grown implements Outgrowth {
   isEnded = false;
   isHeld = true;
   closings = 0;
+  lacks = 0;
+
+  lacksVotes(): void {
+    this.lacks++;
+  }
 
   closed(): void {
     this.closings++;

@@ -32,10 +32,12 @@ export interface YieldArgs {
   readonly ticket: number;
   readonly lifeMs: number;
   readonly proposal?: number;
+  /** The key is to rest for the holder of the lock. */
+  readonly rests?: boolean;
 }
 
 /** The arguments of YIELD. */
 export function yieldArgs(token: string, yielded: YieldArgs): readonly (string | number)[] {
-  const { lifeMs, proposal = 0, serial, ticket } = yielded;
-  return [token, [serial, ticket, lifeMs].join('|'), proposal];
+  const { lifeMs, proposal = 0, rests = false, serial, ticket } = yielded;
+  return [token, [serial, ticket, lifeMs, ...(rests ? [1] : [])].join('|'), proposal];
 }

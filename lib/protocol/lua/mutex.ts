@@ -7,6 +7,8 @@
  * the three parts of its reply. If a command failed, it returns that error and nothing else, and has changed nothing.
  */
 import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
+import { AT_REST, RESERVED_MARK } from '../../runtime/random.js';
+import { PUSH_CHANNELS } from '../keys.js';
 import { markedInLua, oursInLua } from './queue.js';
 
 /**
@@ -191,7 +193,7 @@ local function claim(first, n, token, ttl, life, proposal, isInLine, wasTried)
     if owner ~= token and owner ~= ${markedInLua('token')} then
       if isInLine then redis.pcall('ZREM', KEYS[i + n], token) end
       if owner then
-        if not ${oursInLua('owner')} then foreign_client = 1 end
+        if owner ~= '${AT_REST}' and not ${oursInLua('owner')} then foreign_client = 1 end
         local ms = redis.call('PTTL', KEYS[i])
         if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
       end
@@ -325,24 +327,39 @@ export const RELEASING_MANY = `local function releaseMany(first, a, count, step)
 end
 `;
 
-/** A vote with the mark loses it: what was handed over and is extended is a vote from then on. */
-export const EXTENDING = `local function extend(first, n, token, ttl, create)
-  local last, marked = first + n - 1, nil
+/**
+ * A vote with the mark loses it: what was handed over and is extended is a vote from then on. A key at rest is a free key
+ * for what may set one. `ask` asks a waiter whose vote, which it has not touched, is in the way to let it rest (protocol
+ * C3a); it returns whether the push reached anybody.
+ */
+export const EXTENDING = `local function ask(i, owner)
+  local other = string.match(owner, '^(.*)%${RESERVED_MARK}$')
+  if not other or not ${oursInLua('owner')} then return false end
+  local channel = '${PUSH_CHANNELS}' .. string.match(other, '^[^:]*')
+  local receivers = redis.pcall('PUBLISH', channel, 'h ' .. other .. ' ' .. KEYS[i])
+  return type(receivers) == 'number' and receivers > 0
+end
+local function extend(first, n, token, ttl, create)
+  local last, own, left, asked = first + n - 1, {}, nil, 0
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
     if type(owner) == 'table' then
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner and owner ~= token then
-      if owner ~= ${markedInLua('token')} then return 0, redis.call('PTTL', KEYS[i]), 0 end
-      marked = owner
-    end
+    if owner == '${AT_REST}' and create == '1' then owner = false end
     if not owner and create == '0' then return 0, -2, 0 end
+    own[i] = owner == token
+    if owner and not own[i] and owner ~= ${markedInLua('token')} then
+      local ms = redis.call('PTTL', KEYS[i])
+      if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
+      if create == '1' and ask(i, owner) then asked = 2 end
+    end
   end
+  if left then return 0, left, asked end
   for i = first, last do
     local ms = redis.call('PTTL', KEYS[i])
-    if ms == -2 or (marked and redis.call('GET', KEYS[i]) == marked) then
+    if not own[i] or ms == -2 then
       redis.call('SET', KEYS[i], token, 'PX', math.max(ms, tonumber(ttl)))
     elseif ms ~= -1 and ms < tonumber(ttl) then
       redis.call('PEXPIRE', KEYS[i], ttl)

@@ -23,17 +23,25 @@
  *   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
  *   w token key          you are the first of the queue now, and the waiter before you was sent a push for its vote
  *   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
+ *   h token key          the holder of the lock was refused here by your vote: let it rest for the holder if you have no
+ *                        quorum
  * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again.
  */
 import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
 import { PUSH_CHANNELS } from '../keys.js';
-import { RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
+import { AT_REST, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 
 /**
  * How long, in ms, a reservation waits for its claim. A waiter that died costs the next one a second, including the time
  * to notice it.
  */
 export const RESERVE_MS = 990;
+
+/**
+ * How long, in ms, a key rests for the holder of its lock (protocol C3a). The holder's extensions are tried again within
+ * this time; if it is gone, the lock is out of use on one master for a second.
+ */
+export const REST_MS = 990;
 
 /**
  * A vote is handed over directly if the waiter's last look at this master is no older than this, in ms. A waiter that has
@@ -314,7 +322,7 @@ export const QUEUEING = `local function queue(k, token, place, ttl, life, propos
   if owner == token then return {1, tonumber(last) or us, us} end
   if owner and owner ~= marked then
     local ms = redis.call('PTTL', KEYS[k])
-    if not ${oursInLua('owner')} then return {4, ms, us} end
+    if owner ~= '${AT_REST}' and not ${oursInLua('owner')} then return {4, ms, us} end
     join()
     if named and owner == ${markedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0, named) then
       own.push(named, 'i ' .. last)
@@ -350,16 +358,24 @@ export const QUEUEING = `local function queue(k, token, place, ttl, life, propos
 end
 `;
 
-/** `place` is `serial|ticket|life`; a life of 0 is no place. Needs SPARE. */
+/**
+ * `place` is `serial|ticket|life`; a life of 0 is no place. With `|1` behind it, the key rests for the holder of the lock,
+ * and is handed to nobody. Needs SPARE.
+ */
 export const YIELDING = `local function yield(k, token, place, proposal)
-  ${LINE}local serial, ticket, life = string.match(place, '^(%d+)|(%d+)|(%d+)$')
+  ${LINE}local serial, ticket, life, rests = string.match(place, '^(%d+)|(%d+)|(%d+)|?(1?)$')
   local own = line(k, k + 1, k + 2, k + 3, k + 4, proposal)
   local isThere, last, named = pcall(own.turn)
   if not isThere or named ~= token or tonumber(last) ~= tonumber(serial) then return 0 end
   if redis.pcall('GET', KEYS[k]) ~= ${markedInLua('token')} or not pcall(own.head) then return 0 end
   redis.call('DEL', KEYS[k])
+  local isAtRest = rests == '1' and not redis.pcall('SET', KEYS[k], '${AT_REST}', 'PX', ${REST_MS}).err
   if life ~= '0' then pcall(own.join, token, tonumber(ticket), tonumber(life)) end
-  pcall(own.handOver)
+  if isAtRest then
+    pcall(own.setTurn, '0||', 0)
+  else
+    pcall(own.handOver)
+  end
   return 1
 end
 `;

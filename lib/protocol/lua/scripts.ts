@@ -34,6 +34,7 @@ import {
 import { NOTE_SCRIPTS } from './note.js';
 import { LEAVING, QUEUEING, SHOWN_WAITERS, SPARE, YIELDING } from './queue.js';
 import { SHARED_SCRIPTS } from './shared-scripts.js';
+import { AT_REST } from '../../runtime/random.js';
 import type { Script } from '../../redis/script.js';
 
 export type { Script } from '../../redis/script.js';
@@ -107,9 +108,11 @@ return release(1, #KEYS / (ARGV[2] and 5 or 3), ARGV[1], ARGV[2])`,
 /**
  * Extends all keys or none, and never shortens one.
  * KEYS resources, marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key is set again, '0' = a free key is a refusal, 4 guard period in ms, as above
+ * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key, or one at rest, is set again, '0' = it is a refusal, 4 guard period in ms,
+ *      as above
  * → {1, 0, 0} all keys hold this token for at least the ttl
- *   {0, ms, 0} refused: another holds a key (ms left, −1 without expiry), or it is gone and may not be set again (−2)
+ *   {0, ms, s} refused: others hold keys (the longest time left, −1 without expiry), or one is gone and may not be set again
+ *              (−2); s = 2 if a waiter that holds one was asked to let it rest, else 0
  *   {2, 0, 0} refused: a key holds something that is not such a lock · {-1, ms, 0} · {-2, ms, 0}
  */
 export const EXTEND: Script = {
@@ -310,10 +313,11 @@ ${MARKER}return queue(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], guard)`,
 
 /**
  * Yields a vote that was handed over to an earlier ticket, and queues again with the same ticket, so that it comes back if
- * nobody is before it. Or gives it up for good. A vote that was claimed meanwhile stays.
+ * nobody is before it. Or gives it up for good. Or lets the key rest for the holder of the lock, and queues again. A vote
+ * that was claimed meanwhile stays.
  * KEYS 1 resource, 2 queue, 3 turn, 4 terms, 5 counter
- * ARGV 1 token, 2 place: `serial|ticket|life` (of the hand-over; in µs; how long the place is kept in ms, 0 = no place),
- *      3 the fencing token in µs that is proposed for who is handed the lock directly (0 = none)
+ * ARGV 1 token, 2 place: `serial|ticket|life` (of the hand-over; in µs; how long the place is kept in ms, 0 = no place), and
+ *      `|1` behind it if the key is to rest, 3 the fencing token in µs that is proposed for who is handed the lock directly (0 = none)
  * → 1 done · 0 that hand-over does not stand any more, or was claimed: nothing is changed
  */
 export const YIELD: Script = {
@@ -325,7 +329,7 @@ export const YIELD: Script = {
  * Looks at one key and its queue, and changes nothing.
  * KEYS 1 resource, 2 queue
  * → {code, ms, owner, waiting, tokens} · waiting = the length of the queue; tokens = the first waiters, in order
- *   0, −2, '' free · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is not such a lock
+ *   0, −2, '' free, or at rest · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is not such a lock
  */
 export const INSPECT: Script = {
   name: 'inspect',
@@ -338,7 +342,7 @@ if type(owner) == 'table' then
   if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
   return {2, redis.call('PTTL', KEYS[1]), '', waiting, tokens}
 end
-if not owner then return {0, -2, '', waiting, tokens} end
+if not owner or owner == '${AT_REST}' then return {0, -2, '', waiting, tokens} end
 return {1, redis.call('PTTL', KEYS[1]), owner, waiting, tokens}`,
 };
 

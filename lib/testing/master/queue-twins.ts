@@ -1,6 +1,6 @@
 /** Twins of the scripts' functions for queues, one by one as in `lua/queue.ts`. */
-import { RESERVE_MS } from '../../protocol/lua/queue.js';
-import { isOurs } from '../../runtime/random.js';
+import { RESERVE_MS, REST_MS } from '../../protocol/lua/queue.js';
+import { AT_REST, isOurs } from '../../runtime/random.js';
 import { WRONG_TYPE, type Member } from './keyspace.js';
 import {
   type Direct,
@@ -75,7 +75,7 @@ export function queue(store: Store, waited: Waited, look: Look, direct: Direct, 
   if (owner === token) return [1, turn?.serial ?? us, us];
   if (owner !== undefined && owner !== markedFor(token)) {
     const ms = store.pttl(lock);
-    if (!isOurs(owner)) return [4, ms, us];
+    if (owner !== AT_REST && !isOurs(owner)) return [4, ms, us];
     line.join(token, ticket, lifeMs);
     line.note(look);
     const isNamed = turn !== undefined && owner === markedFor(turn.token);
@@ -109,13 +109,15 @@ export function queue(store: Store, waited: Waited, look: Look, direct: Direct, 
 export interface Yielding extends Waiter {
   /** Of the hand-over that is given back. */
   readonly serial: number;
+  /** The key rests for the holder of the lock. */
+  readonly rests: boolean;
 }
 
 /** Yields, and queues again. */
 export function yieldVote(
   store: Store,
   waited: Waited,
-  { lifeMs, serial, ticket, token }: Yielding,
+  { lifeMs, rests, serial, ticket, token }: Yielding,
   direct: Direct,
   spare: Spare,
 ): number {
@@ -126,8 +128,9 @@ export function yieldVote(
   if (turn?.token !== token || turn.serial !== serial) return 0;
   if (store.get(lock) !== markedFor(token)) return 0;
   store.delete(lock);
+  const isAtRest = rests && attempt(() => store.set(lock, AT_REST, REST_MS));
   if (lifeMs > 0) attempt(() => line.join(token, ticket, lifeMs));
-  attempt(() => void line.handOver());
+  attempt(() => (isAtRest ? line.setTurn('0||', 0) : void line.handOver()));
   return 1;
 }
 

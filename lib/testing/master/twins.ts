@@ -7,7 +7,8 @@
  */
 import { HOLDS } from '../../protocol/lua/mutex.js';
 import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
-import { isOurs } from '../../runtime/random.js';
+import { AT_REST, isOurs, RESERVED_MARK, tokenIn } from '../../runtime/random.js';
+import { pushChannel } from '../../protocol/keys.js';
 import { RIGHTS } from '../../protocol/lua/rights.js';
 import {
   ACCEPT,
@@ -183,7 +184,8 @@ function claim(store: Store, keys: readonly string[], args: readonly string[]): 
   }
   const others = locks.filter((key) => ![undefined, ...own].includes(textAt(store, key)));
   if (others.length > 0) {
-    const isForeignClient = others.some((key) => !isOurs(String(store.get(key))));
+    const owners = others.map((key) => String(store.get(key)));
+    const isForeignClient = owners.some((owner) => owner !== AT_REST && !isOurs(owner));
     return [0, longest(others.map((key) => store.pttl(key))), isForeignClient ? 1 : 0];
   }
   const counted = hasCounters
@@ -246,8 +248,14 @@ function wait(store: Store, keys: readonly string[], args: readonly string[], sp
 function giveUp(store: Store, keys: readonly string[], args: readonly string[], spare: Spare): number {
   const [lock = '', own = '', turn = '', terms = '', counter = ''] = keys;
   const [token = '', place = '', proposal] = args;
-  const [serial, ticket, lifeMs] = place.split('|').map(Number);
-  const yielding = { token, serial: serial ?? 0, ticket: ticket ?? 0, lifeMs: lifeMs ?? 0 };
+  const [serial, ticket, lifeMs, rests] = place.split('|').map(Number);
+  const yielding = {
+    token,
+    serial: serial ?? 0,
+    ticket: ticket ?? 0,
+    lifeMs: lifeMs ?? 0,
+    rests: rests === 1,
+  };
   return yieldVote(store, [lock, own, turn], yielding, { terms, counter, proposal: Number(proposal) }, spare);
 }
 
@@ -255,18 +263,31 @@ function extend(store: Store, keys: readonly string[], args: readonly string[]):
   const [token = '', ttl, mayCreate, guard] = args;
   const { locks, refusal } = parts(store, keys, { hasCounters: false }, Number(guard));
   if (refusal !== undefined) return refusal;
+  const refusing: string[] = [];
+  let isAsked = false;
   for (const key of locks) {
-    const owner = store.get(key);
-    if (owner === WRONG_TYPE) return [2, 0, 0];
-    if (owner !== undefined && !isOf(token, owner)) return [0, store.pttl(key), 0];
+    const found = store.get(key);
+    if (found === WRONG_TYPE) return [2, 0, 0];
+    const owner = found === AT_REST && mayCreate === '1' ? undefined : found;
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
+    if (owner === undefined || isOf(token, owner)) continue;
+    refusing.push(key);
+    if (mayCreate === '1' && askToRest(store, key, owner)) isAsked = true;
   }
+  if (refusing.length > 0) return [0, longest(refusing.map((key) => store.pttl(key))), isAsked ? 2 : 0];
   for (const key of locks) {
     const ms = store.pttl(key);
     if (store.get(key) !== token) store.set(key, token, Math.max(ms, Number(ttl)));
     else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));
   }
   return [1, 0, 0];
+}
+
+/** Asks the waiter whose vote is in the way, if it has not touched it. @returns whether that reached anybody */
+function askToRest(store: Store, key: string, owner: string): boolean {
+  const other = tokenIn(owner);
+  if (!owner.endsWith(RESERVED_MARK) || !isOurs(owner)) return false;
+  return (store.publish(pushChannel(other), `h ${other} ${key}`) ?? 0) > 0;
 }
 
 function vouch(store: Store, [key = '']: readonly string[], [period]: readonly string[]): Reply {
@@ -301,7 +322,7 @@ function inspect(store: Store, [key = '', line = '']: readonly string[]): unknow
   const found = store.members(line);
   const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
   const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
-  if (owner === undefined) return [0, -2, '', ...waiting];
+  if (owner === undefined || owner === AT_REST) return [0, -2, '', ...waiting];
   return owner === WRONG_TYPE
     ? [2, store.pttl(key), '', ...waiting]
     : [1, store.pttl(key), owner, ...waiting];

@@ -25,7 +25,7 @@ export type Kind =
   | PushKind
   | 'other';
 /** `echo` is the message to ourselves that proves a subscription. */
-export type PushKind = 'given' | 'first' | 'free' | 'inquiry' | 'echo';
+export type PushKind = 'given' | 'first' | 'free' | 'inquiry' | 'asked' | 'echo';
 
 const KINDS = new Map<string, Kind>(
   SCRIPTS.flatMap(({ name, source }) => [

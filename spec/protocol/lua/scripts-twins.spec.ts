@@ -25,7 +25,7 @@ import {
 } from '../../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE, type Fields, type Member } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
-import { RESERVED_MARK } from '../../../lib/runtime/random.js';
+import { AT_REST, RESERVED_MARK, tokenIn } from '../../../lib/runtime/random.js';
 import { Draw } from '../../support/draw.js';
 import { FakeMaster } from '../../support/fake-master.js';
 import { FakeTime } from '../../support/fake-time.js';
@@ -281,7 +281,7 @@ describe('scripts: the twins do the same as the server', () => {
       ...['vouch 1', 'vouch -1', 'vouch -2', 'bootstrap 1', 'bootstrap 0', 'bootstrap -1', 'bootstrap -2'],
       ...['inspect 0', 'inspect 1', 'inspect 2', 'undo 0', 'undo 1', 'undo 2', 'release 0', 'release 1'],
       ...['queue 6', 'queue 1', 'queue 0', 'queue 2', 'queue 4', 'queue -1', 'queue -2'],
-      ...['yield 0', 'yield 1', 'push v', 'push g', 'push w', 'push i'],
+      ...['yield 0', 'yield 1', 'push v', 'push g', 'push w', 'push i', 'push h'],
     ];
     expect(wanted.filter((one) => !seen.has(one))).to.deep.equal([]);
   });
@@ -339,7 +339,7 @@ describe('scripts: the twins do the same as the server', () => {
       case 1:
         return put(
           lock,
-          draw.pick(TOKENS) + draw.pick(['', '', RESERVED_MARK]),
+          draw.below(6) === 0 ? AT_REST : draw.pick(TOKENS) + draw.pick(['', '', RESERVED_MARK]),
           draw.pick([undefined, ...TTLS]),
         );
       case 2:
@@ -450,9 +450,11 @@ function drawCall(draw: Draw, nowUs: number, before: Snapshot): Call {
         ...[token, ttl, String(draw.below(2)), guard],
       );
     case UNDO:
-    case RELEASE:
-      if (draw.below(3) === 0) return call(waited, token);
-      return call([...waited, ...places.map((i) => TERMS[i] ?? ''), ...own], token, proposal);
+    case RELEASE: {
+      const holder = draw.pick([token, tokenIn(textOf(before, locks[0] ?? '') ?? token)]);
+      if (draw.below(3) === 0) return call(waited, holder);
+      return call([...waited, ...places.map((i) => TERMS[i] ?? ''), ...own], holder, proposal);
+    }
     case INSPECT:
       return call([locks[0] ?? '', QUEUES[places[0] ?? 0] ?? '']);
     case QUEUE:
@@ -462,7 +464,8 @@ function drawCall(draw: Draw, nowUs: number, before: Snapshot): Call {
       const ticket = String(draw.pick(TICKETS));
       if (script === YIELD) {
         const life = String(draw.pick([0, ...TTLS]));
-        const place = [draw.pick([serial, serial, serial, '7']), ticket, life].join('|');
+        const rest = draw.below(2) === 0 ? [] : ['1'];
+        const place = [draw.pick([serial, serial, serial, '7']), ticket, life, ...rest].join('|');
         return call(keys, draw.pick([named, named, token]), place, proposal);
       }
       const place = [ticket, draw.pick(TTLS), draw.below(1_000)].join('|');

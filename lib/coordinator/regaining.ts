@@ -1,0 +1,110 @@
+/**
+ * Regains the votes that a lease lacks (protocol C3a). Where an extension is refused by the vote of a waiter, the master
+ * asks the waiter to let it rest. For REST_MS the key is then kept for the holder, which extends it there again in the
+ * meantime. Without this, a waiter would keep a lone vote for as long as it waits, and the lease would live on a bare
+ * quorum, until the next failure ended it.
+ *
+ * These extensions only regain votes. They count for no validity, since their send times differ.
+ */
+import type { Timer, Timers } from '../runtime/clock.js';
+import type { Grant } from '../quorum/grant.js';
+import type { Node, Withdrawn } from '../node/node.js';
+
+/**
+ * The pauses before such extensions, in ms. A waiter that reads its pushes is done after the first; the last one comes
+ * while the key of a waiter that was busy for the others' time still rests.
+ */
+const PAUSES_MS: readonly number[] = [50, 200, 550];
+/** The first pause is two round trips at least: the waiter hears of it and answers. But no longer than this, in ms. */
+const LONGEST_MS = 800;
+
+/** How long after a refusal the next such extension is sent, in ms; undefined after the last. @param tries  so far */
+export function pauseMs(nodes: readonly Node[], tries: number): number | undefined {
+  const pause = PAUSES_MS[tries];
+  if (pause === undefined || tries > 0) return pause;
+  const tripMs = nodes.reduce((most, { timing }) => Math.max(most, timing.trip.bareMs), 0);
+  return Math.min(Math.max(pause, 2 * tripMs), LONGEST_MS);
+}
+
+/** Extends a lease at some masters. @param onAsked  called for each where a waiter had to be asked again */
+type ExtendAt = (
+  grant: Grant,
+  ttlMs: number,
+  targets: readonly Node[],
+  onAsked: (node: Node) => void,
+) => void;
+
+/** The votes that one lease is about to regain. Whoever ends the lease drops it, like any request for it. */
+class Regaining implements Withdrawn {
+  readonly targets = new Set<Node>();
+  timer: Timer | undefined;
+  readonly #onDrop: () => void;
+
+  constructor(onDrop: () => void) {
+    this.#onDrop = onDrop;
+  }
+
+  follow(): boolean {
+    return false;
+  }
+
+  owes(): boolean {
+    return false;
+  }
+
+  drop(): void {
+    this.timer?.cancel();
+    this.#onDrop();
+  }
+}
+
+export class Regains {
+  readonly #timers: Timers;
+  readonly #extendAt: ExtendAt;
+  /** The leases that wait for their next try; those that lack votes, at most. */
+  readonly #pausing = new Map<Grant, Regaining>();
+
+  constructor(timers: Timers, extendAt: ExtendAt) {
+    this.#timers = timers;
+    this.#extendAt = extendAt;
+  }
+
+  /**
+   * An extension for `ttlMs` was refused at that master by a waiter's vote, and the waiter was asked to let it rest.
+   *
+   * @param tries  how often the master was asked again since the renewal
+   */
+  begin(grant: Grant, ttlMs: number, node: Node, tries: number): void {
+    if (!grant.isHeld) return;
+    const regaining = this.#pausing.get(grant) ?? this.#pause(grant);
+    regaining.targets.add(node);
+    regaining.timer?.cancel();
+    const inMs = pauseMs([...regaining.targets], tries);
+    if (inMs === undefined) return this.stop(grant);
+    regaining.timer = this.#timers.background(inMs, () => {
+      this.stop(grant);
+      this.#extendAt(grant, ttlMs, [...regaining.targets], (other) =>
+        this.begin(grant, ttlMs, other, tries + 1),
+      );
+    });
+  }
+
+  /** Another extension asks all masters, or this instance is closed. */
+  stop(grant: Grant): void {
+    const regaining = this.#pausing.get(grant);
+    if (regaining === undefined) return;
+    regaining.drop();
+    grant.closed(regaining);
+  }
+
+  close(): void {
+    for (const grant of [...this.#pausing.keys()]) this.stop(grant);
+  }
+
+  #pause(grant: Grant): Regaining {
+    const regaining = new Regaining(() => this.#pausing.delete(grant));
+    this.#pausing.set(grant, regaining);
+    grant.opened(regaining);
+    return regaining;
+  }
+}
