@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { validUntilMs } from '../../lib/protocol/validity.js';
 import { MUTEX, NO_MARKER, SettledScope } from '../../lib/protocol/scope.js';
+import { kindOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { hold, type LineBench, lineEnvironment, MINE, type Waiter, waitIn } from '../support/line-bench.js';
@@ -141,5 +142,94 @@ describe('queue wait: votes that are handed over directly', () => {
     give(1, { serial: LATER + 1, fence: 7 });
     await settle();
     expect(ends).to.deep.equal(['granted']);
+  });
+});
+
+describe('queue wait: a vote that the holder of the lock asks for (protocol C3a)', () => {
+  const ask = ({ nodes, stay }: Started, master = 1, key = 'r'): void => {
+    const node = nodes[master - 1];
+    if (node !== undefined) stay.onPush(node, { kind: 'asked', token: MINE, key });
+  };
+  /** The places of the yields that a master was sent. */
+  const yields = ({ sent }: FakeMaster): string[] =>
+    sent
+      .filter((command) => kindOf(command) === 'yield')
+      .map(({ args }) => String(args[8]).replace(/\|\d+\|\d+/, '|…'));
+
+  it('rests at once, counts never again, and the place looks again after the rest', async () => {
+    const started = await inLine();
+    const { give, m1, time } = started;
+    give(1, { serial: LATER, fence: 7 });
+    ask(started);
+    await settle();
+    expect([started.stay.outcomes[0]?.kind, yields(m1)]).to.deep.equal(['refused', [`${LATER}|…|1`]]);
+    const looks = (): number => m1.sent.filter((command) => kindOf(command) === 'queue').length;
+    const before = looks();
+    await time.advance(985);
+    expect(looks()).to.equal(before);
+    await time.advance(15);
+    expect(looks()).to.equal(before + 1);
+    give(1, { serial: LATER, fence: 7 });
+    give(2, { serial: LATER, fence: 7 });
+    await settle();
+    expect(started.ends).to.deep.equal([]);
+  });
+
+  it('is asked for before the wait knows of it: rests as soon as a push or a reply tells of it', async () => {
+    for (const how of ['push', 'reply'] as const) {
+      const started = await inLine();
+      const { clock, give, m1, nodes, stay } = started;
+      ask(started);
+      expect(yields(m1)).to.deep.equal([]);
+      if (how === 'push') give(1, { serial: LATER, fence: 7 });
+      else if (nodes[0] !== undefined) stay.onReply(nodes[0], [6, LATER, LATER, 7, clock.now()]);
+      await settle();
+      expect(yields(m1), how).to.deep.equal([`${LATER}|…|1`]);
+    }
+  });
+
+  it('that completes a quorum stays: the lock is its own', async () => {
+    const started = await inLine();
+    ask(started, 2);
+    started.give(1, { serial: LATER, fence: 7 });
+    started.give(2, { serial: LATER, fence: 7 });
+    await settle();
+    expect([started.ends, started.masters.flatMap(yields)]).to.deep.equal([['granted'], []]);
+  });
+
+  it('is not remembered for longer than the holder asks again, nor after a look that came later was refused', async () => {
+    const late = await inLine();
+    ask(late);
+    await late.time.advance(990);
+    late.give(1, { serial: LATER, fence: 7 });
+    const refused = await inLine();
+    await refused.time.advance(1);
+    ask(refused);
+    await refused.time.advance(1);
+    const [node] = refused.nodes;
+    if (node !== undefined) refused.stay.onOpen(node); // looks again
+    await settle();
+    refused.give(1, { serial: LATER, fence: 7 });
+    await settle();
+    expect([late, refused].map(({ m1 }) => yields(m1))).to.deep.equal([[], []]);
+  });
+
+  it('of another lock of the same wait: is none of this one', async () => {
+    const started = await inLine();
+    started.give(1, { serial: LATER, fence: 7 });
+    ask(started, 1, 'other');
+    await settle();
+    expect(yields(started.m1)).to.deep.equal([]);
+  });
+
+  it('whose yield was lost is given back again, with its rest, when a look tells of it', async () => {
+    const started = await inLine();
+    const { clock, give, m1, nodes, stay } = started;
+    give(1, { serial: LATER, fence: 7 });
+    ask(started);
+    await settle(); // the yield is answered: it changed nothing there
+    if (nodes[0] !== undefined) stay.onReply(nodes[0], [6, LATER, LATER, 7, clock.now()]);
+    await settle();
+    expect(yields(m1)).to.deep.equal([`${LATER}|…|1`, `${LATER}|…|1`]);
   });
 });
