@@ -3,6 +3,7 @@
  * extension has a round of its own.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
+import { isRefusedByWaiters } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
@@ -16,7 +17,6 @@ import {
 } from '../quorum/renewal-batch.js';
 import type { Repairs } from '../quorum/repairs.js';
 import { Round } from '../quorum/round.js';
-import { quorumOf } from '../protocol/quorum.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
@@ -78,7 +78,7 @@ export class Extensions {
         if (one.grant.isHeld) this.#extendAlone(one);
         else one.onEnd(ENDED);
       },
-      onAsked: ({ grant, request, tries }, node) => this.#regains.begin(grant, request.ttlMs, node, tries),
+      onMissed: ({ grant, request, tries }, node) => this.#regains.begin(grant, request.ttlMs, node, tries),
     };
   }
 
@@ -188,11 +188,9 @@ export class Extensions {
    */
   #extendsAgain(one: Renewing, round: Round): boolean {
     const { clock, nodes, timers } = this.#environment;
-    const isAsked = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isAsked === true);
     const inMs = pauseMs(nodes, one.tries);
     const leftMs = one.grant.validUntilMs - clock.inTurn();
-    if (!isAsked || round.held >= quorumOf(nodes.length) || inMs === undefined || inMs >= leftMs)
-      return false;
+    if (!isRefusedByWaiters(round, nodes.length) || inMs === undefined || inMs >= leftMs) return false;
     one.tries++;
     this.#regains.stop(one.grant);
     timers.background(inMs, () => this.#extendAlone(one));

@@ -23,6 +23,7 @@ import {
   Silence,
   toError,
   unsentFor,
+  isUnknownScript,
 } from '../redis/server-errors.js';
 import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
@@ -179,7 +180,7 @@ export class Node {
         const mayRun = isClientTimeout(cause);
         if (mayRun) this.window.abandon(requests.length);
         else this.#onAnswer(requests.length);
-        if (cause.message.startsWith('NOSCRIPT')) this.#teach(lessonFor(requests));
+        if (isUnknownScript(cause)) this.#teach(lessonFor(requests));
         sink.onFailure(this, inPlainWords(cause), mayRun);
         if (this.#queue.size > 0) this.#flushSoon();
       },
@@ -367,7 +368,7 @@ export class Node {
    * @returns the rest
    */
   #sendAgain(entries: readonly Ask[], error: Error): readonly Ask[] {
-    const isUnknown = error.message.startsWith('NOSCRIPT');
+    const isUnknown = isUnknownScript(error);
     const isDenied = entries.length > 1 && error.message.startsWith('NOPERM');
     if (!isUnknown && !isDenied) return entries;
     const again = entries.filter(

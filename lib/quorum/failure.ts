@@ -8,6 +8,7 @@ import { type Decision, type Outcome, quorumBackInMs, quorumOf } from '../protoc
 import type { ExtensionEnd } from './renewal-batch.js';
 import { SPENT_COUNTER } from '../protocol/replies.js';
 import { type Answers, type NamedNode, tallyOf } from '../protocol/tally.js';
+import type { Round } from './round.js';
 
 export type { Answers };
 
@@ -127,16 +128,26 @@ export function lossError(why: string, resources: readonly string[], cause?: Red
   return new RedlockError('LOCK_LOST', text, { resources, attempts, elapsedMs, tally, cause });
 }
 
-/** The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. */
+/**
+ * The error for a failed extension: a loss if more than N − q masters refuse; anything else changes nothing. It is no loss
+ * yet where waiters' votes refuse it that are too few for a quorum, and were asked to rest: the lease may regain them.
+ */
 export function extensionError(
   { round, isLate }: ExtensionEnd & { readonly kind: 'failed' },
   nodes: readonly NamedNode[],
   context: CallContext,
 ): RedlockError {
-  const failure = isLate ? 'late' : failureOf(round.decision);
+  const isRegaining = isRefusedByWaiters(round, nodes.length);
+  const failure = isLate ? 'late' : isRegaining ? 'unknown' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
   if (failure !== 'held' && failure !== 'wrongType') return error;
   return lossError('masters refuse to extend it', context.resources, error);
+}
+
+/** Waiters' votes refuse an extension, which are no quorum, and about to rest for the holder (protocol C3a). */
+export function isRefusedByWaiters(round: Pick<Round, 'held' | 'outcomes'>, masters: number): boolean {
+  const isAsked = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isAsked === true);
+  return isAsked && round.held < quorumOf(masters);
 }
 
 /** The error for a lease whose validity ended. @param failure  why the last extension failed, if one did */

@@ -16,7 +16,7 @@ import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import type { Request } from '../protocol/request.js';
 import type { Round } from './round.js';
-import { Silence } from '../redis/server-errors.js';
+import { isUnknownScript, Silence } from '../redis/server-errors.js';
 
 /** With fewer than this, leases are renewed one by one. */
 const MANY = 2;
@@ -48,8 +48,11 @@ export interface RenewalEnvironment {
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
   /** It has to be renewed alone, unless it was released or handed over meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
-  /** A waiter's vote refused it there, and the waiter was asked to let it rest. */
-  readonly onAsked: (one: Renewing, node: Node) => void;
+  /**
+   * It may be extended there soon: a waiter's vote was in the way, and the waiter was asked to let it rest; or the master
+   * did not know the script.
+   */
+  readonly onMissed: (one: Renewing, node: Node) => void;
 }
 
 /**
@@ -220,7 +223,7 @@ class RenewalBatch implements Sink {
       this.#members.forEach((member, i) => {
         const { request } = member;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#environment.onAsked(member, node);
+        if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#environment.onMissed(member, node);
         if (outcome?.kind !== 'granted') return;
         member.granted++;
         this.#undoLate(member, node);
@@ -229,8 +232,9 @@ class RenewalBatch implements Sink {
     this.#proceed();
   }
 
-  onFailure(node: Node, _cause: Error, mayRun = false): void {
+  onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
+    if (isUnknownScript(cause)) for (const member of this.#members) this.#environment.onMissed(member, node);
     this.#proceed();
   }
 

@@ -44,6 +44,11 @@ const MISCONFIGURED =
 /** Those that pass by themselves, or once somebody makes room. */
 const PASSING = /\b(?:READONLY|MISCONF|NOREPLICAS|OOM)\b/;
 
+/** The server does not know the script's digest: it has run nothing. */
+export function isUnknownScript(error: Error): boolean {
+  return error.message.startsWith('NOSCRIPT');
+}
+
 export function isMisconfigured(error: Error): boolean {
   return MISCONFIGURED.test(error.message);
 }

@@ -28,6 +28,7 @@ export type Property =
   | 'token uniqueness'
   | 'counter order'
   | 'continuity'
+  | 'erosion'
   | 'votes'
   | 'orphan'
   | 'settling'
