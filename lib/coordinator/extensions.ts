@@ -111,14 +111,14 @@ export class Extensions {
   /**
    * The fan-out of such a request. The undo or release of the grant will follow it.
    *
-   * @param onAsked  called for each master that refused by the vote of a waiter, which was asked to let it rest
+   * @param onRefused  called for each master that refused by the vote of another
    */
-  round(grant: Grant, request: Request, onAsked?: (node: Node) => void): Round {
+  round(grant: Grant, request: Request, onRefused?: (node: Node) => void): Round {
     const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
       onLateVote: (node) => {
         if (grant.isEnded) this.owe(node, grant);
       },
-      ...(onAsked && { onAsked }),
+      ...(onRefused && { onRefused }),
     });
     round.became(grant);
     grant.opened(round);
@@ -198,9 +198,9 @@ export class Extensions {
   }
 
   /** Extends it at these masters only, for their votes. */
-  #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onAsked: (node: Node) => void): void {
+  #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onRefused: (node: Node) => void): void {
     const { nodes, timers } = this.#environment;
-    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), onAsked);
+    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), onRefused);
     const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     round.askThen(targets, () => {

@@ -2,7 +2,7 @@
  * Regains the votes that a lease lacks (protocol C3a). Where an extension is refused by the vote of a waiter, the master
  * asks the waiter to let it rest. For REST_MS the key is then kept for the holder, which extends it there again in the
  * meantime. Without this, a waiter would keep a lone vote for as long as it waits, and the lease would live on a bare
- * quorum, until the next failure ended it.
+ * quorum, until the next failure ended it. The vote of a claim that is about to be undone is gone by then, too.
  *
  * These extensions only regain votes. They count for no validity, since their send times differ.
  */
@@ -26,12 +26,12 @@ export function pauseMs(nodes: readonly Node[], tries: number): number | undefin
   return Math.min(Math.max(pause, 2 * tripMs), LONGEST_MS);
 }
 
-/** Extends a lease at some masters. @param onAsked  called for each where a waiter had to be asked again */
+/** Extends a lease at some masters. @param onRefused  called for each where it was refused again */
 type ExtendAt = (
   grant: Grant,
   ttlMs: number,
   targets: readonly Node[],
-  onAsked: (node: Node) => void,
+  onRefused: (node: Node) => void,
 ) => void;
 
 /** The votes that one lease is about to regain. Whoever ends the lease drops it, like any request for it. */
@@ -70,7 +70,7 @@ export class Regains {
   }
 
   /**
-   * An extension for `ttlMs` was refused at that master by a waiter's vote, and the waiter was asked to let it rest.
+   * An extension for `ttlMs` was refused at that master by another's vote, or the master did not know the script.
    *
    * @param tries  how often the master was asked again since the renewal
    */

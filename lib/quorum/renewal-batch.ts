@@ -48,10 +48,7 @@ export interface RenewalEnvironment {
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
   /** It has to be renewed alone, unless it was released or handed over meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
-  /**
-   * It may be extended there soon: a waiter's vote was in the way, and the waiter was asked to let it rest; or the master
-   * did not know the script.
-   */
+  /** It may be extended there soon: another's vote was in the way, or the master did not know the script. */
   readonly onMissed: (one: Renewing, node: Node) => void;
 }
 
@@ -223,7 +220,7 @@ class RenewalBatch implements Sink {
       this.#members.forEach((member, i) => {
         const { request } = member;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#environment.onMissed(member, node);
+        if (outcome?.kind === 'refused' && !outcome.isWrongType) this.#environment.onMissed(member, node);
         if (outcome?.kind !== 'granted') return;
         member.granted++;
         this.#undoLate(member, node);

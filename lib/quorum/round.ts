@@ -23,8 +23,8 @@ export interface LateVotes {
   onLateVote(node: Node, round: Round): void;
   /** A master told its clock, in µs. */
   onClock?(node: Node, clockUs: number, round: Round): void;
-  /** A waiter's vote refused an extension there, and the waiter was asked to let it rest (protocol C3a). */
-  onAsked?(node: Node): void;
+  /** Another's vote refused it there. */
+  onRefused?(node: Node): void;
 }
 
 /** What a round has to know of its grant. */
@@ -238,7 +238,7 @@ export class Round implements Sink, Counts {
     if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
       this.#late.onClock?.(node, outcome.clockUs, this);
     else if (outcome?.kind === 'quarantined') node.quarantine.lasts(outcome.remainingMs);
-    else if (outcome?.kind === 'refused' && outcome.isAsked === true) this.#late.onAsked?.(node);
+    else if (outcome?.kind === 'refused' && !outcome.isWrongType) this.#late.onRefused?.(node);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
