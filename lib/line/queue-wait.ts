@@ -387,7 +387,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       place.shelve(unknown(silence), Infinity);
     } else if (subscriptions.isOpen(node)) {
       this.#ask(node);
-      if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
+      // a push may have been lost: of the vote, or of an inquiry about one that makes no quorum
+      if (place.state === 'queued' || place.state === 'mine') subscriptions.verify(node);
     } else {
       place.outcome = unknown(subscriptions.cause(node));
       place.state = 'failed'; // until its push connection is open
