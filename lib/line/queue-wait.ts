@@ -387,8 +387,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       place.shelve(unknown(silence), Infinity);
     } else if (subscriptions.isOpen(node)) {
       this.#ask(node);
-      // a push may have been lost: of the vote, or of an inquiry about one that makes no quorum
-      if (place.state === 'queued' || place.state === 'mine') subscriptions.verify(node);
+      if (place.state === 'queued' || place.state === 'mine') subscriptions.verify(node); // a push may have been lost
     } else {
       place.outcome = unknown(subscriptions.cause(node));
       place.state = 'failed'; // until its push connection is open

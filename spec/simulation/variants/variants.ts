@@ -10,6 +10,7 @@ import { COORDINATION_VARIANTS } from './coordination-variants.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
+import { PUSH_VARIANTS } from './push-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
@@ -50,6 +51,7 @@ export const VARIANTS: readonly Variant[] = [
   ...COORDINATION_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
+  ...PUSH_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },

@@ -120,7 +120,10 @@ export class Stage {
     this.world.note('PLAN', 'everything is put right');
     this.#isHealed = true;
     for (const [fault, end] of [...this.#underWay]) this.#end(fault, end);
-    for (const link of this.links) link.isCalm = true;
+    for (const link of this.links) {
+      link.endSilence();
+      link.isCalm = true;
+    }
   }
 
   /** The client's instance was closed: it gets a new one. */
@@ -224,6 +227,8 @@ export class Stage {
         return `connection ${c} to ${m} is cut; what is under way ${drops ? 'is lost' : 'arrives'}`;
       case 'pushes cut':
         return `${c}'s connection for pushes of ${m} is cut`;
+      case 'pushes silenced':
+        return `${c}'s connection for pushes of ${m} swallows everything, and both ends believe in it`;
       case 'partition':
         return `${c} and ${m} are cut off for ${lasting}, ${direction}; then the connection ${drops ? 'breaks' : 'goes on'}`;
       case 'slow link':
@@ -300,6 +305,9 @@ function strikeLink(fault: Fault, link: SimulatedLink): (() => void) | undefined
       return nothing;
     case 'pushes cut':
       link.cutPushes();
+      return nothing;
+    case 'pushes silenced':
+      link.silencePushes();
       return nothing;
     case 'partition':
       link.block(fault.direction);
