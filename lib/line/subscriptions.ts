@@ -175,7 +175,7 @@ export class Subscriptions {
       onPush: (text) => this.#onPush(line, text),
       onLost: (cause, isRefused) => (isRefused ? this.#onRefused(line, cause) : this.#onLost(line, cause)),
     });
-    this.#awaitOpening(line);
+    if (line.subscription !== undefined && !line.isSubscribed) this.#awaitOpening(line);
   }
 
   /** While its master cannot be reached at all, it is left to its client. */
