@@ -198,9 +198,10 @@ export class SimulatedLink implements Transport {
     for (const line of this.#lines) line.silence();
   }
 
-  /** Those that swallow everything break. */
-  endSilence(): void {
+  /** Nothing goes wrong on it any more; push connections that swallow everything break. */
+  calm(): void {
     for (const line of this.#lines) if (line.isSilent) line.cut();
+    this.isCalm = true;
   }
 
   /** Something goes wrong on it. */
