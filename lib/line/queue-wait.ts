@@ -415,7 +415,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       place.shelve(unknown(silence), Infinity);
     } else if (subscriptions.isOpen(node)) {
       this.#ask(node);
-      if (place.state === 'queued') subscriptions.verify(node); // a push may have been lost
+      if (place.state === 'queued' || place.state === 'mine') subscriptions.verify(node); // a push may have been lost
     } else {
       place.outcome = unknown(subscriptions.cause(node));
       place.state = 'failed'; // until its push connection is open

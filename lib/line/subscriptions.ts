@@ -29,8 +29,16 @@ export interface Recipient {
 const IDLE_MS = 5_000;
 /** A master that refuses subscriptions or pushes is not asked again for this time: rights change rarely. */
 const REFUSED_MS = 5_000;
-/** An echo that has not come back after this time was lost. */
+/**
+ * An echo that has not come back after this time was lost. It is also how long an echo serves all who ask for one: the
+ * waiters of an instance, for however many locks, send one message a master in this time.
+ */
 const ECHO_MS = 1_000;
+/**
+ * A push connection that was made and is not confirmed after this time is made anew: nothing else would tell that the
+ * master's answers vanish. It is as long as a client takes at most to connect, by default.
+ */
+const OPENING_MS = 10_000;
 /** So many votes that were declined in vain are declined again once a push connection is proven; more of them expire. */
 const MAX_DECLINED = 100;
 
@@ -48,9 +56,13 @@ class PushConnection {
   subscription: Subscription | undefined;
   /** The master confirmed the subscription. */
   isSubscribed = false;
+  /** Until it does. */
+  opening: Timer | undefined;
   unwatch: (() => void) | undefined;
   /** The echo under way. Each has its own text: a late one, of the server before, proves nothing. */
   echo: { readonly text: string; readonly timer: Timer; readonly sink: Sink } | undefined;
+  /** When the last echo was sent. */
+  greetedAtMs = -Infinity;
   /** Requests that decline votes and may have been lost. */
   readonly declined = new Set<Request>();
 
@@ -129,10 +141,14 @@ export class Subscriptions {
     return this.#lines[node.index]?.cause ?? NOT_YET;
   }
 
-  /** A push may have been lost: sends an echo. If that is lost too, the push connection is replaced. */
+  /**
+   * A push may have been lost: sends an echo. If that is lost too, the push connection is replaced. One under way is waited
+   * for, to its own end: were it followed by another, those who look one after another would never see it fail.
+   */
   verify(node: Node): void {
     const line = this.#lines[node.index];
-    if (line?.isOpen === true) this.#sayHello(line);
+    if (line?.isOpen !== true || line.echo !== undefined) return;
+    if (this.#clock.earliest() - line.greetedAtMs >= ECHO_MS) this.#sayHello(line);
   }
 
   close(): void {
@@ -153,10 +169,24 @@ export class Subscriptions {
     line.subscription = line.node.subscribe(this.#channel, {
       onOpen: () => {
         line.isSubscribed = true;
+        line.opening?.cancel();
         this.#sayHello(line);
       },
       onPush: (text) => this.#onPush(line, text),
-      onLost: (cause, isRefused) => (isRefused ? this.#onRefused(line, cause) : this.#onClosed(line, cause)),
+      onLost: (cause, isRefused) => (isRefused ? this.#onRefused(line, cause) : this.#onLost(line, cause)),
+    });
+    if (line.subscription !== undefined && !line.isSubscribed) this.#awaitOpening(line);
+  }
+
+  /** While its master cannot be reached at all, it is left to its client. */
+  #awaitOpening(line: PushConnection): void {
+    line.opening?.cancel();
+    line.opening = this.#timers.background(OPENING_MS, () => {
+      line.opening = this.#timers.deadline(0, () => {
+        // after a stall, what has arrived is read first
+        this.#awaitOpening(line);
+        if (line.node.isReady) line.subscription?.renew();
+      });
     });
   }
 
@@ -174,6 +204,7 @@ export class Subscriptions {
   #shut(line: PushConnection, cause: Error): void {
     line.unwatch?.();
     line.unwatch = undefined;
+    line.opening?.cancel();
     line.subscription?.close();
     line.subscription = undefined;
     line.declined.clear();
@@ -198,12 +229,14 @@ export class Subscriptions {
         if (/NOPERM/.test(cause.message)) this.#onRefused(line, cause);
       },
     };
-    const timer = this.#timers.background(ECHO_MS, () => {
+    // an echo that came in while the event loop stalled is read first
+    const timer = this.#timers.deadline(ECHO_MS, () => {
       this.#dropEcho(line);
       line.subscription?.renew();
     });
     const text = `e ${++this.#echoes}`;
     line.echo = { text, timer, sink };
+    line.greetedAtMs = sentAtMs;
     node.send({ request: hello(this.#channel, text), sink });
   }
 
@@ -262,6 +295,11 @@ export class Subscriptions {
   #onRefused(line: PushConnection, cause: Error): void {
     line.refusedAtMs = this.#clock.earliest();
     this.#shut(line, cause);
+  }
+
+  #onLost(line: PushConnection, cause: Error): void {
+    this.#awaitOpening(line);
+    this.#onClosed(line, cause);
   }
 
   #onClosed(line: PushConnection, cause: Error, isSubscribed = false): void {

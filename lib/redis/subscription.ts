@@ -17,7 +17,7 @@ export interface PushListener {
 }
 
 export interface Subscription {
-  /** A push seems to have been lost: reconnects. */
+  /** A push, or the confirmation, seems to have been lost: reconnects. */
   renew(): void;
   close(): void;
 }
@@ -30,7 +30,7 @@ export interface SubscriberClient extends ScreenedClient {
   subscribe(channel: string): Promise<unknown>;
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
-  readonly stream?: ScreenedClient['stream'] & { unref?(): unknown };
+  readonly stream?: ScreenedClient['stream'] & { unref?(): unknown; destroy(): unknown };
 }
 
 const RECONNECT_FIRST_MS = 50;
@@ -79,8 +79,10 @@ export class RedisSubscription implements Subscription {
     client.connect().catch(ignore); // a failure shows as 'close'
   }
 
+  /** Where nothing arrives any more, nobody answers the goodbye of the connection: its socket is closed at once. */
   renew(): void {
     if (this.#isOpen) this.#client.disconnect(true);
+    this.#client.stream?.destroy();
   }
 
   close(): void {

@@ -128,6 +128,21 @@ describe('queue wait: votes that are handed over directly', () => {
     expect(stay.vote?.validUntilMs).to.equal(validUntilMs(sentMs, SPAN_MS - 3_000, 0.01));
   });
 
+  it('N=3, a vote at one master whose push connection has died in silence: a look that renews it verifies that, too', async () => {
+    const { clock, give, m1, nodes, stay, time } = await inLine();
+    const [node] = nodes;
+    if (node === undefined) throw new Error('there are three');
+    m1.delete('r');
+    m1.deliversPushes = false;
+    give(1, { serial: LATER, fence: 7 });
+    await time.advance(2_500);
+    stay.onReply(node, [6, LATER, LATER, 7, clock.now()]);
+    expect([stay.outcomes[0]?.kind, m1.line.renewals]).to.deep.equal(['granted', 0]);
+    await time.advance(1_000);
+    expect(m1.line.renewals).to.equal(1);
+    stay.end();
+  });
+
   it('a vote that was yielded never counts, neither told again by a push nor found by a look', async () => {
     const { clock, give, nodes, stay, ends } = await inLine();
     const [node] = nodes;

@@ -5,6 +5,7 @@ import { type Ask, Node } from '../../lib/node/node.js';
 import type { Push } from '../../lib/protocol/pushes.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { type Recipient, Subscriptions } from '../../lib/line/subscriptions.js';
+import { type EventLoop, type LoopTimer, SystemTimers } from '../../lib/runtime/clock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { holdReplies, kindsSentTo } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
@@ -36,6 +37,43 @@ interface One extends LineBench {
   readonly listener: Listener;
   isOpen(): boolean;
   hellos(): number;
+}
+
+/** An event loop that goes on when the spec says so, over the timers of the process. */
+class StallingLoop implements EventLoop {
+  #set: { readonly atMs: number; readonly callback: () => void; unref(): void }[] = [];
+  readonly #time: FakeTime;
+
+  constructor(time: FakeTime) {
+    this.#time = time;
+  }
+
+  now(): number {
+    return this.#time.now();
+  }
+
+  setTimeout(callback: () => void, delayMs: number): LoopTimer {
+    const timer = { atMs: this.now() + delayMs, callback, unref: () => undefined };
+    this.#set.push(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: LoopTimer | undefined): void {
+    this.#set = this.#set.filter((one) => one !== timer);
+  }
+
+  setImmediate(callback: () => void): void {
+    setImmediate(callback);
+  }
+
+  /** Does nothing for so long; then timers are the first that it handles. */
+  stall(byMs: number): void {
+    this.#time.stall(byMs);
+    for (const timer of this.#set.filter(({ atMs }) => atMs <= this.now())) {
+      this.clearTimeout(timer);
+      timer.callback();
+    }
+  }
 }
 
 /** One master whose line the spec opens, and somebody who waits. */
@@ -197,15 +235,43 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect(isOpen()).to.equal(false);
   });
 
-  it('a message that was followed by another is not waited for', async () => {
-    const { isOpen, master, node, subscriptions, time } = await environment();
+  it('40 waiters look one after another: one message is under way, none restarts its time, and the push connection is replaced', async () => {
+    const { hellos, master, node, subscriptions, time } = await environment();
+    await time.advance(2_000);
     master.deliversPushes = false;
+    for (let look = 0; look < 40; look++) {
+      subscriptions.verify(node);
+      expect([hellos(), master.line.renewals]).to.deep.equal([2, 0]);
+      await time.advance(25);
+    }
+    expect(master.line.renewals).to.equal(1);
+  });
+
+  it('40 waiters look one after another: they share one message in each second', async () => {
+    const { hellos, isOpen, master, node, subscriptions, time } = await environment();
+    for (let look = 0; look < 200; look++) {
+      subscriptions.verify(node);
+      await time.advance(50);
+    }
+    expect([hellos(), isOpen(), master.line.renewals]).to.deep.equal([10, true, 0]);
+  });
+
+  it('an echo that has arrived while the event loop stalled is read before it is missed', async () => {
+    const { clocks, master, node, time } = await environment((one) => (one.deliversPushes = false));
+    const loop = new StallingLoop(time);
+    const subscriptions = new Subscriptions([node], clocks, time, new SystemTimers(loop));
+    subscriptions.enter(MINE, new Listener());
+    await settle();
+    loop.stall(5_000);
+    master.line.tell('e 1'); // sockets are read after the timers
+    await settle();
+    expect([subscriptions.isOpen(node), master.line.renewals]).to.deep.equal([true, 0]);
     subscriptions.verify(node);
-    await time.advance(500);
-    master.deliversPushes = true;
-    subscriptions.verify(node);
-    await time.advance(1_000);
-    expect([isOpen(), master.line.renewals]).to.deep.equal([true, 0]);
+    await settle();
+    loop.stall(5_000);
+    await settle();
+    expect(master.line.renewals).to.equal(1);
+    subscriptions.close();
   });
 
   it('an answer of another kind tells no clock: the push connection does not open', async () => {
@@ -285,6 +351,28 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([node.waiting, master.line.renewals]).to.deep.equal([0, 1]);
   });
 
+  it('a push connection that is not confirmed within 10 s, and whose end nobody hears of, is replaced, again and again', async () => {
+    const { isOpen, master, time } = await environment(byHand);
+    await time.advance(9_999);
+    expect(master.line.renewals).to.equal(0);
+    await time.advance(1);
+    expect(master.line.renewals).to.equal(1);
+    await time.advance(10_000);
+    expect(master.line.renewals).to.equal(2);
+    master.line.open();
+    await time.advance(60_000);
+    expect([isOpen(), master.line.renewals]).to.deep.equal([true, 2]);
+  });
+
+  it('it is not while the connection for commands is lost as well: both come back by themselves', async () => {
+    const { master, subscriptions, time } = await environment(byHand);
+    master.become('lost');
+    await time.advance(30_000);
+    expect(master.line.renewals).to.equal(0);
+    subscriptions.close();
+    expect(time.pending).to.equal(0);
+  });
+
   it('a push connection that breaks again and again while its master takes nothing: one message waits at most', async () => {
     const { master, node, subscriptions } = await environment((one) => (one.state = 'opening'));
     for (let turn = 0; turn < 20; turn++) {
@@ -312,12 +400,12 @@ describe('subscriptions: refused, lost, led astray', () => {
     expect([isOpen(), master.line.renewals]).to.deep.equal([true, 1]);
   });
 
-  it('verify: one message more on an open push connection, none on others', async () => {
+  it('verify: one message more on an open push connection that has told nothing for a second, none on others', async () => {
     const { hellos, isOpen, master, node, subscriptions, time } = await environment(byHand);
     subscriptions.verify(node);
     expect(hellos()).to.equal(0);
     master.line.open();
-    await settle();
+    await time.advance(1_000);
     subscriptions.verify(node);
     await time.advance(1_000);
     expect([hellos(), isOpen(), master.line.renewals]).to.deep.equal([2, true, 0]);

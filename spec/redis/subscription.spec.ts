@@ -6,13 +6,16 @@ import { settle } from '../support/fake-time.js';
 
 class FakeStream extends EventEmitter {
   readonly unref: () => void;
+  isDestroyed = false;
 
   constructor(unref: () => void = () => undefined) {
     super();
     this.unref = unref;
   }
 
-  destroy(): void {}
+  destroy(): void {
+    this.isDestroyed = true;
+  }
 }
 
 class FakeSubscriber extends EventEmitter {
@@ -127,6 +130,19 @@ describe('subscription', () => {
     client.emit('close');
     subscription.renew();
     expect(client.calls).to.deep.equal([]);
+  });
+
+  it('renew: the socket is closed at once, confirmed or not; a master that cannot be reached would not answer its goodbye', async () => {
+    const { client, subscription } = environment();
+    await client.ready();
+    subscription.renew();
+    expect(client.stream.isDestroyed).to.equal(true);
+    client.emit('close');
+    client.answers.push(new Promise(() => undefined));
+    await client.ready();
+    expect(client.stream.isDestroyed).to.equal(false);
+    subscription.renew();
+    expect([client.stream.isDestroyed, client.calls.at(-1)]).to.deep.equal([true, 'subscribe c']);
   });
 
   it('close: disconnects, and passes nothing on any more', async () => {

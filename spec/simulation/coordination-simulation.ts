@@ -130,6 +130,7 @@ class CoordinationRun {
       awayMs: 0,
       isFull: false,
       failsOver: isGuarded && seeded.fork('fail-over').chance(0.3),
+      silencesPushes: seeded.fork('silent pushes').chance(0.15),
     };
     const favoured = options.favoured ?? [];
     this.#stage.schedule(drawPlan(seeded.fork('plan'), { ...terms, isCalm: false, favoured }));

@@ -33,6 +33,10 @@ export interface SimulationOptions {
   readonly calls?: number;
   /** Whether pushes are late by seconds now and then; drawn by default. */
   readonly latePushes?: boolean;
+  /** Whether push connections swallow everything now and then while both ends believe in them; drawn by default. */
+  readonly silentPushes?: boolean;
+  /** Whether many locks, and split votes, are waited for at the end over push connections that fall silent; drawn by default. */
+  readonly silence?: boolean;
   /** Whether masters have no memory left now and then; drawn by default. */
   readonly fullServers?: boolean;
   /** Whether masters fail over now and then, with a guard; drawn by default. */
@@ -78,6 +82,9 @@ export interface Clocks {
 const TOGETHER = 0.5;
 /** The share of guarded runs in which masters fail over. */
 const FAILS_OVER = 0.3;
+/** The share of runs in which push connections fall silent, and of those that end with it. */
+const SILENT_PUSHES = 0.15;
+const SILENCE = 0.1;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
 
 export interface Setting {
@@ -89,6 +96,7 @@ export interface Setting {
   readonly amnesia: Amnesia | undefined;
   readonly maxTtlMs: number;
   readonly takesTurns: boolean;
+  readonly endsInSilence: boolean;
   readonly hasLatePushes: boolean;
   readonly terms: WorkTerms;
   /** Undefined if there are only exclusive locks. */
@@ -126,6 +134,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     isCalm,
     isFull,
     failsOver: isGuarded && (options.failOvers ?? seeded.fork('fail-over').chance(FAILS_OVER)),
+    silencesPushes: options.silentPushes ?? seeded.fork('silent pushes').chance(SILENT_PUSHES),
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);
@@ -144,6 +153,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     amnesia: options.beyond === 'amnesia' ? amnesiaOf(clocks, isCalm) : undefined,
     maxTtlMs,
     takesTurns,
+    endsInSilence: options.silence ?? (options.fair !== false && seeded.fork('silence').chance(SILENCE)),
     hasLatePushes: options.latePushes ?? seeded.fork('late pushes').chance(0.15),
     keeping: isKeeping ? { rounds: Math.ceil(calls / 3), maxTtlMs, mixesFencing } : undefined,
     closing: isClosing ? { resources, lives: Math.ceil(calls / 2), maxTtlMs } : undefined,

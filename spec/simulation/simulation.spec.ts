@@ -317,6 +317,7 @@ describe('simulation: plans and command lines', () => {
       isCalm: false,
       isFull: false,
       failsOver: false,
+      silencesPushes: false,
       favoured: [],
     };
     for (let seed = 0; seed < 50; seed++) {

@@ -18,6 +18,7 @@ import { Seeded } from './world/seeded.js';
 import { drawSetting, type Setting, type SimulationOptions } from './setting.js';
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
+import { waitInSilence } from './workers/silent-end.js';
 import { Ending, LOOK_EVERY_MS, lookOnward } from './ending.js';
 import { type Deeds, describe, Worker } from './workers/worker.js';
 import { type HistoryLine, World } from './world/world.js';
@@ -129,6 +130,10 @@ class Director {
     }
     if (this.#setting.takesTurns) {
       await takeTurns(this.#stage, this.#living(), this.#setting);
+      await this.#pass(500);
+    }
+    if (this.#setting.endsInSilence) {
+      await waitInSilence(this.#stage, this.#living(), this.#setting.maxTtlMs);
       await this.#pass(500);
     }
     await this.#close();

@@ -37,9 +37,13 @@ export class Link {
   };
   #isOver = false;
   #isHalfOpen = false;
+  /** It swallows everything, the ends of connections included: both sides believe in it. */
+  isSilent = false;
   hasLost = false;
   /** It has subscribed: input from the master is pushes. */
   isForPushes = false;
+  /** What it subscribed to. */
+  channel: string | undefined;
 
   constructor(client: Socket, masterPort: number, environment: LinkEnvironment) {
     this.#client = client;
@@ -51,6 +55,7 @@ export class Link {
   start(): void {
     for (const socket of [this.#client, this.#master]) {
       const end = (): void => {
+        if (this.isSilent) return;
         if (!this.#isHalfOpen || socket === this.#client) this.destroy();
       };
       socket.on('error', end).on('close', end);
@@ -67,7 +72,7 @@ export class Link {
         for (const { bytes, words } of this.#requests.feed(chunk)) await this.#request(bytes, words);
       });
     });
-    this.#client.on('end', () => this.#queue('to-master', () => void this.#master.end()));
+    this.#client.on('end', () => this.#queue('to-master', () => this.#endOf(this.#master)));
     this.#master.on('data', (chunk: Buffer) => {
       const arrives = this.#arrival();
       this.#queue('to-client', async () => {
@@ -75,7 +80,7 @@ export class Link {
         for (const reply of this.#replies.feed(chunk)) await this.#reply(reply);
       });
     });
-    this.#master.on('end', () => this.#queue('to-client', () => void this.#client.end()));
+    this.#master.on('end', () => this.#queue('to-client', () => this.#endOf(this.#client)));
   }
 
   mute(direction: Direction): void {
@@ -89,6 +94,14 @@ export class Link {
     this.hasLost = true;
     this.#isHalfOpen = true;
     this.#master.destroy();
+  }
+
+  /** Nothing passes any more, and neither side is told. */
+  silence(): void {
+    this.mute('to-master');
+    this.mute('to-client');
+    this.hasLost = true;
+    this.isSilent = true;
   }
 
   /** Sends the client something that the master did not send, between two messages. */
@@ -110,6 +123,10 @@ export class Link {
     this.#environment.onClose();
   }
 
+  #endOf(socket: Socket): void {
+    if (!this.isSilent) socket.end();
+  }
+
   /** Delays do not add up: each message is under way by itself, and none overtakes another. */
   #arrival(): Promise<void> | undefined {
     const delayMs = this.#environment.delayMs();
@@ -129,6 +146,7 @@ export class Link {
   async #request(bytes: Buffer, words: readonly string[]): Promise<void> {
     if (words[0]?.toLowerCase() === 'subscribe') {
       this.isForPushes = true;
+      this.channel = words[1];
       if (this.#environment.isWithoutPushes()) this.mute('to-client');
     }
     const trap = this.#environment.trapAt('before-request', words);

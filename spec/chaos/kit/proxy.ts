@@ -152,6 +152,16 @@ export class Proxy {
     for (const link of this.#links) if (link.isForPushes) link.mute('to-client');
   }
 
+  /** Connections that subscribe to it swallow everything, and both ends believe in them; new ones get through. */
+  silencePushes(channel: string): void {
+    for (const link of this.#links) if (link.channel === channel) link.silence();
+  }
+
+  /** Whether a connection that subscribes to it is not silent. */
+  isListening(channel: string): boolean {
+    return [...this.#links].some((link) => link.channel === channel && !link.isSilent);
+  }
+
   /** Each message is under way for so long, in either direction. */
   delay(delayMs: number): void {
     this.#delayMs = delayMs;

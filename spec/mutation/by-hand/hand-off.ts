@@ -108,8 +108,8 @@ export const HAND_OFF: readonly Mutant[] = [
   {
     name: 'hand-off: no looks',
     file: WAIT,
-    find: "this.#ask(node);\n      if (place.state === 'queued')",
-    replace: "if (place.state !== 'queued') this.#ask(node);\n      else",
+    find: "this.#ask(node);\n      if (place.state === 'queued' ||",
+    replace: "if (place.state !== 'queued') this.#ask(node);\n      if (place.state === 'queued' ||",
     specs: ['spec/line/queue-wait-places.spec.ts'],
   },
 ];

@@ -12,6 +12,7 @@ import type { ServiceOptions } from '../service-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
+import { PUSH_VARIANTS } from './push-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
@@ -53,6 +54,7 @@ export const VARIANTS: readonly Variant[] = [
   ...SERVICE_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
+  ...PUSH_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },

@@ -17,6 +17,7 @@ export type FaultKind =
   | 'scripts flushed'
   | 'connection cut'
   | 'pushes cut'
+  | 'pushes silenced'
   | 'partition'
   | 'slow link'
   | 'client paused'
@@ -65,6 +66,8 @@ export interface PlanTerms {
   readonly isFull: boolean;
   /** Masters fail over now and then. */
   readonly failsOver: boolean;
+  /** Push connections fall silent now and then, and both ends believe in them. */
+  readonly silencesPushes: boolean;
   /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
@@ -110,6 +113,7 @@ export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
     atMs += terms.beyond === 'amnesia' ? seeded.between(150, 2 * everyMs) : seeded.between(0, 2 * everyMs);
   }
   if (terms.isFull) drawMore('server full', 2_000, seeded.fork('full'), terms, plan);
+  if (terms.silencesPushes) drawMore('pushes silenced', 3_000, seeded.fork('silence'), terms, plan);
   if (terms.failsOver) drawMore('server failed over', 4_000, seeded.fork('fail-over'), terms, plan);
   return plan;
 }

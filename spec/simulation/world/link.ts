@@ -124,7 +124,7 @@ export class SimulatedLink implements Transport {
 
   /** Its client hears the pushes of this master. */
   get isListening(): boolean {
-    return [...this.#lines].some((line) => line.isConnected);
+    return [...this.#lines].some((line) => line.isConnected && !line.isSilent);
   }
 
   subscribe(channel: string, listener: PushListener): Subscription {
@@ -190,6 +190,18 @@ export class SimulatedLink implements Transport {
   cutPushes(): void {
     if (this.#lines.size > 0) this.disturb();
     for (const line of this.#lines) line.cut();
+  }
+
+  /** Push connections swallow everything from now on, and both ends believe in them. */
+  silencePushes(): void {
+    if (this.#lines.size > 0) this.disturb();
+    for (const line of this.#lines) line.silence();
+  }
+
+  /** Nothing goes wrong on it any more; push connections that swallow everything break. */
+  calm(): void {
+    for (const line of this.#lines) if (line.isSilent) line.cut();
+    this.isCalm = true;
   }
 
   /** Something goes wrong on it. */

@@ -1,7 +1,8 @@
 /**
  * A client's push connection to one server, with its faults. It breaks, with or without the server noticing; messages
  * under way are lost; messages are late. Now and then one is lost silently, or arrives twice, as after a failure that
- * neither side noticed. In some runs, messages are late by seconds.
+ * neither side noticed. In some runs, messages are late by seconds, or all of them are lost from some instant on while both
+ * ends believe in the connection, until its client makes it anew.
  */
 import type { PushListener, Subscription } from '../../../lib/redis/subscription.js';
 import type { SimulatedClient } from './client.js';
@@ -26,6 +27,8 @@ export interface Road {
 
 const LOST = 0.01;
 const TWICE = 0.02;
+/** How long a server believes in a connection that fell silent and was given up by its client. */
+const BELIEVED_MS = 2_000;
 /** The share of messages that are late by seconds in such a run. Those behind them wait. */
 const LATE = 0.05;
 
@@ -38,6 +41,7 @@ export class PushConnection implements Subscription {
   #connection = 0;
   #lane: Lane | undefined;
   #isConnected = false;
+  #isSilent = false;
   #isClosed = false;
   #lastMs = 0;
   #held: (() => void)[] = [];
@@ -54,6 +58,15 @@ export class PushConnection implements Subscription {
 
   get isConnected(): boolean {
     return this.#isConnected;
+  }
+
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** Nothing passes any more, and both ends believe in it. */
+  silence(): void {
+    this.#isSilent = this.#isConnected;
   }
 
   renew(): void {
@@ -75,7 +88,8 @@ export class PushConnection implements Subscription {
     this.#connection++;
     this.#held = [];
     const unsubscribe = this.#unsubscribe;
-    if (seeded.chance(0.5)) unsubscribe();
+    if (this.#isSilent) world.after(BELIEVED_MS, unsubscribe, false);
+    else if (seeded.chance(0.5)) unsubscribe();
     else world.after(seeded.between(10, 600), unsubscribe, false);
     client.hear(() => {
       if (!this.#isClosed) this.#listener.onLost(new Error('the push connection was lost'), false);
@@ -100,6 +114,7 @@ export class PushConnection implements Subscription {
     if (this.#isClosed || !client.isAlive) return;
     if (!server.isUp || server.isStopped || isBlocked()) return this.#connectSoon();
     this.#isConnected = true;
+    this.#isSilent = false;
     const connection = ++this.#connection;
     this.#lastMs = 0;
     const off = server.channels.subscribe(this.#channel, (text) => this.#onMessage(connection, text));
@@ -132,7 +147,7 @@ export class PushConnection implements Subscription {
       });
     this.#lastMs = Math.max(world.nowMs + delayMs() + lateMs, this.#lastMs);
     const pass = (): void => {
-      if (connection !== this.#connection) return;
+      if (connection !== this.#connection || this.#isSilent) return;
       if (isBlocked()) this.#held.push(arrive);
       else arrive();
     };

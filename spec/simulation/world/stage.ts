@@ -120,7 +120,7 @@ export class Stage {
     this.world.note('PLAN', 'everything is put right');
     this.#isHealed = true;
     for (const [fault, end] of [...this.#underWay]) this.#end(fault, end);
-    for (const link of this.links) link.isCalm = true;
+    for (const link of this.links) link.calm();
   }
 
   /** The client's instance was closed: it gets a new one. */
@@ -223,7 +223,8 @@ export class Stage {
       case 'connection cut':
         return `connection ${c} to ${m} is cut; what is under way ${drops ? 'is lost' : 'arrives'}`;
       case 'pushes cut':
-        return `${c}'s connection for pushes of ${m} is cut`;
+      case 'pushes silenced':
+        return `${c}'s connection for ${kind.replace(' ', ` of ${m} is `)}`;
       case 'partition':
         return `${c} and ${m} are cut off for ${lasting}, ${direction}; then the connection ${drops ? 'breaks' : 'goes on'}`;
       case 'slow link':
@@ -299,7 +300,8 @@ function strikeLink(fault: Fault, link: SimulatedLink): (() => void) | undefined
       link.cut(!fault.drops);
       return nothing;
     case 'pushes cut':
-      link.cutPushes();
+    case 'pushes silenced':
+      link[fault.kind === 'pushes cut' ? 'cutPushes' : 'silencePushes']();
       return nothing;
     case 'partition':
       link.block(fault.direction);
