@@ -76,13 +76,14 @@ export interface Timers {
  * Bound when this is loaded: a test that fakes timers means those of the code under test. Where they are faked already, as in
  * Jest for all tests, promises do: nobody fakes those, and what is ready for a master a little later goes in a call of its own.
  */
-const nextTick = isFake(process.nextTick)
-  ? (callback: () => void) => void Promise.resolve().then(callback)
+const nextTick: (task: () => void) => void = isTickFaked()
+  ? (task) => void Promise.resolve().then(task)
   : process.nextTick.bind(process);
 
 /** @sinonjs/fake-timers, on which Sinon, Jest and Vitest are built, leaves its clock on what it fakes. */
-function isFake(timer: object): boolean {
-  return Object.hasOwn(timer, 'clock');
+function isTickFaked(): boolean {
+  // oxlint-disable-next-line typescript/unbound-method -- it is looked at, and not called
+  return Object.hasOwn(process.nextTick, 'clock');
 }
 
 /** Calls back once, after the code that runs now and everything that it resolved, and before any I/O. */

@@ -229,7 +229,7 @@ describe('time that a test fakes', () => {
     Object.assign(process, { nextTick: Object.assign(() => undefined, { clock }) });
     try {
       const path = '../../lib/runtime/clock.js?faked';
-      const { atEndOfTurn } = (await import(path)) as typeof import('../../lib/runtime/clock.js');
+      const { atEndOfTurn } = (await import(path)) as { atEndOfTurn: (callback: () => void) => void };
       let isOver = false;
       atEndOfTurn(() => (isOver = true));
       await new Promise((resolve) => setImmediate(resolve));
