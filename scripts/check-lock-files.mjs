@@ -5,7 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const LOCK_FILES = ['package-lock.json', 'bench/package-lock.json'];
+const LOCK_FILES = [
+  'package-lock.json',
+  'bench/package-lock.json',
+  'scripts/package/runners/package-lock.json',
+];
 const ROOT = new URL('../', import.meta.url);
 
 let faults = 0;

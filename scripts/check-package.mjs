@@ -1,6 +1,7 @@
 /**
  * Looks at the built package as a stranger would: packed, weighed, installed into an empty folder beside ioredis 6 and ioredis 5,
  * imported, required, bundled, type-checked by every way of resolving modules, and run under Jest, all against real masters.
+ * The tests of docs/TESTING.md are run under every test runner; `--runners` does nothing else.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,6 +31,7 @@ const BUILT = /\.(cjs|js|d\.cts|d\.ts|txt)$/;
 register();
 const { startMasters } = await import('./masters.ts');
 const { walkLinks } = await import('./package/links.ts');
+const { checkRunners } = await import('./package/runners.ts');
 
 const tell = (text) => process.stdout.write(`check:package: ${text}\n`);
 const bin = (name) => join(ROOT, 'node_modules/.bin', name);
@@ -187,16 +189,26 @@ function checkBeside(ioredis, temporary, tarball, urls) {
   checkBundles(folder, join(temporary, 'bundles'), urls);
 }
 
+async function checkBesideAll(temporary, tarball) {
+  const masters = await startMasters(3);
+  try {
+    for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])
+      checkBeside(ioredis, temporary, tarball, masters.urls);
+  } finally {
+    await masters.stop();
+  }
+}
+
 const temporary = mkdtempSync(join(tmpdir(), 'quorate-package-'));
-const masters = await startMasters(3);
 try {
   const tarball = pack(ROOT, temporary);
   tell('npm pack ✓');
-  checkManifest(tarball);
-  checkContents(join(temporary, 'alone'), tarball);
-  for (const ioredis of [installed('ioredis'), installed('ioredis5'), OLDEST_IOREDIS])
-    checkBeside(ioredis, temporary, tarball, masters.urls);
+  await checkRunners(join(temporary, 'runners'), tarball, tell);
+  if (!process.argv.includes('--runners')) {
+    checkManifest(tarball);
+    checkContents(join(temporary, 'alone'), tarball);
+    await checkBesideAll(temporary, tarball);
+  }
 } finally {
-  await masters.stop();
   rmSync(temporary, { recursive: true, force: true });
 }

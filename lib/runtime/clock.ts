@@ -5,10 +5,14 @@
  * Assumes that CLOCK_MONOTONIC never jumps back. It stops while a Linux machine is suspended, though keys on the masters
  * go on expiring; so `now()` adds the boot clock's lead over it. Only `systemWallClock` reads the wall clock, for the one
  * kind of lock whose protocol is based on it, and for the fencing token that the first claim proposes.
+ *
+ * A test may fake `performance` and the timers, before or after this is loaded: they are looked up as globals at each call.
+ * The boot clock stays real then. Over real masters that is right: where faked time stands still, a lease ends in real time,
+ * as its keys do. Over masters in memory, which stand still as well, it is left out.
  */
 import { readFileSync, openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { performance } from 'node:perf_hooks';
+import { performance as ofThisThread } from 'node:perf_hooks';
 
 /** Instants are in milliseconds from an arbitrary origin; only differences mean anything. */
 export interface Clock {
@@ -40,8 +44,8 @@ export const systemWallClock: WallClock = () => Date.now();
 /** How long the event loop has waited for input so far, in ms: the rest of the time, this process was busy. */
 export type IdleTime = () => number;
 
-/** Of this thread's event loop. Bound when this is loaded, as below. */
-const { nodeTiming } = performance;
+/** Of this thread's event loop. Bound when this is loaded: a faked `performance` has none. */
+const { nodeTiming } = ofThisThread;
 
 export const systemIdleTime: IdleTime = () => nodeTiming.idleTime;
 
@@ -68,8 +72,19 @@ export interface Timers {
   background(delayMs: number, callback: () => void): Timer;
 }
 
-/** Bound when this is loaded: a test that fakes timers means those of the code under test. */
-const nextTick = process.nextTick.bind(process);
+/**
+ * Bound when this is loaded: a test that fakes timers means those of the code under test. Where they are faked already, as in
+ * Jest for all tests, promises do: nobody fakes those, and what is ready for a master a little later goes in a call of its own.
+ */
+const nextTick: (task: () => void) => void = isTickFaked()
+  ? (task) => void Promise.resolve().then(task)
+  : process.nextTick.bind(process);
+
+/** @sinonjs/fake-timers, on which Sinon, Jest and Vitest are built, leaves its clock on what it fakes. */
+function isTickFaked(): boolean {
+  // oxlint-disable-next-line typescript/unbound-method -- it is looked at, and not called
+  return Object.hasOwn(process.nextTick, 'clock');
+}
 
 /** Calls back once, after the code that runs now and everything that it resolved, and before any I/O. */
 export function atEndOfTurn(callback: () => void): void {
@@ -169,7 +184,8 @@ export class SystemClock implements Clock {
 
   recent(): number {
     const monotonic = this.#monotonic();
-    return monotonic - this.#bootReadAtMs < RECENT_MS ? monotonic + this.#suspendedMs : this.now();
+    const sinceMs = monotonic - this.#bootReadAtMs; // below 0 where a test has just faked the monotonic clock
+    return sinceMs >= 0 && sinceMs < RECENT_MS ? monotonic + this.#suspendedMs : this.now();
   }
 
   inTurn(): number {
@@ -208,7 +224,7 @@ export interface EventLoop {
   setImmediate(callback: () => void): void;
 }
 
-/** The event loop of this process. Its functions are looked up at each call: a test may fake them. */
+/** The event loop of this process. */
 const NODE_LOOP: EventLoop = {
   now: () => performance.now(),
   setTimeout: (callback, delayMs) => setTimeout(callback, delayMs),

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { RECENT_MS, SystemClock, systemBootClock, systemIdleTime } from '../../lib/runtime/clock.js';
+import {
+  RECENT_MS,
+  SystemClock,
+  systemBootClock,
+  systemIdleTime,
+  SystemTimers,
+} from '../../lib/runtime/clock.js';
 
 /** A machine: both clocks go on while it runs, only the boot clock, in its steps, while it is suspended. */
 class Machine {
@@ -26,6 +32,11 @@ class Machine {
   };
 
   readonly monotonic = (): number => this.#runMs;
+
+  /** A test takes the monotonic clock over, or gives it back; the boot clock is nobody's. */
+  fake(runMs: number): void {
+    this.#runMs = runMs;
+  }
 }
 
 function machine(): { machine: Machine; clock: SystemClock } {
@@ -166,6 +177,110 @@ describe('SystemClock', () => {
     const [first, second] = [boot(), boot()];
     expect(second).to.be.at.least(first);
     expect(clock.now()).to.be.at.least(clock.earliest() - 20);
+  });
+});
+
+describe('time that a test fakes', () => {
+  const { performance, setTimeout } = globalThis;
+
+  afterEach(() => Object.assign(globalThis, { performance, setTimeout }));
+
+  /** What Sinon, Jest and Vitest do: others that had it already, from `node:perf_hooks` say, keep the real one. */
+  const fake = (over: object): void => void Object.assign(globalThis, over);
+
+  it('`performance` is looked up at each call: one that is replaced after the import is read', () => {
+    let nowMs = 1_000;
+    const clock = new SystemClock(() => 0);
+    fake({ performance: { now: () => nowMs } });
+    expect([clock.earliest(), new SystemClock(() => 0).now()]).to.deep.equal([1_000, 1_000]);
+    nowMs += 5_000;
+    expect([clock.earliest(), new SystemClock(() => 0).recent()]).to.deep.equal([6_000, 6_000]);
+  });
+
+  it('so are the timers, and a deadline is over by the clock that is faked with them', () => {
+    let nowMs = 0;
+    const set: (() => void)[] = [];
+    const faked = (callback: () => void): object => ({ unref: () => set.push(callback) });
+    const { setImmediate } = globalThis;
+    fake({
+      performance: { now: () => nowMs },
+      setTimeout: faked,
+      setImmediate: (callback: () => void) => callback(),
+    });
+    try {
+      const over: string[] = [];
+      const timers = new SystemTimers();
+      timers.deadline(100, () => over.push('deadline'));
+      timers.background(50, () => over.push('background'));
+      expect(set).to.have.length(2);
+      for (const callback of set.splice(0)) callback();
+      expect(over).to.deep.equal(['background']); // the timers fired, and by the clock nothing is over
+      nowMs = 100;
+      for (const callback of set.splice(0)) callback();
+      expect(over).to.deep.equal(['background', 'deadline']);
+    } finally {
+      fake({ setImmediate });
+    }
+  });
+
+  it('faked before this is loaded, as in Jest for all tests: the end of a turn comes without a tick', async () => {
+    const { nextTick } = process;
+    const clock = {}; // what @sinonjs/fake-timers leaves on what it fakes
+    Object.assign(process, { nextTick: Object.assign(() => undefined, { clock }) });
+    try {
+      const path = '../../lib/runtime/clock.js?faked';
+      const { atEndOfTurn } = (await import(path)) as { atEndOfTurn: (callback: () => void) => void };
+      let isOver = false;
+      atEndOfTurn(() => (isOver = true));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(isOver).to.equal(true);
+    } finally {
+      Object.assign(process, { nextTick });
+    }
+  });
+
+  it('the monotonic clock stands still, the boot clock goes on: time goes on, as on real masters', () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    one.suspend(30_000); // which looks the same
+    expect(clock.now() - before).to.be.within(30_000, 30_020);
+  });
+
+  it('the monotonic clock is put on, the boot clock is not: time goes on by that much', () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    one.run(30_000);
+    one.suspend(-30_000);
+    for (const reading of [clock.earliest(), clock.recent(), clock.now()])
+      expect(reading - before).to.equal(30_000);
+  });
+
+  it('the monotonic clock begins anew at 0: time goes on from where it was, whatever is asked for first', () => {
+    for (const read of ['now', 'recent'] as const) {
+      const { machine: one, clock } = machine();
+      const before = clock.now();
+      one.fake(0);
+      expect(clock[read]() - before).to.be.within(0, 20);
+      one.run(40);
+      expect(clock[read]() - before).to.be.within(40, 60);
+    }
+  });
+
+  it('and is given back later: time never jumps back', () => {
+    const { machine: one, clock } = machine();
+    one.fake(0);
+    const before = clock.now();
+    one.fake(6_000);
+    for (const reading of [clock.recent(), clock.now()]) expect(reading).to.be.at.least(before);
+  });
+
+  it('the boot clock is put on, or says nothing at all: a suspension, or none', () => {
+    const { machine: one, clock } = machine();
+    const before = clock.now();
+    one.suspend(5_000);
+    expect(clock.now() - before).to.be.at.least(5_000);
+    const mocked = new SystemClock(() => NaN, one.monotonic); // `os.uptime` of an automatic mock
+    expect([mocked.now(), mocked.recent()]).to.deep.equal([one.monotonic(), one.monotonic()]);
   });
 });
 

@@ -508,8 +508,11 @@ describe('masters in memory: faked timers', () => {
     const clock = sinon.useFakeTimers({ toFake: [...timers, ...rest, 'nextTick', 'queueMicrotask'] });
     const masters = new MemoryMasters(3);
     const [one, other] = [masters.redlock({ ttlMs: 1_000 }), masters.redlock({ ttlMs: 1_000 })];
+    const told: string[] = [];
+    one.on('acquired', ({ resources }) => told.push(...resources));
     const lease = await one.acquire('r');
     expect(await other.tryAcquire('r')).to.equal(null);
+    expect(told).to.deep.equal(['r']);
     await clock.tickAsync(1_000);
     expect([lease.status, (await other.acquire('r')).status]).to.deep.equal(['lost', 'held']);
     await masters.close();

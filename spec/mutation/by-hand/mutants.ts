@@ -5,6 +5,7 @@
 import { GATE_AND_DOOR } from './gate-and-door.js';
 import { FENCES } from './fences.js';
 import { DIRECT } from './direct.js';
+import { FAKED_TIME } from './faked-time.js';
 import { HAND_OFF } from './hand-off.js';
 import { PACE } from './pace.js';
 import { PUSHES } from './pushes.js';
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...FENCES,
   ...GATE_AND_DOOR,
   ...DIRECT,
+  ...FAKED_TIME,
   ...HAND_OFF,
   ...PACE,
   ...PUSHES,
