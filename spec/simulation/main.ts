@@ -9,10 +9,12 @@ import { timeline } from './timeline.js';
 import { CI_FRESH, CI_SEEDS, CI_STEPS } from './command/bounds.js';
 import { parseOptions, type SimulateOptions, USAGE } from './command/options.js';
 import {
+  MOST_SEEDS,
   proveBeyond,
   proveCoordination,
   proveOneMaster,
   proveSameness,
+  proveService,
   proveTimestamps,
   proveVariants,
 } from './command/proof.js';
@@ -24,8 +26,6 @@ import { writeSmallTable } from './command/small-table.js';
 import { Tally } from './command/tally.js';
 
 const PROGRESS_EVERY_MS = 10_000;
-/** Room for seeds that were never run. */
-const MOST_SEEDS = 2 ** 31;
 
 process.on('unhandledRejection', (error) => {
   console.error('a promise rejected and nobody heard:', error);
@@ -159,6 +159,7 @@ async function ci({ run, small: smallOptions }: SimulateOptions): Promise<number
     'beyond the model': () => proveBeyond(say),
     'timestamp locks': () => proveTimestamps(say),
     'elections and jobs': () => proveCoordination(say),
+    'a day of service': () => proveService(say),
     'one master': () => proveOneMaster(say),
     'small worlds': () => proveSmall({ ...smallOptions, mostSteps: CI_STEPS }, say),
     'known mistakes in small worlds': () => proveSmallVariants('', say),

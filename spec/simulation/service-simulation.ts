@@ -158,7 +158,8 @@ class ServiceRun {
     if (this.nodes > 2) this.#stage.begin(away);
     for (const member of this.#members) member.start();
     await this.#pass(COLD_MS);
-    await this.#overcome(0, Math.min(wholeAgainMs(this.#ttlMs), RENEW_PARTIAL_MS * (17 / 16) + 2_000));
+    const earlyMs = this.#guardMs > 0 ? Infinity : RENEW_PARTIAL_MS * (17 / 16) + 2_000; // a quarantine ends later
+    await this.#overcome(0, Math.min(wholeAgainMs(this.#ttlMs), earlyMs));
   }
 
   /** Waits until the last event may be forgotten, and checks that every lease has all votes. */
