@@ -9,6 +9,7 @@ import { FAKED_TIME } from './faked-time.js';
 import { HAND_OFF } from './hand-off.js';
 import { PACE } from './pace.js';
 import { PUSHES } from './pushes.js';
+import { REST } from './rest.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
 export interface Mutant extends Patch {
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HAND_OFF,
   ...PACE,
   ...PUSHES,
+  ...REST,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
     file: 'lib/coordinator/acquisition.ts',

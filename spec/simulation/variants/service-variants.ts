@@ -3,7 +3,6 @@ import type { Variant } from './variants.js';
 
 const WAIT = 'lib/line/queue-wait.ts';
 const TWINS = 'lib/testing/master/twins.ts';
-const QUEUE_TWINS = 'lib/testing/master/queue-twins.ts';
 
 export const SERVICE_VARIANTS: readonly Variant[] = [
   {
@@ -20,78 +19,6 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
     breaks: ['erosion'],
     patches: [
       { file: WAIT, find: 'const rests = serial === place.rested;', replace: 'const rests = false;' },
-    ],
-  },
-  {
-    name: 'rest: given although a quorum is its own',
-    why: 'what counts as a lease is given away',
-    of: 'service',
-    breaks: ['votes', 'exclusion', 'erosion'],
-    patches: [
-      {
-        file: WAIT,
-        find: "if (!isAsked || place.state !== 'mine' || this.#count('mine') >= this.#quorum) return;",
-        replace: "if (!isAsked || place.state !== 'mine') return;",
-      },
-      {
-        file: 'lib/line/subscriptions.ts',
-        find: '    this.leave(token);\n  }\n\n  /** Its votes',
-        replace: '  }\n\n  /** Its votes',
-      },
-    ],
-  },
-  {
-    name: 'rest: looks take the key',
-    why: 'the first waiter whose look comes has the vote again',
-    of: 'service',
-    breaks: ['erosion'],
-    patches: [
-      {
-        file: QUEUE_TWINS,
-        find: 'const owner = store.get(lock);\n  const text',
-        replace:
-          'if (store.get(lock) === AT_REST) store.delete(lock);\n  const owner = store.get(lock);\n  const text',
-      },
-    ],
-  },
-  {
-    name: 'rest: without end',
-    why: 'where the holder is gone, nobody has that master any more',
-    of: 'service',
-    breaks: ['erosion', 'progress'],
-    patches: [
-      {
-        file: QUEUE_TWINS,
-        find: 'store.set(lock, AT_REST, REST_MS)',
-        replace: "store.set(lock, AT_REST, 'none')",
-      },
-    ],
-  },
-  {
-    name: 'rest: extensions take votes that were handed over',
-    why: 'a late extension of an ended lease takes what the next holder counts',
-    of: 'service',
-    breaks: ['votes', 'exclusion', 'erosion'],
-    patches: [
-      {
-        file: TWINS,
-        find: 'if (owner === undefined || isOf(token, owner)) continue;',
-        replace:
-          "if (owner === undefined || isOf(token, owner) || (mayCreate === '1' && owner.endsWith('+'))) continue;",
-      },
-    ],
-  },
-  {
-    name: 'regain: not before the next renewal',
-    why: 'the key rests for a second, and nobody comes',
-    of: 'service',
-    breaks: ['erosion'],
-    patches: [
-      {
-        file: 'lib/coordinator/regaining.ts',
-        find: 'const PAUSES_MS: readonly number[] = [50, 200, 550];',
-        replace: 'const PAUSES_MS: readonly number[] = [];',
-      },
     ],
   },
   {
