@@ -1,0 +1,25 @@
+/** All scenarios of a rolling run, side by side on masters of their own. */
+import { compilePrograms } from './actors.js';
+import type { RollingOptions } from './options.js';
+import { roll } from './roll.js';
+import { tableOf } from './table.js';
+import { judgeRoll } from './verdict.js';
+
+/** @returns how many promises were broken */
+export async function runRolling(
+  { scenarios, ttlMs, rounds }: RollingOptions,
+  signal: AbortSignal,
+  say: (text: string) => void,
+): Promise<number> {
+  const programs = await compilePrograms();
+  try {
+    const records = await Promise.all(
+      scenarios.map((scenario) => roll(scenario, { ttlMs, rounds, programs, signal })),
+    );
+    const verdicts = records.map((record) => ({ record, verdict: judgeRoll(record) }));
+    for (const { record, verdict } of verdicts) say(tableOf(record, verdict));
+    return verdicts.reduce((sum, { verdict }) => sum + verdict.violations.length, 0);
+  } finally {
+    programs.remove();
+  }
+}
