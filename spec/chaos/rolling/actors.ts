@@ -18,11 +18,11 @@ const COMMANDS = 2;
 /** What one `quorate run` did. */
 export interface CommandRun {
   /** When its command said that it runs. */
-  readonly begunT: number | undefined;
-  readonly endedT: number | undefined;
+  begunT: number | undefined;
+  endedT: number | undefined;
   /** Its exit code, or the signal that ended it. */
-  readonly code: number | string | undefined;
-  readonly complaints: string;
+  code: number | string | undefined;
+  complaints: string;
 }
 
 export interface Programs {
@@ -71,11 +71,13 @@ export class Actors {
 
   /** A client that has ended, which none should. */
   get ended(): readonly string[] {
-    return CLIENTS.filter((_, i) => this.#clients[i]?.exitCode !== null || this.#clients[i]?.signalCode !== null);
+    return CLIENTS.filter(
+      (_, i) => this.#clients[i]?.exitCode !== null || this.#clients[i]?.signalCode !== null,
+    );
   }
 
-  get commands(): readonly CommandRun[] {
-    return this.#commands.map((one) => one.seen());
+  get commands(): readonly Readonly<CommandRun>[] {
+    return this.#commands.flatMap(({ runs }) => runs);
   }
 
   stop(): void {
@@ -84,38 +86,44 @@ export class Actors {
   }
 }
 
-/** Its command runs as long as its input is open: so it ends with this process, whatever happens. */
+/** Of `quorate run`: when it ends, it is begun again, as by whoever looks after services. */
 class CommandProcess {
-  readonly #child: ChildProcess;
-  #begunT: number | undefined;
-  #endedT: number | undefined;
-  #complaints = '';
+  readonly runs: CommandRun[] = [];
+  readonly #begin: () => void;
+  #child: ChildProcess | undefined;
+  #isStopped = false;
 
   constructor(command: string, urls: readonly string[], ttlMs: number) {
-    const run = ['run', '--wait', 'forever', '--ttl', `${ttlMs}ms`, COMMAND, '--', 'sh', '-c', 'echo begun; cat'];
-    this.#child = spawn(process.execPath, [command, ...run], {
-      env: { ...process.env, HOME: '/nowhere', QUORATE_NODES: urls.join(',') },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    this.#child.stdout?.on('data', () => (this.#begunT ??= nowMs()));
-    this.#child.stderr?.on('data', (chunk: Buffer) => (this.#complaints += chunk.toString()));
-    this.#child.once('exit', () => (this.#endedT = nowMs()));
-    this.#child.stdin?.on('error', () => undefined); // it has ended
+    const terms = ['--wait', 'forever', '--ttl', `${ttlMs}ms`];
+    // it runs as long as its input is open: it ends with this process, whatever happens
+    const args = [command, 'run', ...terms, COMMAND, '--', 'sh', '-c', 'echo begun; cat'];
+    const env = { ...process.env, HOME: '/nowhere', QUORATE_NODES: urls.join(',') };
+    this.#begin = () => {
+      const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+      this.#child = child;
+      this.#watch(child);
+    };
+    this.#begin();
     atExit(() => this.stop());
   }
 
-  seen(): CommandRun {
-    const { exitCode, signalCode } = this.#child;
-    return {
-      begunT: this.#begunT,
-      endedT: this.#endedT,
-      code: exitCode ?? signalCode ?? undefined,
-      complaints: this.#complaints.trim(),
-    };
+  stop(): void {
+    this.#isStopped = true;
+    this.#child?.stdin?.destroy();
+    this.#child?.kill('SIGKILL');
   }
 
-  stop(): void {
-    this.#child.stdin?.destroy();
-    this.#child.kill('SIGKILL');
+  #watch(child: ChildProcess): void {
+    const run: CommandRun = { begunT: undefined, endedT: undefined, code: undefined, complaints: '' };
+    this.runs.push(run);
+    child.stdout?.on('data', () => (run.begunT ??= nowMs()));
+    child.stderr?.on('data', (chunk: Buffer) => (run.complaints += chunk.toString()));
+    child.stdin?.on('error', () => undefined); // it has ended
+    child.once('exit', (code, signal) => {
+      if (this.#isStopped) return;
+      run.endedT = nowMs();
+      run.code = signal ?? code ?? undefined;
+      this.#begin();
+    });
   }
 }

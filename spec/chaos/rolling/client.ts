@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redlock, RedlockError } from '../../../lib/index.js';
 import { nowMs } from '../run/history.js';
+import { watchMachine } from './machine.js';
 import { type ClientOrder, type FromClient, ORDER } from './messages.js';
 import {
   CONTENDERS,
@@ -18,8 +19,6 @@ import {
   TICKS,
 } from './scenarios.js';
 
-const LOOK_EVERY_MS = 50;
-const LATE_MS = 300;
 const HOT_WAIT_MS = 30_000;
 
 // Ctrl-C reaches the whole process group; the run decides what to do, and without it there is none
@@ -41,9 +40,7 @@ function codeOf(error: unknown): string {
 async function hold(lock: string, fence: number, signal: AbortSignal): Promise<void> {
   tell({ e: 'held', t: nowMs(), lock, fence });
   if (!signal.aborted)
-    await new Promise<void>((resolve) =>
-      signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   tell({ e: 'ended', t: nowMs(), lock, fence, code: codeOf(signal.reason) });
 }
 
@@ -54,13 +51,12 @@ async function lead(): Promise<void> {
 
 /** A run that lasts, with the other process in line at each tick. */
 async function runLong(): Promise<void> {
-  await redlock.job(LONG_RUN, { every: TICK_EVERY_MS }, ({ signal, fence }) =>
-    hold(LONG_RUN, fence, signal),
-  );
+  await redlock.job(LONG_RUN, { every: TICK_EVERY_MS }, ({ signal, fence }) => hold(LONG_RUN, fence, signal));
 }
 
 async function runTicks(): Promise<void> {
-  const job = await redlock.job(TICKS, { every: TICK_EVERY_MS }, () => sleep(HOLD_MS));
+  const options = { every: TICK_EVERY_MS, overlap: 'queue' } as const; // on a busy machine, a run may outlast a period
+  const job = await redlock.job(TICKS, options, () => sleep(HOLD_MS));
   for (const what of ['started', 'done'] as const)
     job.on(what, ({ scheduledAt }) =>
       tell({ e: 'tick', t: nowMs(), tick: scheduledAt.getTime(), what, why: '' }),
@@ -101,18 +97,9 @@ async function takeTurns(): Promise<void> {
   }
 }
 
-/** A process that the machine does not let run is no fault of the library: the report says so. */
-async function watchClock(): Promise<void> {
-  for (let last = nowMs(); ; last = nowMs()) {
-    await sleep(LOOK_EVERY_MS);
-    const byMs = nowMs() - last - LOOK_EVERY_MS;
-    if (byMs > LATE_MS) tell({ e: 'late', t: nowMs(), byMs });
-  }
-}
-
 redlock.on('lost', ({ resources, cause }) =>
   tell({ e: 'lost', t: nowMs(), lock: resources.join(), text: cause.message }),
 );
 const contenders = HELD.flatMap((lock) => Array.from({ length: CONTENDERS }, () => contend(lock)));
 const lanes = Array.from({ length: LANES }, () => takeTurns());
-await Promise.all([lead(), runLong(), runTicks(), watchClock(), ...contenders, ...lanes]);
+await Promise.all([lead(), runLong(), runTicks(), watchMachine(tell), ...contenders, ...lanes]);

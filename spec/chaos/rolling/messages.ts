@@ -31,7 +31,7 @@ export type FromClient =
       readonly what: 'started' | 'done' | 'failed' | 'missed' | 'skipped';
       readonly why: string;
     }
-  /** Its event loop stood still for so long. */
+  /** The machine did not let it run for so long, until then; what its own code took is not counted. */
   | { readonly e: 'late'; readonly t: number; readonly byMs: number };
 
 export type Told = FromClient & { readonly client: string };

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Master, startMasters } from '../../../scripts/masters.js';
 import { nowMs } from '../run/history.js';
 import { Actors, type CommandRun, type Programs } from './actors.js';
+import { watchMachine } from './machine.js';
 import type { Told } from './messages.js';
 import { LASTING, type Scenario, type Times, timesOf } from './scenarios.js';
 import { Hands, isWhole, type Vote, type Wholeness, wholenessOf } from './votes.js';
@@ -26,8 +27,9 @@ export interface RollRecord {
   readonly scenario: Scenario;
   readonly ttlMs: number;
   readonly events: readonly RollEvent[];
+  /** What the clients told, and what this process saw of the machine. */
   readonly told: readonly Told[];
-  readonly commands: readonly CommandRun[];
+  readonly commands: readonly Readonly<CommandRun>[];
   /** Clients that ended by themselves. */
   readonly ended: readonly string[];
   readonly endT: number;
@@ -45,6 +47,8 @@ const LOOK_EVERY_MS = 100;
 /** How late a busy machine may be with what the masters and clients do in a second. */
 const MACHINE_MS = 1_000;
 const START_WITHIN_MS = 60_000;
+const CALM_MS = 1_000;
+const CALM_WITHIN_MS = 15_000;
 
 export async function roll(scenario: Scenario, terms: RollTerms): Promise<RollRecord> {
   const { ttlMs, programs, signal } = terms;
@@ -52,13 +56,17 @@ export async function roll(scenario: Scenario, terms: RollTerms): Promise<RollRe
   await using masters = await startMasters(count, { backend: 'process', persist });
   const hands = new Hands(masters.list.map(({ port }) => port));
   const actors = new Actors(masters.urls, ttlMs, programs);
+  const over = new AbortController();
+  const watching = watchMachine((late) => actors.told.push({ ...late, client: 'this process' }), over.signal);
   try {
     const roller = new Roller(masters.list, hands, timesOf(scenario, ttlMs), signal);
-    await roller.begin();
+    await roller.begin(() => actors.told.findLast(({ e }) => e === 'late')?.t ?? 0);
     for (let i = 0; i < count * terms.rounds; i++) await roller.strike(i % count, scenario);
     const { told, commands, ended } = actors;
     return { scenario, ttlMs, events: roller.events, told: [...told], commands, ended, endT: nowMs() };
   } finally {
+    over.abort();
+    await watching;
     actors.stop();
     hands.close();
   }
@@ -80,14 +88,21 @@ class Roller {
     this.#isUp = masters.map(() => true);
   }
 
-  /** From when each lock has a holder on, the time counts. */
-  async begin(): Promise<void> {
+  /**
+   * The time counts from when each lock has a holder, and the processes have started: until then the machine is busy.
+   *
+   * @param lateT  when it last kept a process from running
+   */
+  async begin(lateT: () => number): Promise<void> {
     const end = nowMs() + START_WITHIN_MS;
-    const isHeld = (found: readonly Wholeness[]): boolean => found.every(({ holder }) => holder !== undefined);
+    const isHeld = (found: readonly Wholeness[]): boolean =>
+      found.every(({ holder }) => holder !== undefined);
     while (!isHeld(await this.#wholeness())) {
       if (nowMs() > end) throw new Error(`not all locks are held after ${START_WITHIN_MS} ms`);
       await this.#sleep(LOOK_EVERY_MS);
     }
+    const calmBy = nowMs() + CALM_WITHIN_MS;
+    while (nowMs() - lateT() < CALM_MS && nowMs() < calmBy) await this.#sleep(LOOK_EVERY_MS);
     await this.#settle('start');
   }
 

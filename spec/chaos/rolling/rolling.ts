@@ -1,9 +1,13 @@
 /** All scenarios of a rolling run, side by side on masters of their own. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { compilePrograms } from './actors.js';
 import type { RollingOptions } from './options.js';
 import { roll } from './roll.js';
 import { tableOf } from './table.js';
 import { judgeRoll } from './verdict.js';
+
+/** The processes of one scenario start at one instant, and those of all would keep each other from it. */
+const APART_MS = 2_000;
 
 /** @returns how many promises were broken */
 export async function runRolling(
@@ -14,7 +18,10 @@ export async function runRolling(
   const programs = await compilePrograms();
   try {
     const records = await Promise.all(
-      scenarios.map((scenario) => roll(scenario, { ttlMs, rounds, programs, signal })),
+      scenarios.map(async (scenario, i) => {
+        await sleep(i * APART_MS, undefined, { signal });
+        return roll(scenario, { ttlMs, rounds, programs, signal });
+      }),
     );
     const verdicts = records.map((record) => ({ record, verdict: judgeRoll(record) }));
     for (const { record, verdict } of verdicts) say(tableOf(record, verdict));

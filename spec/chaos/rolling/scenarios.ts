@@ -10,9 +10,10 @@ export interface Scenario {
   readonly blow: 'restart' | 'freeze';
 }
 
+/** The longest one first. */
 export const SCENARIOS: readonly Scenario[] = [
-  { name: 'restart-3', masters: 3, persist: true, blow: 'restart' },
   { name: 'restart-5', masters: 5, persist: true, blow: 'restart' },
+  { name: 'restart-3', masters: 3, persist: true, blow: 'restart' },
   { name: 'empty-3', masters: 3, persist: false, blow: 'restart' },
   { name: 'freeze-3', masters: 3, persist: false, blow: 'freeze' },
 ];
