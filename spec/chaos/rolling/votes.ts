@@ -44,9 +44,10 @@ export class Hands {
   /** @param isUp  which masters are asked @returns for each lock what each master has */
   async look(locks: readonly string[], isUp: readonly boolean[]): Promise<Map<string, Vote[]>> {
     const answers = await Promise.all(
-      this.#hands.map((hand, i) =>
-        isUp[i] === true ? hand.mget(...locks).catch(() => undefined) : undefined,
-      ),
+      this.#hands.map(async (hand, i) => {
+        if (isUp[i] !== true) return undefined;
+        return hand.mget(...locks).catch(() => undefined);
+      }),
     );
     return new Map(locks.map((lock, at) => [lock, answers.map((votes) => votes?.[at])]));
   }
