@@ -9,12 +9,17 @@ import { judgeRoll } from './verdict.js';
 /** The processes of one scenario start at one instant, and those of all would keep each other from it. */
 const APART_MS = 2_000;
 
-/** @returns how many promises were broken */
+/** How many promises were broken, and how many may have been broken by the machine alone. */
+export interface RollingCounts {
+  readonly violations: number;
+  readonly excused: number;
+}
+
 export async function runRolling(
   { scenarios, ttlMs, rounds }: RollingOptions,
   signal: AbortSignal,
   say: (text: string) => void,
-): Promise<number> {
+): Promise<RollingCounts> {
   const programs = await compilePrograms();
   try {
     const records = await Promise.all(
@@ -25,7 +30,10 @@ export async function runRolling(
     );
     const verdicts = records.map((record) => ({ record, verdict: judgeRoll(record) }));
     for (const { record, verdict } of verdicts) say(tableOf(record, verdict));
-    return verdicts.reduce((sum, { verdict }) => sum + verdict.violations.length, 0);
+    return {
+      violations: verdicts.reduce((sum, { verdict }) => sum + verdict.violations.length, 0),
+      excused: verdicts.reduce((sum, { verdict }) => sum + verdict.excused.length, 0),
+    };
   } finally {
     programs.remove();
   }
