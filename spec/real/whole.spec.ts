@@ -57,12 +57,12 @@ describe('a renewed lease that is waited for regains each vote', function () {
     [3, false],
   ] as const) {
     const data = persist ? 'with its data, past the ttl' : 'without its data';
-    it(`N=${nodes}, each master restarts in turn, ${data}: nobody is deposed, no lease is lost`, async () => {
+    it(`N=${nodes}, three masters restart in turn, ${data}: nobody is deposed, no lease is lost`, async () => {
       await open(nodes, persist);
       const candidates = await elect();
       const leases = await voting.hold(await bench.lock(), NAMES);
       voting.wait(await bench.lock(), NAMES);
-      for (let i = 0; i < nodes; i++) {
+      for (const i of [0, 1, 2]) {
         await voting.restart(i, persist ? undefined : 0);
         await voting.whole([LEADER, ...NAMES]);
         expect(voting.lost, `after the restart of master ${i + 1}`).to.deep.equal([]);
