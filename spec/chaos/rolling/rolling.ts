@@ -1,4 +1,5 @@
 /** All scenarios of a rolling run, side by side on masters of their own. */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compilePrograms } from './actors.js';
 import type { RollingOptions } from './options.js';
@@ -21,13 +22,19 @@ export async function runRolling(
   say: (text: string) => void,
 ): Promise<RollingCounts> {
   const programs = await compilePrograms();
+  const failing = new AbortController();
+  const all = AbortSignal.any([signal, failing.signal]);
+  setMaxListeners(0, all); // each scenario waits for it
   try {
-    const records = await Promise.all(
-      scenarios.map(async (scenario, i) => {
-        await sleep(i * APART_MS, undefined, { signal });
-        return roll(scenario, { ttlMs, rounds, programs, signal });
-      }),
-    );
+    const rolling = scenarios.map(async (scenario, i) => {
+      await sleep(i * APART_MS, undefined, { signal: all });
+      return roll(scenario, { ttlMs, rounds, programs, signal: all });
+    });
+    // where one fails, the others put their processes away before this ends
+    for (const one of rolling) one.catch((error: unknown) => failing.abort(error));
+    await Promise.allSettled(rolling);
+    failing.signal.throwIfAborted();
+    const records = await Promise.all(rolling);
     const verdicts = records.map((record) => ({ record, verdict: judgeRoll(record) }));
     for (const { record, verdict } of verdicts) say(tableOf(record, verdict));
     return {
