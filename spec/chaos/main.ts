@@ -15,10 +15,13 @@ import { writePage } from './run/page.js';
 import { describePlan, drawPlan } from './run/plan.js';
 import { lengthForFaults, run, termsOf } from './run/run.js';
 import { isGood, summarize, textReport } from './run/summary.js';
+import { parseRolling, ROLLING_USAGE, type RollingOptions } from './rolling/options.js';
+import { runRolling } from './rolling/rolling.js';
 
 const OTHERS = 'one that other libraries take, 2 shared ones, an election, a job and a timestamp lock';
 
 async function main(): Promise<number> {
+  if (process.argv.includes('--rolling')) return performRolling();
   let options: ChaosOptions;
   try {
     options = parseOptions(process.argv.slice(2));
@@ -58,25 +61,60 @@ async function perform(options: ChaosOptions, seed: number): Promise<number> {
   for (const one of abilities.without) console.log(`without ${one}`);
   console.log(`faults for ${Math.round(lengthForFaults(options) / 1_000)} s`);
   clear(options.folder);
-  const interrupt = new AbortController();
-  setMaxListeners(0, interrupt.signal); // each blow of the plan waits for its time
-  const onSignal = (): void => interrupt.abort(new Error('interrupted'));
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const { signal, forget } = interruptible();
   try {
     await run(options, seed, {
       command: commandOf(seed),
       abilities,
-      signal: interrupt.signal,
+      signal,
       say: (line) => console.log(line),
     });
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
     console.log('interrupted: clients and masters are gone, the history so far is in', options.folder);
     return 130;
   } finally {
-    process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
+    forget();
   }
   return report(options.folder);
+}
+
+async function performRolling(): Promise<number> {
+  let options: RollingOptions;
+  try {
+    options = parseRolling(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${ROLLING_USAGE}`);
+    return 2;
+  }
+  if (options.mode === 'help') {
+    console.log(ROLLING_USAGE);
+    return 0;
+  }
+  const { signal, forget } = interruptible();
+  try {
+    const { violations, excused } = await runRolling(options, signal, (text) => console.log(text));
+    const rest = excused === 0 ? '' : `; ${excused} findings not judged, since the machine was too busy`;
+    console.log(violations === 0 ? `No violation${rest}.` : `NOT GOOD: ${violations} violations${rest}`);
+    return violations === 0 ? 0 : 1;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    console.log('interrupted: clients and masters are gone');
+    return 130;
+  } finally {
+    forget();
+  }
+}
+
+/** Ctrl-C ends the run, which puts its processes away. */
+function interruptible(): { readonly signal: AbortSignal; readonly forget: () => void } {
+  const interrupt = new AbortController();
+  setMaxListeners(0, interrupt.signal); // each blow of the plan waits for its time
+  const onSignal = (): void => interrupt.abort(new Error('interrupted'));
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const forget = (): void =>
+    void process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
+  return { signal: interrupt.signal, forget };
 }
 
 async function report(folder: string): Promise<number> {

@@ -111,6 +111,7 @@ describe('chaos run: the checker', () => {
     const lost = { e: 'lost', t: 870, lease: 'c1.1/1', code: 'LOCK_LOST' } as const;
     expect(found({ 'c1.1': life([ask, got, extended, lost, more, ...rest]) }).kinds).to.deep.equal([
       'belief',
+      'lost', // nothing was struck
     ]);
   });
 

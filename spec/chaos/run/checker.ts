@@ -6,6 +6,7 @@ import { leaderFaults, onceFaults, tickFaults } from './coordination.js';
 import { overlaps } from './exclusion.js';
 import { fleetFaults } from './fleet.js';
 import type { FaultKind } from './history.js';
+import { losses } from './losses.js';
 import { byKey, type Call, type LeaseSpan, type Life, type RunModel, type Violation } from './model.js';
 import { stalls } from './stalls.js';
 import { Weather } from './weather.js';
@@ -22,6 +23,8 @@ export interface Verdict {
   readonly violations: readonly Violation[];
   /** How many things of each kind were checked. */
   readonly judged: Readonly<Record<Judged, number>>;
+  /** How many leases were lost, by what allowed it. */
+  readonly allowed: Readonly<Record<string, number>>;
 }
 
 export function judge(run: RunModel): Verdict {
@@ -50,9 +53,10 @@ export function judge(run: RunModel): Verdict {
   const { violations: stalled, gaps } = stalls(run, weather);
   const { violations: apart, turns } = fleetFaults(run, weather, ends);
   violations.push(...stuck, ...stalled, ...apart, ...tickFaults(run, weather, ends), ...onceFaults(run));
-  violations.push(...leaderFaults(run));
+  const { violations: lost, allowed } = losses(run, weather);
+  violations.push(...leaderFaults(run), ...lost);
   const coordination = { ticks: run.ticks.length, onces: run.onces.length, told: run.tidings.told.length };
-  return { violations, judged: { ...judged, heals, gaps, turns, ...coordination } };
+  return { violations, judged: { ...judged, heals, gaps, turns, ...coordination }, allowed };
 }
 
 /** Where several hold a lock, no number stands for the latest; timestamp locks and other libraries know none. */

@@ -13,6 +13,7 @@ import { enterAgain } from './activities/reentrant.js';
 import { runOnce, Ticking } from './activities/ticking.js';
 import { useTimestampLock } from './activities/timestamp.js';
 import { nowMs } from './history.js';
+import { noteStillness } from './stillness.js';
 import { type ClientOrder, type HandOver, ORDER, type ToClient } from './orders.js';
 
 /** How many leases may be handed over and not taken over yet; further ones are left to expire. */
@@ -81,6 +82,7 @@ async function beginInBackground(): Promise<void> {
 
 async function main(): Promise<void> {
   history.note({ e: 'up', t: nowMs(), pid: process.pid, version: order.version });
+  const stopWatching = noteStillness(history);
   await beginInBackground();
   context.tell({ kind: 'ready' });
   while (!isStopping) {
@@ -91,6 +93,7 @@ async function main(): Promise<void> {
   observing.abort();
   await ticking?.stop();
   await context.end();
+  stopWatching();
   history.note({ e: 'down', t: nowMs() });
   history.close();
   process.removeAllListeners('disconnect');

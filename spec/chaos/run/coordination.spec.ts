@@ -26,7 +26,10 @@ function ran(
     state('started', t + 1),
   ];
   if (end === 'none') return begun;
-  if (end === 'lost') return [...begun, { e: 'lost', t: t + ms, lease: id, code: 'LOCK_LOST' }];
+  if (end === 'lost') {
+    const still = { e: 'still', t: t + ms, byMs: 1_000 } as const;
+    return [...begun, still, { e: 'lost', t: t + ms, lease: id, code: 'LOCK_LOST' }];
+  }
   const ended: ClientEvent[] = [
     { e: 'release', t: t + ms, lease: id, boundMs: 100 },
     { e: 'released', t: t + ms, lease: id },

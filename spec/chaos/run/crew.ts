@@ -17,7 +17,7 @@ const START_TIMEOUT_MS = 60_000;
  * kernel ends it, where `setpriv` can ask for that. It does not use tsx: the client is compiled.
  */
 let howToFork: ForkOptions | undefined;
-function forkTied(): ForkOptions {
+export function forkTied(): ForkOptions {
   const tied = ['--pdeathsig', 'KILL'];
   howToFork ??=
     spawnSync('setpriv', [...tied, 'true']).status === 0

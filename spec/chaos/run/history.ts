@@ -70,6 +70,8 @@ export type ClientEvent =
       readonly until: number;
       /** The end may move by itself, by renewals. */
       readonly renew: boolean;
+      /** Of the lease; earlier histories do not have it. */
+      readonly ttlMs?: number;
       /** For a lease that was taken over: its earlier id. */
       readonly from?: string;
     }
@@ -112,7 +114,15 @@ export type ClientEvent =
     }
   /** A call of `once` resolved with `executed: true`; its run began then. */
   | { readonly e: 'once'; readonly t: number; readonly op: number; readonly beganT: number }
+  | Still
   | { readonly e: 'down'; readonly t: number };
+
+/** The process stood still for so long, until then. */
+interface Still {
+  readonly e: 'still';
+  readonly t: number;
+  readonly byMs: number;
+}
 
 export type TickState = 'started' | 'done' | 'failed';
 
@@ -155,6 +165,7 @@ export type ConductorEvent =
       readonly meant: boolean;
       readonly text: string;
     }
+  | Still
   | { readonly e: 'keys'; readonly t: number; readonly target: string; readonly left: number }
   | { readonly e: 'end'; readonly t: number };
 export type Stroke = 'strike' | 'struck' | 'mend' | 'mended';

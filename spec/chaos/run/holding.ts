@@ -34,7 +34,7 @@ export class Holding {
     const { least: until, most } = this.#read();
     this.#untilAtMost = most;
     const t = nowMs();
-    const { fence = 0, resources: keys } = lease;
+    const { fence = 0, resources: keys, ttlMs } = lease;
     history.note({
       e: 'got',
       t,
@@ -44,6 +44,7 @@ export class Holding {
       fence,
       until,
       renew,
+      ttlMs,
       ...(from === undefined ? {} : { from }),
     });
     const tell = (): void => this.#lost(lease.signal.reason);

@@ -30,6 +30,9 @@ export interface LeaseSpan {
   /** Its release was called, it was handed over, or its loss was reported: nobody relied on it from then on. */
   overT: number;
   outcome: 'open' | 'released' | 'gave' | 'lost';
+  /** Of the loss that was reported. */
+  lossCode?: string;
+  readonly ttlMs: number | undefined;
   extensions: number;
   lastPlace: Place;
 }
@@ -114,6 +117,13 @@ export interface Violation {
   readonly places: readonly Place[];
 }
 
+/** When a process did not run. */
+export interface Stillness {
+  readonly process: string;
+  readonly fromT: number;
+  readonly toT: number;
+}
+
 export interface RunModel {
   readonly facts: RunFacts;
   readonly startT: number;
@@ -126,6 +136,7 @@ export interface RunModel {
   readonly ticks: readonly TickRun[];
   readonly onces: readonly OnceRun[];
   readonly tidings: Tidings;
+  readonly stills: readonly Stillness[];
   /** Violations in single lines: inconsistent leases, processes that did not end well, keys that were left. */
   readonly seen: readonly Violation[];
 }

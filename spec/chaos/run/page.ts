@@ -57,6 +57,7 @@ ${latencyTable('From a release to a waiter, by their versions, ms', summary.turn
 ${countTable('Grants', summary.grants)}
 ${countTable('Grants by version', summary.versions)}
 ${countTable('Refusals and failures by code', summary.refusals)}
+${countTable('Lost leases, by what allows it', summary.verdict.allowed)}
 ${countTable('Faults', summary.faults)}
 ${countTable('What the checker looked at', summary.verdict.judged)}
 </div>

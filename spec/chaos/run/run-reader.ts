@@ -9,7 +9,18 @@ import {
   readHistory,
   type RunFacts,
 } from './history.js';
-import type { Call, LeaseSpan, Life, OnceRun, RunModel, Span, TickRun, Tidings, Violation } from './model.js';
+import type {
+  Call,
+  LeaseSpan,
+  Life,
+  OnceRun,
+  RunModel,
+  Span,
+  Stillness,
+  TickRun,
+  Tidings,
+  Violation,
+} from './model.js';
 
 /** Grants that do not show that a client's own calls go on. */
 const BACKGROUND: ReadonlySet<Call['kind']> = new Set(['job', 'plain', 'redlock5']);
@@ -32,6 +43,7 @@ export class RunReader {
   readonly #seen: Violation[] = [];
   readonly #ticks: TickRun[] = [];
   readonly #onces: OnceRun[] = [];
+  readonly #stills: Stillness[] = [];
   readonly #told: Tidings['told'][number][] = [];
   readonly #proclaimed = new Map<number, Set<string>>();
   #facts: RunFacts | undefined;
@@ -69,6 +81,7 @@ export class RunReader {
       spans: this.#spans,
       ticks: this.#ticks,
       onces: this.#onces,
+      stills: this.#stills,
       tidings: { told: this.#told, proclaimed: this.#proclaimed },
       seen: this.#seen,
     };
@@ -92,6 +105,8 @@ export class RunReader {
       case 'end':
         this.#endT = event.t;
         return;
+      case 'still':
+        return this.#still(CONDUCTOR, event);
       case 'exit':
         if (!event.meant)
           this.#see('exit', `${event.client} did not end by itself as it should: ${event.text}`, place);
@@ -137,6 +152,8 @@ export class RunReader {
         if (call !== undefined) call.settledT ??= event.t;
         return;
       }
+      case 'still':
+        return this.#still(process, event);
       case 'renewed':
         this.#instance++;
         return;
@@ -168,14 +185,14 @@ export class RunReader {
   }
 
   #grant(process: string, event: Extract<ClientEvent, { e: 'got' }>, place: Place): void {
-    const { t, op, lease: id, keys, fence, until, renew, from } = event;
+    const { t, op, lease: id, keys, fence, until, renew, from, ttlMs } = event;
     const call = this.#asks.get(op);
     if (call === undefined)
       return this.#see('unfounded', `a grant for call ${op}, which was not made`, place);
     call.settledT = t;
     if (!BACKGROUND.has(call.kind)) this.#life?.answers.push(t);
     const open = { overT: Infinity, outcome: 'open', extensions: 0, lastPlace: place } as const;
-    this.#leases.set(id, { id, process, keys, fence, call, t, place, from, renew, until, ...open });
+    this.#leases.set(id, { id, process, keys, fence, call, t, place, from, renew, ttlMs, until, ...open });
   }
 
   #takeOfLease(
@@ -213,6 +230,7 @@ export class RunReader {
       case 'gave':
         return end(lease, t, 'gave');
       case 'lost':
+        lease.lossCode ??= event.code;
         return end(lease, t, 'lost');
       case 'odd':
         return this.#see('belief', `lease ${lease.id}: ${event.text}`, place, lease.place);
@@ -240,6 +258,10 @@ export class RunReader {
   #settle(lease: string, t: number): void {
     const call = this.#underWay.get(lease);
     if (call !== undefined) call.settledT = t;
+  }
+
+  #still(process: string, { t, byMs }: { readonly t: number; readonly byMs: number }): void {
+    this.#stills.push({ process, fromT: t - byMs, toT: t });
   }
 
   #see(kind: string, text: string, ...places: Place[]): void {

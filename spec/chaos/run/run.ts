@@ -23,6 +23,7 @@ import {
 } from './options.js';
 import { Seeded } from '../../simulation/world/seeded.js';
 import { drawPlan, type PlanTerms } from './plan.js';
+import { noteStillness } from './stillness.js';
 import type { Abilities } from './abilities.js';
 
 /** The prefix of every key, to stay clear of other locks. */
@@ -69,6 +70,7 @@ export async function run(options: ChaosOptions, seed: number, environment: RunE
   const { programs, remove } = await compileClients(besideOf(options));
   const history = new HistoryFile(options.folder, CONDUCTOR);
   const setting = { options, seed, environment, history, programs };
+  const stopWatching = noteStillness(history); // the proxies before the masters stand still with it
   try {
     if (options.nodes.length > 0) {
       await runOver([], options.nodes, setting);
@@ -84,6 +86,7 @@ export async function run(options: ChaosOptions, seed: number, environment: RunE
       await runOver(servers.list, urls.slice(0, options.masters), setting);
     }
   } finally {
+    stopWatching();
     remove();
     history.close();
   }

@@ -167,6 +167,7 @@ export function textReport(run: RunModel, summary: Summary, page: string): strin
     row('by version', describeTally(summary.versions)),
     row('refusals', describeTally(summary.refusals)),
     row('leases ended', describeTally(summary.ends)),
+    row('lost, and why it may', describeTally(summary.verdict.allowed)),
     row('extensions', `${summary.extensions}, renewals not counted`),
     row(
       'taken over',

@@ -79,7 +79,7 @@ async function led(
   const own = (op: number): Promise<'held'> => {
     id = `${name}/${op}`;
     const t = nowMs();
-    note({ e: 'got', t, op, lease: id, keys: KEYS, fence, until: t, renew: true });
+    note({ e: 'got', t, op, lease: id, keys: KEYS, fence, until: t, renew: true, ttlMs: TTL_MS });
     note({ e: 'proclaim', t, lease: id, value: name });
     context.tell({ kind: 'answer', granted: true });
     return Promise.resolve('held');
