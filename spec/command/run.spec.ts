@@ -294,6 +294,8 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
       [['run'], /a name is missing/],
       [['run', 'r'], /a command is missing: quorate run NAME -- COMMAND/],
       [['run', 'r', 'q', '--', 'true'], /one name is wanted, and "q" is another/],
+      [['run', 'r', 'echo', 'hi'], /put -- before "echo": quorate run NAME -- COMMAND \[ARGUMENT\]\.\.\.;/],
+      [['run', '--no-wait', 'r', 'ls', '-l'], /put -- before "ls"/],
       [
         ['run', 'r', '--ttl', '5', '--', 'true'],
         /--ttl must be a time such as 500ms, 10s, 2m or 1h, and not "5"/,
