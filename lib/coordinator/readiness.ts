@@ -4,7 +4,7 @@ import type { Clock, Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { Node } from '../node/node.js';
-import { type NodeStats, stateOf } from '../node/node-stats.js';
+import { type NodeStats, roundTripOf, stateOf } from '../node/node-stats.js';
 import { COUNTER_LIFE_MS } from '../protocol/lua/fence-bounds.js';
 import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../protocol/quorum.js';
@@ -35,7 +35,7 @@ export interface NodeHealth {
   readonly node: string;
   /** As in `redlock.stats()`, after it was asked. */
   readonly state: NodeStats['state'];
-  /** Its round trip, averaged over the latest that were measured. Milliseconds; undefined before the first. */
+  /** Its round trip, as in `redlock.stats()`: it grows while a master owes an answer. Milliseconds. */
   readonly roundTripMs: number | undefined;
   /** How far its clock is ahead of the median of all. Milliseconds, as exact as the round trip; undefined where unknown. */
   readonly clockAheadMs: number | undefined;
@@ -134,7 +134,7 @@ export class Readiness {
         return {
           node: node.name,
           state: stateOf(node),
-          roundTripMs: node.timing.trip.meanMs,
+          roundTripMs: roundTripOf(node),
           clockAheadMs: ownMs === undefined ? undefined : Math.round(ownMs - medianMs),
           quarantinedMs: node.quarantine.remainingMs,
           cause: look?.kind === 'unknown' && !this.#answers(look) ? look.cause : undefined,
