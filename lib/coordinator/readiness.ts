@@ -16,6 +16,14 @@ import { isMisconfigured } from '../redis/server-errors.js';
 import type { Coordinator } from './coordinator.js';
 import type { RestartGuard } from './restart-guard.js';
 
+/** What `redlock.ready` found: a quorum at least. */
+export interface ReadyMasters {
+  /** How many masters are connected. One that is not gets no claim, so locks that are taken now live on the others alone. */
+  readonly connected: number;
+  /** How many masters there are. */
+  readonly of: number;
+}
+
 /** Why an instance is not fit. */
 export type HealthProblem =
   /** The instance is closed, or closing. */
@@ -55,6 +63,12 @@ export interface Health {
   readonly nodes: readonly NodeHealth[];
 }
 
+/** How long to wait: for a quorum, and then for the other masters. */
+interface ReadyTerms {
+  readonly timeoutMs: number;
+  readonly allWithinMs: number;
+}
+
 /** What readiness is judged by. */
 interface ReadinessTerms extends NodeTimeoutTerms {
   readonly fencing: boolean;
@@ -89,10 +103,15 @@ export class Readiness {
     this.#terms = terms;
   }
 
-  /** Resolves when a quorum is connected and votes. Rejects with a `RedlockError` if the wait is over before. */
-  async ready(cancellation: Cancellation, timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when a quorum is connected and votes, and the other masters are connected, too, or not within `allWithinMs`.
+   * Rejects with a `RedlockError` if the wait is over before there is a quorum.
+   */
+  async ready(cancellation: Cancellation, { timeoutMs, allWithinMs }: ReadyTerms): Promise<ReadyMasters> {
     const startedAtMs = this.#clock.earliest();
+    const { nodes } = this.#coordinator;
     let isLate = false;
+    let hasQuorum = false;
     const onLate = (): void => {
       isLate = cancellation.cancelled === undefined;
       cancellation.cancel({ code: 'CLOSED' }); // ends the wait; which error it is, follows
@@ -101,11 +120,14 @@ export class Readiness {
     try {
       await this.#coordinator.ready(cancellation);
       await this.#guard.voting(cancellation);
+      hasQuorum = cancellation.cancelled === undefined;
+      await this.#coordinator.ready(cancellation, { masters: nodes.length, withinMs: allWithinMs });
     } finally {
       timer?.cancel();
     }
     const { cancelled } = cancellation;
-    if (cancelled === undefined) return;
+    if (cancelled === undefined || (isLate && hasQuorum))
+      return { connected: this.#coordinator.connected, of: nodes.length };
     const elapsedMs = Math.round(this.#clock.earliest() - startedAtMs);
     if (isLate) throw this.#late(timeoutMs, elapsedMs);
     if (cancelled.code === 'CLOSED')
