@@ -277,12 +277,6 @@ export interface ResolvedRetry {
   readonly maxDelayMs: number;
 }
 
-/** How long `ready` waits. Milliseconds. */
-interface ResolvedReady {
-  readonly timeoutMs: number;
-  readonly allWithinMs: number;
-}
-
 /** What bounds a ttl from below and from above. */
 export interface TtlBounds {
   readonly driftFactor: number;
@@ -346,7 +340,7 @@ export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
 }
 
 /** Fills in the options of `ready`. */
-export function resolveReady(given: ReadyOptions): ResolvedReady {
+export function resolveReady(given: ReadyOptions): { timeoutMs: number; allWithinMs: number } {
   checkNames('options', given, ['signal', 'timeoutMs', 'allWithinMs']);
   checkSignal(given.signal);
   const resolved = { timeoutMs: or(given.timeoutMs, Infinity), allWithinMs: or(given.allWithinMs, 0) };

@@ -6,10 +6,11 @@ import { RedlockError } from '../../runtime/errors.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { misuse } from '../failure.js';
+import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
-import { connect, settingsOf } from '../settings.js';
+import { connect, type Connection, settingsOf } from '../settings.js';
 import { complain } from '../terminal.js';
 
 const WAIT_MS = 10_000;
@@ -32,7 +33,7 @@ export async function run(args: Arguments, command: readonly string[]): Promise<
   const connection = connect(settingsOf(args));
   const signals = new Signals();
   try {
-    const lease = await acquired(connection.redlock, order, signals);
+    const lease = await acquired(connection, order, signals);
     if (typeof lease === 'number') return lease;
     try {
       const { name, killAfterMs } = order;
@@ -47,8 +48,14 @@ export async function run(args: Arguments, command: readonly string[]): Promise<
 }
 
 /** The lease, or the exit code for having none. */
-async function acquired(redlock: Redlock, order: Order, signals: Signals): Promise<Lease | number> {
-  const { name, ttlMs, waitMs, conflictExitCode } = order;
+async function acquired(
+  { clients, redlock }: Connection,
+  order: Order,
+  signals: Signals,
+): Promise<Lease | number> {
+  const { name, ttlMs, conflictExitCode } = order;
+  const waitedMs = await connected(clients, signals.ending);
+  const waitMs = Math.max(0, Math.ceil(order.waitMs - waitedMs));
   try {
     return await order.acquire(redlock, { ttlMs, waitMs, renew: true, signal: signals.ending });
   } catch (error) {
