@@ -4,7 +4,7 @@ import type { MemberInspection, NodeMembers } from '../../lease/shared-inspectio
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure, misuse } from '../failure.js';
-import { RedisTransport } from '../library.js';
+import { quorumOf, RedisTransport } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
@@ -18,7 +18,7 @@ const NAMES = 1_000;
 const AT_ONCE = 50;
 const CLEAR = '\u001B[2J\u001B[H';
 
-/** A lock, whatever its kind, and its last fencing token. */
+/** A lock, whatever its kind, and the last fencing token that a quorum accepted. */
 export type Seen = (Inspection | (MemberInspection & { readonly kind: 'shared' })) & {
   readonly fence?: number;
 };
@@ -58,10 +58,18 @@ export async function see({ redlock, clients, keyPrefix }: Connection, name: str
   const fences = await Promise.all(
     answering.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
   );
-  const known = fences.filter((fence) => fence !== undefined);
-  const fence = known.length === 0 ? {} : { fence: Math.max(...known) };
+  const last = agreed(fences, quorumOf(clients.length));
+  const fence = last === undefined ? {} : { fence: last };
   if (shared === undefined || shared.state === 'foreign') return { ...inspection, ...fence };
   return { ...shared, kind: 'shared', ...fence };
+}
+
+/**
+ * The token that a quorum accepted, as each does that a holder is handed. A waiter that took the vote of one master, if only
+ * for a moment, left a higher one there.
+ */
+function agreed(fences: readonly (number | undefined)[], quorum: number): number | undefined {
+  return fences.find((one) => one !== undefined && fences.filter((other) => other === one).length >= quorum);
 }
 
 async function showLock(connection: Connection, name: string, args: Arguments): Promise<number> {
