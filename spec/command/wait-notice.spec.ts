@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { sightOf } from '../../lib/command/commands/wait-sight.js';
 import type { LockSeen } from '../../lib/command/commands/status.js';
 import { type Sight, WaitNotice } from '../../lib/command/run/wait-notice.js';
+import type { Inspection } from '../../lib/lease/inspection.js';
+import type { NodeMembers } from '../../lib/lease/shared-inspection.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { FakeTime } from '../support/fake-time.js';
 
@@ -88,7 +90,7 @@ describe('the notice of a wait: in which words', () => {
   const others = (many: number) => Array.from({ length: many }, (_, i) => fingerprint(`client:${i}`));
   const line = (before: number) => [...others(before), fingerprint(OWN), fingerprint('client:later')];
 
-  function held(queue: readonly string[], waiting = queue.length): LockSeen {
+  function held(queue: readonly string[], waiting = queue.length): Inspection {
     const node = { node: 'a:1', state: 'held', holder: 'f00', remainingMs: 9_000, waiting, queue } as const;
     return { resource: 'x', state: 'held', holder: 'f00', remainingMs: 9_000, waiting, nodes: [node] };
   }
@@ -120,13 +122,24 @@ describe('the notice of a wait: in which words', () => {
   });
 
   it('a shared lock: the line begins with who is next', () => {
-    const node = {
-      ...{ node: 'a:1', state: 'held', members: [], watch: undefined, head: fingerprint('client:0') },
-      ...{ waiting: 2, queue: line(0) },
-    } as const;
+    const node: NodeMembers = {
+      node: 'a:1',
+      state: 'held',
+      members: [],
+      watch: undefined,
+      head: fingerprint('client:0'),
+      waiting: 2,
+      queue: line(0),
+    };
     const shared: LockSeen = {
-      ...{ kind: 'shared', resource: 'x', state: 'held', readers: ['f00'], writer: undefined, holders: [] },
-      ...{ waiting: 3, nodes: [node] },
+      kind: 'shared',
+      resource: 'x',
+      state: 'held',
+      readers: ['f00'],
+      writer: undefined,
+      holders: [],
+      waiting: 3,
+      nodes: [node],
     };
     expect(text(shared)).to.equal('waiting for x: held by reader f00; 1 waits before this one');
   });
