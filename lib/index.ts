@@ -1,6 +1,6 @@
 /** quorate: locks by quorum over independent Redis masters. This is the public surface; it has no logic. */
 export { Redlock, type Routine } from './redlock.js';
-export type { Health, HealthProblem, NodeHealth } from './coordinator/readiness.js';
+export type { Health, HealthProblem, NodeHealth, ReadyMasters } from './coordinator/readiness.js';
 export type { RedlockCounts, RedlockStats } from './instance-stats.js';
 export type { NodeStats } from './node/node-stats.js';
 export type { BootstrapReport, NodeBootstrap } from './coordinator/restart-guard.js';

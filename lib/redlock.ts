@@ -18,7 +18,7 @@ import {
   isEnvironment,
   overConnections,
 } from './environment.js';
-import { type Health, Readiness } from './coordinator/readiness.js';
+import { type Health, Readiness, type ReadyMasters } from './coordinator/readiness.js';
 import { type BootstrapReport, RestartGuard } from './coordinator/restart-guard.js';
 import type { Inspection } from './lease/inspection.js';
 import { checkHandle, type LeaseHandle } from './lease/lease-handle.js';
@@ -392,21 +392,20 @@ export class Redlock extends Listenable {
 
   /**
    * Resolves when a quorum of masters is connected, and, with a restart guard, out of quarantine. Waits for that without
-   * end, unless `timeoutMs` is set.
+   * end, unless `timeoutMs` is set. `allWithinMs` gives the other masters time to connect as well. Says how many are.
    *
    * @throws RedlockError `NO_QUORUM`, `QUARANTINED`: not within `timeoutMs` · `ABORTED`, `CLOSED`, `INVALID_ARGUMENT` ·
    *   `MISCONFIGURED`: with a guard, when masters cannot keep one or keep another
    *
    * @example
    * ```ts
-   * await redlock.ready({ timeoutMs: 5_000, signal });
+   * const { connected, of } = await redlock.ready({ timeoutMs: 5_000, allWithinMs: 500, signal });
+   * if (connected < of) print(`${of - connected} masters are away`);
    * ```
    */
-  async ready(options: ReadyOptions = NO_OPTIONS): Promise<void> {
-    const timeoutMs = resolveReady(options);
-    await this.#source.during(options.signal, (cancellation) =>
-      this.#readiness.ready(cancellation, timeoutMs),
-    );
+  async ready(options: ReadyOptions = NO_OPTIONS): Promise<ReadyMasters> {
+    const terms = resolveReady(options);
+    return this.#source.during(options.signal, (cancellation) => this.#readiness.ready(cancellation, terms));
   }
 
   /**

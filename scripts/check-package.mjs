@@ -32,6 +32,7 @@ register();
 const { startMasters } = await import('./masters.ts');
 const { walkLinks } = await import('./package/links.ts');
 const { checkRunners } = await import('./package/runners.ts');
+const { checkTold } = await import('./package/told.ts');
 
 const tell = (text) => process.stdout.write(`check:package: ${text}\n`);
 const bin = (name) => join(ROOT, 'node_modules/.bin', name);
@@ -75,6 +76,7 @@ function checkContents(folder, tarball) {
   const modules = join(folder, 'node_modules');
   const files = filesIn(modules).filter((file) => file !== join(modules, '.package-lock.json'));
   bounded(`installed, ${files.length} files`, bytesOf(files), MOST_INSTALLED_BYTES);
+  checkTold(ROOT, bytesOf(files));
   const packed = join(modules, 'quorate');
   const names = filesIn(packed).map((file) => relative(packed, file));
   const odd = names.filter(

@@ -78,6 +78,61 @@ describe('redlock.stats', () => {
     });
   }
 
+  for (const nodes of [3, 5]) {
+    it(`N=${nodes}: the round trip of a frozen master grows, though nobody waits for it; then it is as before`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) master.latencyMs = 8;
+      const trips = (): readonly (number | undefined)[] =>
+        redlock.stats().nodes.map(({ roundTripMs }) => roundTripMs);
+      const use = async (name: string): Promise<void> => {
+        await time.advance(100);
+        const used = redlock.using(name, () => undefined);
+        await time.advance(100);
+        await used;
+      };
+      await use('a');
+      const [frozen] = masters;
+      if (frozen !== undefined) frozen.manner = 'freeze';
+      await use('b');
+      await time.advance(9_900);
+      const [grown = 0, ...others] = trips();
+      expect(grown).to.equal(10_000); // since the claim of `b`
+      expect(Math.max(...others.map(Number)), 'an average of 0 and 8 ms').to.be.within(1, 8);
+      const asked = redlock.health();
+      await time.advance(1_000);
+      const { nodes: health } = await asked;
+      expect(health[0]?.roundTripMs).to.be.at.least(10_000);
+      frozen?.thaw();
+      await use('c');
+      expect(trips()[0]).to.be.within(1, 8);
+    });
+  }
+
+  it('a client that times commands out by itself: it grows all the same, from the first that it gave up on', async () => {
+    const { redlock, masters, time } = fakeCluster(3);
+    await redlock.using('a', () => undefined);
+    const [frozen] = masters;
+    if (frozen !== undefined) frozen.manner = 'freeze';
+    await time.advance(100);
+    await redlock.using('b', () => undefined);
+    frozen?.timeOutByClient();
+    await time.advance(5_000);
+    expect(redlock.stats().nodes.map(({ roundTripMs }) => roundTripMs)).to.deep.equal([5_000, 0, 0]);
+  });
+
+  it('without a connection there is none; with the next one, it is as before', async () => {
+    const { redlock, masters, time } = fakeCluster(1);
+    for (const master of masters) master.latencyMs = 8;
+    await time.advance(100);
+    const used = redlock.using('a', () => undefined);
+    await time.advance(100);
+    await used;
+    masters[0]?.cut();
+    expect(redlock.stats().nodes[0]?.roundTripMs).to.equal(undefined);
+    masters[0]?.become('ready');
+    expect(redlock.stats().nodes[0]?.roundTripMs).to.equal(1); // an average of 0 and 8 ms
+  });
+
   it('a copy: what is counted later does not change it', async () => {
     const { redlock, masters } = fakeCluster(1);
     for (const master of masters) master.set('r', 'another', 60_000);

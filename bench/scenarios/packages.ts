@@ -18,6 +18,7 @@ const BENCH = join(ROOT, 'bench');
 const SOURCES = [
   'lib',
   'scripts',
+  'man',
   'docs',
   'package.json',
   'tsconfig.json',

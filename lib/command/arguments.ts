@@ -96,8 +96,15 @@ export class Arguments {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** @throws Failure for a flag that the command has not, or that lacks its value or has one too many */
-export function readArguments(entry: CommandEntry, args: readonly string[]): Arguments {
+/**
+ * @param hasCommand  whether a command follows behind `--`
+ * @throws Failure for a flag that the command has not, or that lacks its value or has one too many; for a command without `--`
+ */
+export function readArguments(
+  entry: CommandEntry,
+  args: readonly string[],
+  hasCommand: boolean = false,
+): Arguments {
   const flags = new Map([...entry.flags, HELP].map((flag) => [flag.name, flag]));
   const options = Object.fromEntries(
     [...flags.values()].map(({ name, value }) => [
@@ -116,6 +123,7 @@ export function readArguments(entry: CommandEntry, args: readonly string[]): Arg
   const operands: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value);
+    if (!hasCommand) refuseCommandIn(operands, entry); // before its flags are taken for ours
     if (token.kind !== 'option') continue;
     const flag = token.rawName.startsWith('--') ? flags.get(token.name) : undefined;
     if (flag === undefined) throw misuse(`${token.rawName} is no flag of this command`, entry.name);
@@ -130,6 +138,17 @@ export function readArguments(entry: CommandEntry, args: readonly string[]): Arg
     values.set(flag.name, [...given, value ?? true]);
   }
   return new Arguments(entry.name, operands, values);
+}
+
+/** @throws Failure: there is one operand too many, where a command is to follow behind `--` */
+function refuseCommandIn(operands: readonly string[], entry: CommandEntry): void {
+  const [own = '', command] = entry.operands.split(' -- ');
+  const wanted = own.split(' ');
+  const extra = operands[wanted.length];
+  if (command === undefined || extra === undefined) return;
+  // an expression that lacks its quotes is several operands itself
+  if (wanted.some((word, i) => word.startsWith("'") && !/\s/.test(operands[i] ?? ''))) return;
+  throw misuse(`put -- before ${show(extra)}: quorate ${entry.name} ${entry.operands}`, entry.name);
 }
 
 function show(text: string): string {

@@ -49,7 +49,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME -- COMMAND [ARGUMENT]...',
     summary: 'hold a lock while a command runs',
     details: [
-      'Waits for the lock NAME, runs COMMAND while it is held and renewed, and releases it. Input, output and signals pass through. COMMAND finds QUORATE_RESOURCE and QUORATE_FENCE in its environment, and not QUORATE_NODES. The exit code is that of COMMAND, or 128 and the number of the signal that ended it.',
+      'Waits for the lock NAME, runs COMMAND while it is held and renewed, and releases it. Input, output and signals pass through. COMMAND finds QUORATE_RESOURCE and QUORATE_FENCE in its environment, and not QUORATE_NODES. The exit code is that of COMMAND, or 128 and the number of the signal that ended it. On a terminal it says who holds the lock while it waits, and how many are before.',
       'When the lock cannot be kept, the whole process group of COMMAND gets TERM, --kill-after before the lock’s validity ends, and KILL before it ends; the exit code is 70. A watchdog process does the same if quorate itself is killed or stopped.',
     ],
     flags: [

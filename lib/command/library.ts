@@ -3,8 +3,9 @@
  * that the command and the library share one copy of the code, and the command's own code is in no file of the library's.
  */
 export { openClients } from '../redis/connect.js';
+export { environmentOver } from '../environment.js';
 export { Redlock } from '../redlock.js';
-export { RedisTransport } from '../redis/transport.js';
+export { fingerprint, RedisTransport } from '../redis/transport.js';
 export { Silence, toError } from '../redis/server-errors.js';
 export { counterKey, RESERVED } from '../protocol/keys.js';
 export { STORED_KIND } from '../protocol/lua/shared.js';

@@ -45,7 +45,7 @@ async function carryOut([name, ...args]: readonly string[]): Promise<number> {
   const work = WORK[name];
   if (entry === undefined || work === undefined) throw unknown(name);
   const end = args.indexOf('--');
-  const read = readArguments(entry, end < 0 ? args : args.slice(0, end));
+  const read = readArguments(entry, end < 0 ? args : args.slice(0, end), end >= 0);
   if (read.has('help')) return help(name);
   return (await work())(read, end < 0 ? [] : args.slice(end + 1));
 }

@@ -11,7 +11,8 @@ import { RedlockError, show } from '../runtime/errors.js';
 import type { Arguments } from './arguments.js';
 import { EXIT } from './exit-codes.js';
 import { Failure, misuse } from './failure.js';
-import { openClients, Redlock } from './library.js';
+import type { Random } from '../runtime/random.js';
+import { environmentOver, openClients, Redlock } from './library.js';
 
 /** Where the locks are. */
 export interface Settings {
@@ -51,22 +52,23 @@ export function settingsOf(args: Arguments, env: Environment = process.env): Set
 }
 
 /** @throws Failure, naming the flag, the variable or the file · RedlockError */
-export function connect(settings: Settings): Connection {
+export function connect(settings: Settings, random?: Random): Connection {
   try {
-    return open(settings);
+    return open(settings, random);
   } catch (error) {
     throw blamed(error, settings.origin);
   }
 }
 
 /** @throws RedlockError `INVALID_ARGUMENT` */
-function open({ masters, options }: Settings): Connection {
+function open({ masters, options }: Settings, random: Random | undefined): Connection {
   const clients = openClients(masters);
   const disconnect = (): void => {
     for (const client of clients) client.disconnect();
   };
   try {
-    const redlock = new Redlock(clients, options);
+    const environment = environmentOver(clients, () => undefined);
+    const redlock = new Redlock(random === undefined ? environment : { ...environment, random }, options);
     const close = async (): Promise<void> => {
       await redlock.close({ drainMs: 0, releaseHeld: true });
       disconnect();

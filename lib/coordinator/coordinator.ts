@@ -49,6 +49,12 @@ export interface CoordinatorOptions {
   readonly idle?: IdleTime | undefined;
 }
 
+/** What a wait for connections waits for, and for how long. */
+interface ReadyWait {
+  readonly masters?: number;
+  readonly withinMs?: number;
+}
+
 export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
@@ -214,10 +220,21 @@ export class Coordinator {
     return survey(this.nodes, this.#environment.timers, { request, nodeTimeoutMs, ...hooks });
   }
 
-  /** Resolves when a quorum of masters is connected, or when `cancellation` ends the wait. */
-  async ready(cancellation: Cancellation): Promise<void> {
-    const isReady = (): boolean => this.nodes.filter(({ state }) => state === 'ready').length >= this.quorum;
-    if (isReady() || cancellation.cancelled !== undefined) return;
+  /** How many masters are connected. */
+  get connected(): number {
+    return this.nodes.filter(({ state }) => state === 'ready').length;
+  }
+
+  /**
+   * Resolves when so many masters are connected, a quorum by default; when that takes longer than `withinMs`; or when
+   * `cancellation` ends the wait.
+   */
+  async ready(
+    cancellation: Cancellation,
+    { masters = this.quorum, withinMs = Infinity }: ReadyWait = {},
+  ): Promise<void> {
+    const isReady = (): boolean => this.connected >= masters;
+    if (isReady() || withinMs === 0 || cancellation.cancelled !== undefined) return;
     let finish = (): void => undefined;
     const isEnough = new Promise<void>((resolve) => (finish = resolve));
     const unwatch = this.nodes.map((node) =>
@@ -225,7 +242,9 @@ export class Coordinator {
         if (isReady()) finish();
       }),
     );
+    const timer = withinMs === Infinity ? undefined : this.#environment.timers.wait(withinMs, finish);
     await cancellation.during(finish, isEnough);
+    timer?.cancel();
     for (const stop of unwatch) stop();
   }
 

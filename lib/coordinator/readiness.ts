@@ -4,7 +4,7 @@ import type { Clock, Timers } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { Node } from '../node/node.js';
-import { type NodeStats, stateOf } from '../node/node-stats.js';
+import { type NodeStats, roundTripOf, stateOf } from '../node/node-stats.js';
 import { COUNTER_LIFE_MS } from '../protocol/lua/fence-bounds.js';
 import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { countOutcomes, GRANTED, type Outcome, unknownBy, verdict } from '../protocol/quorum.js';
@@ -15,6 +15,14 @@ import type { Look } from '../quorum/survey.js';
 import { isMisconfigured } from '../redis/server-errors.js';
 import type { Coordinator } from './coordinator.js';
 import type { RestartGuard } from './restart-guard.js';
+
+/** What `redlock.ready` found: a quorum at least. */
+export interface ReadyMasters {
+  /** How many masters are connected. One that is not gets no claim, so locks that are taken now live on the others alone. */
+  readonly connected: number;
+  /** How many masters there are. */
+  readonly of: number;
+}
 
 /** Why an instance is not fit. */
 export type HealthProblem =
@@ -35,7 +43,7 @@ export interface NodeHealth {
   readonly node: string;
   /** As in `redlock.stats()`, after it was asked. */
   readonly state: NodeStats['state'];
-  /** Its round trip, averaged over the latest that were measured. Milliseconds; undefined before the first. */
+  /** Its round trip, as in `redlock.stats()`: it grows while a master owes an answer. Milliseconds. */
   readonly roundTripMs: number | undefined;
   /** How far its clock is ahead of the median of all. Milliseconds, as exact as the round trip; undefined where unknown. */
   readonly clockAheadMs: number | undefined;
@@ -53,6 +61,12 @@ export interface Health {
   readonly problems: readonly HealthProblem[];
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeHealth[];
+}
+
+/** How long to wait: for a quorum, and then for the other masters. */
+interface ReadyTerms {
+  readonly timeoutMs: number;
+  readonly allWithinMs: number;
 }
 
 /** What readiness is judged by. */
@@ -89,10 +103,15 @@ export class Readiness {
     this.#terms = terms;
   }
 
-  /** Resolves when a quorum is connected and votes. Rejects with a `RedlockError` if the wait is over before. */
-  async ready(cancellation: Cancellation, timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when a quorum is connected and votes, and the other masters are connected, too, or not within `allWithinMs`.
+   * Rejects with a `RedlockError` if the wait is over before there is a quorum.
+   */
+  async ready(cancellation: Cancellation, { timeoutMs, allWithinMs }: ReadyTerms): Promise<ReadyMasters> {
     const startedAtMs = this.#clock.earliest();
+    const { nodes } = this.#coordinator;
     let isLate = false;
+    let hasQuorum = false;
     const onLate = (): void => {
       isLate = cancellation.cancelled === undefined;
       cancellation.cancel({ code: 'CLOSED' }); // ends the wait; which error it is, follows
@@ -101,11 +120,14 @@ export class Readiness {
     try {
       await this.#coordinator.ready(cancellation);
       await this.#guard.voting(cancellation);
+      hasQuorum = cancellation.cancelled === undefined;
+      await this.#coordinator.ready(cancellation, { masters: nodes.length, withinMs: allWithinMs });
     } finally {
       timer?.cancel();
     }
     const { cancelled } = cancellation;
-    if (cancelled === undefined) return;
+    if (cancelled === undefined || (isLate && hasQuorum))
+      return { connected: this.#coordinator.connected, of: nodes.length };
     const elapsedMs = Math.round(this.#clock.earliest() - startedAtMs);
     if (isLate) throw this.#late(timeoutMs, elapsedMs);
     if (cancelled.code === 'CLOSED')
@@ -134,7 +156,7 @@ export class Readiness {
         return {
           node: node.name,
           state: stateOf(node),
-          roundTripMs: node.timing.trip.meanMs,
+          roundTripMs: roundTripOf(node),
           clockAheadMs: ownMs === undefined ? undefined : Math.round(ownMs - medianMs),
           quarantinedMs: node.quarantine.remainingMs,
           cause: look?.kind === 'unknown' && !this.#answers(look) ? look.cause : undefined,

@@ -14,6 +14,8 @@ export type FindingCode =
   | 'LOGIN_REFUSED'
   /** A master is too slow for the node timeout or the ttl. */
   | 'ROUND_TRIP'
+  /** A master is much slower than the others. */
+  | 'ROUND_TRIPS_APART'
   /** A server is too old for what is used. */
   | 'VERSION'
   /** A server is neither Redis nor Valkey. */

@@ -1,12 +1,17 @@
 /** What is found about the masters together: their number, their clocks, two that are one. Pure. */
 import { BACK_US } from '../protocol/lua/fence-bounds.js';
 import { quorumOf } from '../protocol/quorum.js';
+import { percentile } from '../runtime/statistics.js';
 import { apartMs, driftOf, type Reading } from './clock-comparison.js';
 import type { Facts } from './examination.js';
 import type { Remark, RemarkOn } from './finding.js';
 import { counted, shownMs } from './master-findings.js';
 import type { FindingTerms } from './terms.js';
 
+/** A master is much slower than the others from so many times their round trip on … */
+const TIMES_SLOWER = 10;
+/** … and if it is so much longer: nobody notices less, and a busy machine differs by as much. */
+const SLOWER_BY_MS = 5;
 /** Clocks that NTP keeps are nearer than this. */
 const APART_MS = 100;
 /** Half of what a fencing token may lie back (protocol A2): from there on a grant takes a second round trip. */
@@ -16,6 +21,7 @@ export function findInSet(all: readonly Facts[], terms: FindingTerms): readonly 
   return [
     ...ofNumber(all),
     ...ofFailures(all),
+    ...ofTrips(all),
     ...ofTwins(all),
     ...ofDatabases(all),
     ...ofClocks(all),
@@ -73,6 +79,29 @@ function ofFailures(all: readonly Facts[]): readonly RemarkOn[] {
       remedy: 'Start the server, or look at the network, the address and the firewall between.',
     };
     return on([facts], facts.isLoginRefused ? refused : unreachable);
+  });
+}
+
+/** Each against the others: one that is near must not make all others slow, nor may the slow ones hide each other. */
+function ofTrips(all: readonly Facts[]): readonly RemarkOn[] {
+  const usual = all.flatMap((facts) => {
+    const ms = facts.failure === undefined ? percentile(facts.tripsMs, 0.5) : undefined;
+    return ms === undefined ? [] : [{ facts, ms }];
+  });
+  return usual.flatMap((one) => {
+    const others = usual.filter((other) => other !== one).map(({ ms }) => ms);
+    const mostMs = others.sort((a, b) => a - b)[others.length >> 1]; // more than half of them take no longer
+    if (mostMs === undefined || one.ms < mostMs * TIMES_SLOWER || one.ms - mostMs < SLOWER_BY_MS) return [];
+    return [
+      on([one.facts], {
+        code: 'ROUND_TRIPS_APART',
+        severity: 'warning',
+        text: `Half of the round trips take ${shownMs(one.ms)} or more, and ${shownMs(mostMs)} at most other masters: a lock takes that long once this one is needed for a quorum.`,
+        threshold: `${TIMES_SLOWER} times the median of more than half of the others, and ${SLOWER_BY_MS} ms more`,
+        remedy:
+          'Look at the load of the master (SLOWLOG GET, INFO) and at the way to it, or put one nearer in its place.',
+      }),
+    ];
   });
 }
 

@@ -136,8 +136,13 @@ export interface BootstrapOptions {
 export interface ReadyOptions {
   /** Ends the wait: the call rejects with `ABORTED`. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
+  /** How long to wait for a quorum. Milliseconds, a whole number from 0 on, or `Infinity`. @default Infinity */
   readonly timeoutMs?: number | undefined;
+  /**
+   * How long to wait for the other masters once there is a quorum, within `timeoutMs`. A lock that is taken while one is still
+   * connecting lives on the others alone until it is renewed. Milliseconds, a whole number from 0 on, or `Infinity`. @default 0
+   */
+  readonly allWithinMs?: number | undefined;
 }
 
 /** Options of `close`. */
@@ -334,15 +339,16 @@ export function resolveBootstrap(given: BootstrapOptions): ResolvedBootstrap {
   return { force };
 }
 
-/** Fills in the options of `ready`. @returns its `timeoutMs` */
-export function resolveReady(given: ReadyOptions): number {
-  checkNames('options', given, ['signal', 'timeoutMs']);
+/** Fills in the options of `ready`. */
+export function resolveReady(given: ReadyOptions): { timeoutMs: number; allWithinMs: number } {
+  checkNames('options', given, ['signal', 'timeoutMs', 'allWithinMs']);
   checkSignal(given.signal);
-  const timeoutMs = or(given.timeoutMs, Infinity);
-  if (timeoutMs !== Infinity && !isCount(timeoutMs, 0)) {
-    throw invalidArgument('timeoutMs', timeoutMs, 'a whole number of milliseconds from 0 on, or Infinity');
+  const resolved = { timeoutMs: or(given.timeoutMs, Infinity), allWithinMs: or(given.allWithinMs, 0) };
+  for (const [name, ms] of Object.entries(resolved)) {
+    if (ms !== Infinity && !isCount(ms, 0))
+      throw invalidArgument(name, ms, 'a whole number of milliseconds from 0 on, or Infinity');
   }
-  return timeoutMs;
+  return resolved;
 }
 
 /** Fills in the options of `close`. */

@@ -52,12 +52,50 @@ class ByCron implements Schedule {
 export async function scheduleOf(timing: Timing): Promise<Schedule> {
   if ('every' in timing) return new Every(timing.every);
   const { Cron } = await loadCroner();
-  const shown = JSON.stringify(timing.cron.slice(0, 80));
   try {
     return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone, paused: true }));
   } catch (cause) {
-    throw new RedlockError('INVALID_ARGUMENT', `cron must be a cron expression; got ${shown}`, { cause });
+    const why = faultIn(timing.cron, cause, (pattern) => new Cron(pattern, { paused: true }));
+    const text = `cron must be a cron expression; got ${shown(timing.cron)}, ${why}`;
+    throw new RedlockError('INVALID_ARGUMENT', text, { cause });
   }
+}
+
+/** The fields of an expression, from its end; an expression of five has no seconds, and one of six no year. */
+const FIELDS = ['second', 'minute', 'hour', 'day of the month', 'month', 'day of the week', 'year'];
+
+/** What is wrong with an expression: the first field that is refused by itself, else what croner says of all. */
+function faultIn(cron: string, cause: unknown, tryOut: (pattern: string) => unknown): string {
+  const fields = cron.trim() === '' ? [] : cron.trim().split(/\s+/);
+  if (fields.length < 5 || fields.length > 7)
+    return `which has ${fields.length} field${fields.length === 1 ? '' : 's'} in place of five, or six with seconds first`;
+  const names = FIELDS.slice(fields.length === 5 ? 1 : 0);
+  for (const [i, field] of fields.entries()) {
+    const reason = reasonAgainst(() => tryOut(fields.map((_, j) => (j === i ? field : '*')).join(' ')));
+    if (reason !== undefined) return `whose ${names[i]} cannot be ${shown(field)}${reason}`;
+  }
+  return `of which croner says: ${saidBy(cause)}`;
+}
+
+/** What croner says against a field; empty where that is no more than the value, which it may have changed by then. */
+function reasonAgainst(tryOut: () => unknown): string | undefined {
+  try {
+    tryOut();
+    return undefined;
+  } catch (error) {
+    const said = saidBy(error);
+    return /invalid value for|illegal characters/i.test(said) ? '' : ` (${said})`;
+  }
+}
+
+/** Its first line, without the name of its class. */
+function saidBy(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return line.replace(/^CronPattern: /, '').slice(0, 120);
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
 }
 
 async function loadCroner(): Promise<typeof Croner> {

@@ -32,6 +32,14 @@ export class CallTiming {
     this.#idle = idle;
   }
 
+  /**
+   * For how long the call that is being measured, or was given up on, has had no answer; 0 where there is none. A master
+   * that stands still is noticed by it although nobody waits for its answers: a quorum of the others decides.
+   */
+  get unansweredMs(): number {
+    return this.#state === 'free' ? 0 : this.#clock.earliest() - this.#sentAtMs;
+  }
+
   /** Sends a call, and measures it unless another one is being measured. */
   call(transport: Transport, command: Command): Promise<unknown> {
     try {

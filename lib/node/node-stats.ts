@@ -10,7 +10,10 @@ export interface NodeStats {
    * answers · `disconnected`: there is no connection, or not yet.
    */
   readonly state: 'ready' | 'silent' | 'disconnected';
-  /** Its round trip, averaged over the latest that were measured. Milliseconds; undefined before the first. */
+  /**
+   * Its round trip, averaged over the latest that were measured; or the time for which it has owed an answer, once that is
+   * longer: it grows while a master stands still. Milliseconds; undefined before the first, and without a connection.
+   */
   readonly roundTripMs: number | undefined;
   /** For how long it abstains, by what it last said. Milliseconds; 0 where it does not. */
   readonly quarantinedMs: number;
@@ -25,17 +28,24 @@ export interface NodeStats {
 }
 
 export function statsOf(node: Node): NodeStats {
-  const { name, quarantine, timing, waiting, window } = node;
+  const { name, quarantine, waiting, window } = node;
   return {
     node: name,
     state: stateOf(node),
-    roundTripMs: timing.trip.meanMs,
+    roundTripMs: roundTripOf(node),
     quarantinedMs: quarantine.remainingMs,
     calls: window.calls,
     requests: window.requests,
     inFlight: window.inFlight,
     unsent: waiting,
   };
+}
+
+/** An average alone would stay as it was while nothing is answered. Connects nothing. */
+export function roundTripOf({ isReady, timing, window }: Node): number | undefined {
+  const { meanMs } = timing.trip;
+  if (meanMs === undefined || !isReady) return undefined;
+  return Math.max(meanMs, timing.unansweredMs, window.silentForMs);
 }
 
 /** Connects nothing. */

@@ -27,6 +27,7 @@ export class SendWindow {
   /** Called when it has become silent, or is silent no longer. */
   onSilence: (() => void) | undefined;
   #isSilent = false;
+  #silentSinceMs = 0;
   readonly #clock: Clock;
   readonly #trip: RoundTrip;
   /** How many of those in flight were rejected by the client's own timeout. */
@@ -52,7 +53,13 @@ export class SendWindow {
   set isSilent(isSilent: boolean) {
     if (isSilent === this.#isSilent) return;
     this.#isSilent = isSilent;
+    if (isSilent) this.#silentSinceMs = this.#clock.earliest();
     this.onSilence?.();
+  }
+
+  /** For how long it has been so; 0 where it answers. */
+  get silentForMs(): number {
+    return this.#isSilent ? this.#clock.earliest() - this.#silentSinceMs : 0;
   }
 
   /** A call was sent. @param count  how many requests it had */

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { counterKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { freePort } from '../../scripts/masters/wait.js';
@@ -89,6 +90,21 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await other.close();
       await lease.release();
       expect(await json('status', 'invoice:42')).to.include({ state: 'free', fence: lease.fence });
+    });
+
+    it('the last fencing token is one that a quorum accepted, and not that of a waiter which took one vote', async () => {
+      const lease = await redlock.acquire('eroded');
+      await eventually(async () =>
+        (await redlock.inspect('eroded')).nodes.every(({ state }) => state === 'held'),
+      );
+      const fence = lease.fence ?? 0;
+      await hands[2]?.set(counterKey('eroded'), fence + 1, 'PX', 60_000);
+      expect(await json('status', 'eroded')).to.include({ state: 'held', fence });
+      await lease.release();
+      expect(await json('status', 'eroded')).to.include({ state: 'free', fence });
+      await hands[1]?.set(counterKey('eroded'), fence + 2, 'PX', 60_000);
+      expect(await json('status', 'eroded'), 'nobody knows').to.not.have.property('fence');
+      expect((await quorate(['status', 'eroded'], { env })).out).to.not.contain('fencing token');
     });
 
     it('shared locks: readers, permits', async () => {

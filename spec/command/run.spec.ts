@@ -7,6 +7,7 @@ import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { eventually } from '../support/real.js';
 import { needs } from '../support/parts.js';
+import { Distance } from '../real/support/distance.js';
 import { isAlive, program, quorate, Running } from './support/program.js';
 
 const NODES = 3;
@@ -65,6 +66,26 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     process.kill(pid, 'SIGKILL');
     expect(await other.ends()).to.equal(137);
     expect(await isFree('held')).to.equal(true);
+  });
+
+  it('a master that is connected later than the others votes, too', async () => {
+    const way = await Distance.to(masters.list[2]?.port ?? 0, 40);
+    try {
+      const urls = [...masters.urls.slice(0, 2), `redis://127.0.0.1:${way.port}`];
+      const one = new Running(['run', '--ttl', '10m', 'late', '--', 'sh', '-c', 'echo pid $$; sleep 60'], {
+        env: { QUORATE_NODES: urls.join(',') },
+      });
+      running.push(one);
+      const pid = await pidOf(one);
+      // its claim may still be on its way there; no renewal is due
+      await eventually(async () =>
+        (await redlock.inspect('late')).nodes.every(({ state }) => state === 'held'),
+      );
+      process.kill(pid, 'SIGKILL');
+      await one.ends();
+    } finally {
+      way.close();
+    }
   });
 
   it('exit codes, input, output and the environment pass through; addresses do not', async () => {
@@ -294,6 +315,8 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
       [['run'], /a name is missing/],
       [['run', 'r'], /a command is missing: quorate run NAME -- COMMAND/],
       [['run', 'r', 'q', '--', 'true'], /one name is wanted, and "q" is another/],
+      [['run', 'r', 'echo', 'hi'], /put -- before "echo": quorate run NAME -- COMMAND \[ARGUMENT\]\.\.\.;/],
+      [['run', '--no-wait', 'r', 'ls', '-l'], /put -- before "ls"/],
       [
         ['run', 'r', '--ttl', '5', '--', 'true'],
         /--ttl must be a time such as 500ms, 10s, 2m or 1h, and not "5"/,

@@ -42,6 +42,79 @@ describe('ready', () => {
     });
   }
 
+  it('says how many masters are connected, and waits for no more than a quorum', async () => {
+    for (const nodes of SIZES) {
+      const { redlock, masters } = fakeCluster(nodes);
+      expect(await redlock.ready()).to.deep.equal({ connected: nodes, of: nodes });
+      for (const master of masters.slice(quorumOf(nodes))) master.cut();
+      expect(await redlock.ready()).to.deep.equal({ connected: quorumOf(nodes), of: nodes });
+    }
+  });
+
+  for (const nodes of [2, 3, 4, 5]) {
+    /** As many as make a quorum are connected, and the last one after so long. */
+    const starting = (): Bench => {
+      const bench = fakeCluster(nodes);
+      for (const master of bench.masters) master.become('opening');
+      for (const master of bench.masters.slice(0, quorumOf(nodes))) master.become('ready');
+      return bench;
+    };
+    const rest = nodes - quorumOf(nodes);
+
+    if (rest > 0)
+      it(`N=${nodes}, allWithinMs: as soon as the last is connected, and not later`, async () => {
+        const { redlock, masters, time } = starting();
+        const listeners = masters.map((master) => master.listeners);
+        const ready = redlock.ready({ allWithinMs: 200 }).then((found) => [found, time.now() - 1_000]);
+        await time.advance(50);
+        for (const master of masters) master.become('ready');
+        await time.advance(500);
+        expect(await ready).to.deep.equal([{ connected: nodes, of: nodes }, 50]);
+        expect([time.pending, masters.map((master) => master.listeners)]).to.deep.equal([0, listeners]);
+      });
+
+    it(`N=${nodes}, allWithinMs: it ends with those that there are, counted from the quorum on`, async () => {
+      const { redlock, masters, time } = fakeCluster(nodes);
+      for (const master of masters) master.become('opening');
+      const ready = redlock.ready({ allWithinMs: 200 }).then((found) => [found, time.now() - 1_000]);
+      await time.advance(300);
+      for (const master of masters.slice(0, quorumOf(nodes))) master.become('ready');
+      await time.advance(1_000);
+      const waitedMs = rest > 0 ? 500 : 300;
+      expect(await ready).to.deep.equal([{ connected: quorumOf(nodes), of: nodes }, waitedMs]);
+    });
+
+    it(`N=${nodes}, timeoutMs bounds it, and is no error while there is a quorum`, async () => {
+      const { redlock, time } = starting();
+      const ready = redlock.ready({ allWithinMs: Infinity, timeoutMs: 700 });
+      await time.advance(700);
+      expect(await ready).to.deep.equal({ connected: quorumOf(nodes), of: nodes });
+      expect(time.pending).to.equal(0);
+    });
+  }
+
+  it('allWithinMs: a signal and close end it, with ABORTED and CLOSED', async () => {
+    for (const code of ['ABORTED', 'CLOSED'] as const) {
+      const { redlock, masters, time } = fakeCluster(3);
+      masters[2]?.become('opening');
+      const controller = new AbortController();
+      const failed = rejection(redlock.ready({ allWithinMs: 5_000, signal: controller.signal }));
+      await time.advance(100);
+      if (code === 'ABORTED') controller.abort();
+      else void redlock.close();
+      await time.advance(1_000);
+      expect((await failed).code).to.equal(code);
+    }
+  });
+
+  it('allWithinMs, with a guard: counted from the end of quarantine', async () => {
+    const { redlock, masters, time } = fakeCluster(3, GUARD);
+    masters[2]?.become('opening');
+    const ready = redlock.ready({ allWithinMs: 300 }).then((found) => [found, time.now() >= 6_300]);
+    await time.advance(10_000);
+    expect(await ready).to.deep.equal([{ connected: 2, of: 3 }, true]);
+  });
+
   it('signal: ABORTED with its reason, and nothing stays behind', async () => {
     const { redlock, masters, time } = fakeCluster(3);
     for (const master of masters) master.cut();
@@ -88,6 +161,8 @@ describe('ready', () => {
     [{ timeoutMs: -1 }, '-1'],
     [{ timeoutMs: 1.5 }, '1.5'],
     [{ timeoutMs: '5' }, '"5"'],
+    [{ allWithinMs: -1 }, 'allWithinMs must be'],
+    [{ allWithinMs: '5' }, '"5"'],
     [{ signal: {} }, 'signal'],
     [{ waitMs: 5 }, 'waitMs'],
   ] as [ReadyOptions, string][]) {

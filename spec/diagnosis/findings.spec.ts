@@ -69,6 +69,29 @@ describe('findings: thresholds', () => {
     expect(atMaster({ tripsMs: trips(1, 51) }, patient)).to.deep.equal(['ROUND_TRIP warning']);
   });
 
+  it('ROUND_TRIPS_APART: ten times the round trip of more than half of the others, and 5 ms more', () => {
+    const apart = (...mediansMs: readonly number[]) => {
+      const all = mediansMs.map((ms, i) => factsOf({ name: `${'abcde'[i]}:1`, tripsMs: [ms] }));
+      return findInSet(all, TERMS)
+        .filter(({ code }) => code === 'ROUND_TRIPS_APART')
+        .map(({ severity, nodes }) => `${severity} ${nodes.join()}`);
+    };
+    expect(apart(40), 'one master has no sister').to.deep.equal([]);
+    expect(apart(1, 9.9)).to.deep.equal([]);
+    expect(apart(1, 10)).to.deep.equal(['warning b:1']);
+    expect(apart(0.2, 0.2, 5.1), 'a fraction of a ms is noise: less than 5 ms more').to.deep.equal([]);
+    expect(apart(0.2, 0.2, 5.2)).to.deep.equal(['warning c:1']);
+    expect(apart(0.01, 0.01, 4)).to.deep.equal([]);
+    expect(apart(40, 0.2, 0.3, 0.2, 60)).to.deep.equal(['warning a:1', 'warning e:1']);
+    expect(apart(0.2, 40, 40), 'most are far: one is near').to.deep.equal([]);
+    expect(apart(0.2, 0.2, 40, 40)).to.deep.equal(['warning c:1', 'warning d:1']);
+    const failure = new Error('no answer');
+    expect(
+      inSet({ tripsMs: [0.2] }, { name: 'b:1', tripsMs: [0.2] }, { tripsMs: [40], failure }),
+      'one that fails is told so',
+    ).to.deep.equal(['UNREACHABLE warning']);
+  });
+
   it('VERSION: below 6.2, and below 7.0 with a restart guard', () => {
     const at = (version: string) => ({ lines: [`redis_version:${version}`] });
     expect(atMaster(at('6.0.16'))).to.deep.equal(['VERSION error']);

@@ -1,6 +1,7 @@
 /** Schedules and the ticks in a span: pure. */
 import { expect } from 'chai';
 import { type Schedule, scheduleOf, ticksIn } from '../../lib/jobs/schedule.js';
+import { rejection } from '../support/rejection.js';
 
 /** A tick at each multiple; counts how often it was asked. */
 function each(everyMs: number): Schedule & { asked: number } {
@@ -61,5 +62,27 @@ describe('schedules', () => {
     const tick = schedule.next(0);
     expect(tick).to.equal(Date.UTC(2030, 0, 1));
     expect(schedule.next(tick ?? 0)).to.equal(undefined);
+  });
+
+  describe('no cron expression: the field and its value are named, and no stack', () => {
+    const wrong: readonly (readonly [cron: string, text: string])[] = [
+      ['61 * * * *', 'whose minute cannot be "61".'],
+      ['0 99 * * * *', 'whose minute cannot be "99".'],
+      ['* * * 13 *', 'whose month cannot be "13".'], // croner says 12
+      ['0 6 * * 9', 'whose day of the week cannot be "9".'],
+      ['a * * * *', 'whose minute cannot be "a".'],
+      ['*/0 * * * *', 'whose minute cannot be "*/0" (Syntax error, illegal stepping: 0).'],
+      ['60 61 * * * *', 'whose second cannot be "60".'],
+      ['* * *', 'which has 3 fields in place of five, or six with seconds first.'],
+      ['', 'which has 0 fields in place of five, or six with seconds first.'],
+      ['@soon', 'which has 1 field in place of five, or six with seconds first.'],
+    ];
+    for (const [cron, text] of wrong) {
+      it(`${JSON.stringify(cron)}: ${text}`, async () => {
+        const { code, message } = await rejection(scheduleOf({ cron, timeZone: 'UTC' }));
+        expect(code).to.equal('INVALID_ARGUMENT');
+        expect(message).to.equal(`cron must be a cron expression; got ${JSON.stringify(cron)}, ${text}`);
+      });
+    }
   });
 });

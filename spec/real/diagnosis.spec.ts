@@ -230,10 +230,29 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
     closers.push(() => way.close());
     const list = [`redis://${HOST}:${way.port}`, ...masters.urls.slice(1)];
     const diagnosis = await open(list, { nodeTimeoutMs: 50 }).diagnose(QUICK);
-    expect(codes(diagnosis)).to.deep.equal(['ROUND_TRIP error', 'IO_THREADS warning']);
+    expect(codes(diagnosis)).to.deep.equal([
+      ...['ROUND_TRIP error', 'ROUND_TRIPS_APART warning', 'IO_THREADS warning'],
+    ]);
     for (const { code, nodes } of diagnosis.findings)
       if (code !== OF_THE_KIT) expect(nodes).to.deep.equal([`${HOST}:${way.port}`]);
   });
+
+  for (const nodes of [2, 3]) {
+    it(`N=${nodes}, one 40 ms away and well within the node timeout: ROUND_TRIPS_APART`, async () => {
+      const way = await Distance.to(masters.list[0]?.port ?? 0, 40);
+      closers.push(() => way.close());
+      const far = `${HOST}:${way.port}`;
+      const list = [`redis://${far}`, ...masters.urls.slice(1, nodes)];
+      const { findings } = await open(list).diagnose(QUICK);
+      const found = findings.filter(({ code }) => code.startsWith('ROUND_TRIP'));
+      expect(found.map(({ code, severity, nodes: at }) => `${code} ${severity} ${at.join()}`)).to.deep.equal([
+        `ROUND_TRIPS_APART warning ${far}`,
+      ]);
+      expect(found[0]?.text).to.match(
+        /^Half of the round trips take \d+ ms or more, and [\d.]+ ms at most other/,
+      );
+    });
+  }
 
   it('few connections left: CONNECTIONS', async () => {
     await configure({ maxclients: '3' });

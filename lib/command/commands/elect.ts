@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Leadership } from '../../election/public.js';
 import type { Arguments } from '../arguments.js';
+import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
 import { tellOfOutages } from '../run/outages.js';
@@ -18,6 +19,7 @@ export async function elect(args: Arguments, command: readonly string[]): Promis
   const signals = new Signals();
   try {
     tellOfOutages(connection.redlock);
+    await connected(connection.clients, signals.ending);
     const election = connection.redlock.election(name, { ttlMs });
     for (;;) {
       const leadership = await campaign(() => election.campaign(value, { signal: signals.ending }), signals);

@@ -2,14 +2,18 @@
 import type { AcquireOptions } from '../../input/options.js';
 import type { Lease } from '../../lease/public.js';
 import type { Redlock } from '../../redlock.js';
+import { SystemTimers } from '../../runtime/clock.js';
 import { RedlockError } from '../../runtime/errors.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { misuse } from '../failure.js';
+import { connected } from '../run/connecting.js';
 import { runUnder } from '../run/holding.js';
 import { holdingTimes } from '../run/holding-times.js';
+import { OwnTokens } from '../run/own-tokens.js';
 import { exitCodeOfSignal, Signals } from '../run/signals.js';
-import { connect, settingsOf } from '../settings.js';
+import { WaitNotice } from '../run/wait-notice.js';
+import { connect, type Connection, settingsOf } from '../settings.js';
 import { complain } from '../terminal.js';
 
 const WAIT_MS = 10_000;
@@ -29,10 +33,11 @@ interface Order {
 /** @returns the exit code of the command, or one of ours */
 export async function run(args: Arguments, command: readonly string[]): Promise<number> {
   const order = readOrder(args, command);
-  const connection = connect(settingsOf(args));
+  const own = new OwnTokens();
+  const connection = connect(settingsOf(args), own);
   const signals = new Signals();
   try {
-    const lease = await acquired(connection.redlock, order, signals);
+    const lease = await acquired(connection, order, signals, own);
     if (typeof lease === 'number') return lease;
     try {
       const { name, killAfterMs } = order;
@@ -47,16 +52,39 @@ export async function run(args: Arguments, command: readonly string[]): Promise<
 }
 
 /** The lease, or the exit code for having none. */
-async function acquired(redlock: Redlock, order: Order, signals: Signals): Promise<Lease | number> {
-  const { name, ttlMs, waitMs, conflictExitCode } = order;
+async function acquired(
+  connection: Connection,
+  order: Order,
+  signals: Signals,
+  own: OwnTokens,
+): Promise<Lease | number> {
+  const { name, ttlMs, conflictExitCode } = order;
+  const waitedMs = await connected(connection.clients, signals.ending);
+  const waitMs = Math.max(0, Math.ceil(order.waitMs - waitedMs));
+  const notice = waitMs > 0 ? noticeOnTerminal(connection, name, own) : undefined;
   try {
-    return await order.acquire(redlock, { ttlMs, waitMs, renew: true, signal: signals.ending });
+    return await order.acquire(connection.redlock, { ttlMs, waitMs, renew: true, signal: signals.ending });
   } catch (error) {
     if (signals.ended !== undefined) return exitCodeOfSignal(signals.ended);
     if (!RedlockError.is(error) || error.code !== 'LOCK_TAKEN') throw error;
     complain(`${name} is held by another; quorate status ${name} shows it`);
     return conflictExitCode;
+  } finally {
+    notice?.end();
   }
+}
+
+/** In a crontab or a pipe, nobody reads it while it waits. What is looked up is loaded when it is. */
+function noticeOnTerminal(connection: Connection, name: string, own: OwnTokens): WaitNotice | undefined {
+  if (!process.stderr.isTTY) return undefined;
+  return new WaitNotice({
+    timers: new SystemTimers(),
+    tell: complain,
+    look: async () => {
+      const [{ look }, { sightOf }] = await Promise.all([import('./status.js'), import('./wait-sight.js')]);
+      return sightOf(await look(connection, name), own.drawn);
+    },
+  });
 }
 
 function readOrder(args: Arguments, command: readonly string[]): Order {

@@ -4,7 +4,7 @@ import type { MemberInspection, NodeMembers } from '../../lease/shared-inspectio
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure, misuse } from '../failure.js';
-import { RedisTransport } from '../library.js';
+import { quorumOf, RedisTransport } from '../library.js';
 import { lastFence, namesOn } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
 import { coloured, complain, print, printJson, shownTime, table } from '../terminal.js';
@@ -18,10 +18,11 @@ const NAMES = 1_000;
 const AT_ONCE = 50;
 const CLEAR = '\u001B[2J\u001B[H';
 
-/** A lock, whatever its kind, and its last fencing token. */
-export type Seen = (Inspection | (MemberInspection & { readonly kind: 'shared' })) & {
-  readonly fence?: number;
-};
+/** A lock, whatever its kind. */
+export type LockSeen = Inspection | (MemberInspection & { readonly kind: 'shared' });
+
+/** The same, and the last fencing token that a quorum accepted. */
+export type Seen = LockSeen & { readonly fence?: number };
 
 export async function status(args: Arguments): Promise<number> {
   const pattern = args.text('names');
@@ -50,18 +51,31 @@ export async function status(args: Arguments): Promise<number> {
 }
 
 /** A lock of either kind: a key that holds no exclusive lock may hold a shared one. */
-export async function see({ redlock, clients, keyPrefix }: Connection, name: string): Promise<Seen> {
+export async function look({ redlock }: Pick<Connection, 'redlock'>, name: string): Promise<LockSeen> {
   const inspection = await redlock.inspect(name);
   const isElse = inspection.nodes.some(({ state }) => state === 'foreign');
   const shared = isElse ? await redlock.readWriteLock(name).read.inspect() : undefined;
-  const answering = clients.filter((_client, i) => inspection.nodes[i]?.state !== 'unknown');
+  if (shared === undefined || shared.state === 'foreign') return inspection;
+  return { ...shared, kind: 'shared' };
+}
+
+export async function see(connection: Connection, name: string): Promise<Seen> {
+  const { clients, keyPrefix } = connection;
+  const seen = await look(connection, name);
+  const answering = clients.filter((_client, i) => seen.nodes[i]?.state !== 'unknown');
   const fences = await Promise.all(
     answering.map((client) => lastFence(new RedisTransport(client), keyPrefix + name)),
   );
-  const known = fences.filter((fence) => fence !== undefined);
-  const fence = known.length === 0 ? {} : { fence: Math.max(...known) };
-  if (shared === undefined || shared.state === 'foreign') return { ...inspection, ...fence };
-  return { ...shared, kind: 'shared', ...fence };
+  const last = agreed(fences, quorumOf(clients.length));
+  return last === undefined ? seen : { ...seen, fence: last };
+}
+
+/**
+ * The token that a quorum accepted, as each does that a holder is handed. A waiter that took the vote of one master, if only
+ * for a moment, left a higher one there.
+ */
+function agreed(fences: readonly (number | undefined)[], quorum: number): number | undefined {
+  return fences.find((one) => one !== undefined && fences.filter((other) => other === one).length >= quorum);
 }
 
 async function showLock(connection: Connection, name: string, args: Arguments): Promise<number> {
@@ -81,7 +95,8 @@ export function shownLock(seen: Seen): string {
   ].join('\n');
 }
 
-function holderOf(seen: Seen): string | undefined {
+/** Who holds it, and for how long; undefined where nobody does. */
+export function holderOf(seen: LockSeen): string | undefined {
   if ('kind' in seen) {
     if (seen.writer !== undefined) return `held by writer ${seen.writer}`;
     const readers = seen.readers.map((reader) => `reader ${reader}`);

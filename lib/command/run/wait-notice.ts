@@ -1,0 +1,55 @@
+/** Says on a terminal what a command waits for: once it has waited for a moment, and whenever that changes. */
+import type { Timer, Timers } from '../../runtime/clock.js';
+
+/** Who waits for less is told nothing. */
+const FIRST_MS = 300;
+/** The time between two looks, and so between two lines at least: at first, and after `MANY` looks. */
+const OFTEN_MS = 1_000;
+const SELDOM_MS = 10_000;
+const MANY = 30;
+
+/** What a look found. */
+export interface Sight {
+  /** The same as long as nothing has changed that is worth a line. */
+  readonly id: string;
+  readonly text: string;
+}
+
+/** What it stands on. */
+export interface WaitNoticeEnvironment {
+  readonly timers: Timers;
+  /** Looks at the lock; undefined where there is nothing to say. */
+  readonly look: () => Promise<Sight | undefined>;
+  readonly tell: (text: string) => void;
+}
+
+export class WaitNotice {
+  readonly #environment: WaitNoticeEnvironment;
+  #timer: Timer;
+  #isOver = false;
+  #looks = 0;
+  #toldId: string | undefined;
+
+  constructor(environment: WaitNoticeEnvironment) {
+    this.#environment = environment;
+    this.#timer = environment.timers.background(FIRST_MS, () => void this.#look());
+  }
+
+  /** The wait is over: nothing more is said. */
+  end(): void {
+    this.#isOver = true;
+    this.#timer.cancel();
+  }
+
+  async #look(): Promise<void> {
+    const { look, tell, timers } = this.#environment;
+    const sight = await look().catch(() => undefined); // what is wrong, the call itself will say
+    if (this.#isOver) return;
+    if (sight !== undefined && sight.id !== this.#toldId) {
+      this.#toldId = sight.id;
+      tell(sight.text);
+    }
+    this.#looks++;
+    this.#timer = timers.background(this.#looks < MANY ? OFTEN_MS : SELDOM_MS, () => void this.#look());
+  }
+}
