@@ -150,30 +150,35 @@ export function decideClaim(counts: Counts): Decision | undefined {
   if (lasting > spare) return 'misconfigured';
   if (lasting + pending > spare) return undefined;
   if (held + lasting + pending > spare && withoutOthers <= spare) return undefined;
-  const passing = held + lasting + quarantined;
-  if (quarantined > 0 && passing > spare) return 'quarantined';
-  return pending > 0 && passing + pending > spare ? undefined : 'unknown';
+  return whatPasses(counts, spare);
 }
 
 /**
  * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: the two kinds
- * of refusal are added. Each further class is blamed only if the classes before it do not explain the failure alone.
+ * of refusal are added up, and more than N − q of them are the end of the lease.
  */
 export function decideExtension(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
   const quorum = quorumOf(nodes);
   const spare = nodes - quorum;
-  const { granted, pending } = counts;
+  const { granted, held, wrongType, misconfigured, pending } = counts;
   if (granted >= quorum) return 'granted';
-  if (counts.held > spare) return 'held';
-  if (granted + pending >= quorum) return undefined;
-  let failed = 0;
-  for (const blamed of ['held', 'wrongType', 'quarantined', 'misconfigured'] as const) {
-    failed += counts[blamed];
-    if (failed > spare) return blamed;
-    if (failed + pending > spare) return undefined;
-  }
-  return 'unknown';
+  if (held > spare) return 'held';
+  if (granted + pending >= quorum || held + pending > spare) return undefined;
+  const refused = held + wrongType;
+  if (refused > spare) return 'wrongType';
+  if (refused + pending > spare) return undefined;
+  const lasting = wrongType + misconfigured;
+  if (lasting > spare) return 'misconfigured';
+  return lasting + pending > spare ? undefined : whatPasses(counts, spare);
+}
+
+/** A quorum is impossible, and nothing that is told before it explains that: quarantine, or silence. */
+function whatPasses(counts: Counts, spare: number): Decision | undefined {
+  const { held, wrongType, quarantined, misconfigured, pending } = counts;
+  const answered = held + wrongType + misconfigured + quarantined;
+  if (quarantined > 0 && answered > spare) return 'quarantined';
+  return pending > 0 && answered + pending > spare ? undefined : 'unknown';
 }
 
 /** Masters that have not answered are unknown: with that, every round is decided. */

@@ -76,8 +76,7 @@ function naive(answers: readonly Answer[]): Decision {
   if (exclude(answers, 'wrongType', 'misconfigured')) return 'misconfigured';
   const isContended = exclude(answers, 'held', 'wrongType', 'misconfigured');
   if (isContended && suffice(answers, 'granted', 'held')) return 'held';
-  const isLate = answers.includes('quarantined') && !suffice(answers, 'granted', 'unknown');
-  return isLate ? 'quarantined' : 'unknown';
+  return isLate(answers) ? 'quarantined' : 'unknown';
 }
 
 /** The same for what a holder asks: a refusal is a lost vote, whatever is there instead. */
@@ -85,9 +84,13 @@ function naiveForHolder(answers: readonly Answer[]): Decision {
   if (suffice(answers, 'granted')) return 'granted';
   if (exclude(answers, 'held')) return 'held';
   if (exclude(answers, 'held', 'wrongType')) return 'wrongType';
-  if (exclude(answers, 'held', 'wrongType', 'quarantined')) return 'quarantined';
-  if (exclude(answers, 'held', 'wrongType', 'quarantined', 'misconfigured')) return 'misconfigured';
-  return 'unknown';
+  if (exclude(answers, 'wrongType', 'misconfigured')) return 'misconfigured';
+  return isLate(answers) ? 'quarantined' : 'unknown';
+}
+
+/** Even if the silent ones had said yes, those in quarantine would be missing. */
+function isLate(answers: readonly Answer[]): boolean {
+  return answers.includes('quarantined') && !suffice(answers, 'granted', 'unknown');
 }
 
 /** What every way to go on leads to, if they all lead to the same. */

@@ -10,7 +10,7 @@ import { Checker, type Violation } from './checker/checker.js';
 import type { Fault, FaultKind } from './world/faults.js';
 import { SharedChecker } from './checker/shared-checker.js';
 import { checkShared } from './workers/shared-end.js';
-import { type SharedState, SharedWorker } from './workers/shared-worker.js';
+import { SHARED_LOCKS, type SharedState, SharedWorker } from './workers/shared-worker.js';
 import { KeepingSharedWorker } from './workers/keeping-shared-worker.js';
 import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
@@ -118,6 +118,7 @@ class Director {
 
   async run(): Promise<void> {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
+    this.#stage.makeWrong(this.#setting.wrong, this.#names);
     await this.#until(this.#engage());
     this.#stage.heal();
     await this.#pass(5_000); // repairs get through, and unwanted votes would be noticed
@@ -132,6 +133,12 @@ class Director {
       await this.#pass(500);
     }
     await this.#close();
+  }
+
+  /** What is locked. */
+  get #names(): readonly string[] {
+    const { sharedLocks, terms } = this.#setting;
+    return sharedLocks === undefined ? terms.resources : [...terms.resources, ...Object.values(SHARED_LOCKS)];
   }
 
   async #bootstrap(): Promise<void> {

@@ -8,6 +8,7 @@ import type { SimulationOptions } from '../simulation.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
 import { COORDINATION_VARIANTS } from './coordination-variants.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
+import { CODE_VARIANTS } from './code-variants.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
@@ -50,6 +51,7 @@ export const VARIANTS: readonly Variant[] = [
   ...COORDINATION_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
+  ...CODE_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },

@@ -92,6 +92,7 @@ export class SharedWorker extends Routine {
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
     const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = this.stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
+    const sinceMs = client.clock.now();
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       if (permits > 0) {
@@ -103,6 +104,10 @@ export class SharedWorker extends Routine {
       const { read, write } = redlock.readWriteLock(resource);
       if (isTry) return await (toWrite ? write.tryAcquire(own) : read.tryAcquire(own));
       return await (toWrite ? write.acquire(waiting) : read.acquire(waiting));
+    } catch (error) {
+      if (RedlockError.is(error))
+        this.stage.checker.failed(client, error, isTry ? 0 : waitMs, client.clock.now() - sinceMs);
+      throw error;
     } finally {
       settled();
     }

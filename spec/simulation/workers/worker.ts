@@ -192,6 +192,7 @@ export class Worker {
     const { ttlMs = 0, waitMs = 0, nodeTimeoutMs = 0 } = options;
     const allowedMs = waitMs + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }) + SLACK_MS;
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
+    const sinceMs = client.clock.now();
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const { waitMs: _wait, fair: _fair, ...forTry } = options;
@@ -204,6 +205,9 @@ export class Worker {
       checker.granted(client, lease, beginning);
       this.#note(`holds ${resources.join('+')} by ${lease.token}, fence ${lease.fence}`);
       return lease;
+    } catch (error) {
+      if (RedlockError.is(error)) checker.failed(client, error, waitMs, client.clock.now() - sinceMs);
+      throw error;
     } finally {
       settled();
     }
