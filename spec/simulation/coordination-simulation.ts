@@ -14,7 +14,7 @@ import { drawPlan, type FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';
 import { type Player, Stage } from './world/stage.js';
 import { type HistoryLine, World } from './world/world.js';
-import { drawWrong, type Wrong } from './world/wrong-servers.js';
+import { drawWrong, makeWrong, type Wrong } from './world/wrong-servers.js';
 import type { Routine } from './workers/routine.js';
 import { describe } from './workers/worker.js';
 
@@ -161,7 +161,7 @@ class CoordinationRun {
   async #direct(): Promise<void> {
     const { players } = this.#stage;
     if (this.#guardMs > 0) await players[0]?.redlock.bootstrap({ force: true }).catch(() => undefined);
-    this.#stage.makeWrong(this.#wrong, NAMES);
+    const putRight = makeWrong(this.#stage, this.#wrong, NAMES);
     const tickers = players.map((player) => this.#tickingOf(player));
     const others = players.flatMap((player) =>
       this.#routinesOf(player).map((routine) => ({ player, routine })),
@@ -171,6 +171,7 @@ class CoordinationRun {
       .concat(others);
     for (const { player, routine } of all) player?.client.hear(() => void routine.run());
     while (!all.every(({ routine }) => routine.isOver)) await this.#pass(100);
+    putRight();
     this.#stage.heal();
     await this.#pass(2 * this.#guardMs + 4 * this.#ttlMs + 4_000);
     const living = players.filter(({ client }) => client.isAlive);

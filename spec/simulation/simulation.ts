@@ -16,6 +16,7 @@ import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
 import { Seeded } from './world/seeded.js';
 import { drawSetting, type Setting, type SimulationOptions } from './setting.js';
+import { makeWrong } from './world/wrong-servers.js';
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
 import { Ending, LOOK_EVERY_MS, lookOnward } from './ending.js';
@@ -118,8 +119,9 @@ class Director {
 
   async run(): Promise<void> {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
-    this.#stage.makeWrong(this.#setting.wrong, this.#names);
+    const putRight = makeWrong(this.#stage, this.#setting.wrong, this.#names);
     await this.#until(this.#engage());
+    putRight();
     this.#stage.heal();
     await this.#pass(5_000); // repairs get through, and unwanted votes would be noticed
     await this.#pass(this.#setting.maxTtlMs); // the leases of crashed clients expire

@@ -14,8 +14,6 @@ import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import type { RedlockError } from '../../../lib/runtime/errors.js';
-import { faultOf } from './codes.js';
 import { CountedVotes } from './counted-votes.js';
 import { Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
@@ -174,12 +172,6 @@ export class Checker {
    */
   expect(client: SimulatedClient, what: string, withinMs: number): () => void {
     return this.#expected.expect(client, what, withinMs);
-  }
-
-  /** A call of acquire failed. @param waitMs  how long it might wait @param waitedMs  how long it did */
-  failed(client: SimulatedClient, error: RedlockError, waitMs: number, waitedMs: number): void {
-    const fault = faultOf(error, waitMs, waitedMs);
-    if (fault !== undefined) this.fail('codes', `${client.name}: ${fault}`);
   }
 
   /** Runs periodically: finds promises that are late. */

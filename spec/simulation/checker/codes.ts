@@ -2,7 +2,9 @@
  * P12: no call ends before its wait with a code that a quorum of masters does not justify, nor with such a code at all.
  * Judged by the tally, in other words than lib's.
  */
-import type { NodeOutcome, RedlockError } from '../../../lib/runtime/errors.js';
+import { type NodeOutcome, RedlockError } from '../../../lib/runtime/errors.js';
+import type { SimulatedClient } from '../world/client.js';
+import type { Checker } from './checker.js';
 import { isMisconfigured, isPermanent } from '../../../lib/redis/server-errors.js';
 
 /** What the caller, or the end of its instance, is the reason for; and what a quorum that came too late is. */
@@ -35,6 +37,23 @@ function sumsOf(tally: readonly NodeOutcome[]): Sums {
         (one.outcome === 'unknown' && !saysWhy(one)),
     ),
   };
+}
+
+/** Runs a call of acquire; if it fails, judges how. @param waitMs  how long it may wait for others */
+export async function judged<T>(
+  checker: Checker,
+  client: SimulatedClient,
+  waitMs: number,
+  acquire: () => Promise<T>,
+): Promise<T> {
+  const sinceMs = client.clock.now();
+  try {
+    return await acquire();
+  } catch (error) {
+    const fault = RedlockError.is(error) ? faultOf(error, waitMs, client.clock.now() - sinceMs) : undefined;
+    if (fault !== undefined) checker.fail('codes', `${client.name}: ${fault}`);
+    throw error;
+  }
 }
 
 /** What is wrong with how a call of acquire ended; undefined if nothing is. */

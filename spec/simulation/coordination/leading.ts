@@ -1,7 +1,8 @@
 /** A client that campaigns, leads, resigns, and asks who leads. */
 import { RedlockError } from '../../../lib/runtime/errors.js';
-import type { Election, Leadership } from '../../../lib/election/public.js';
+import type { Leadership } from '../../../lib/election/public.js';
 import type { LeaderChecker } from './leader-checker.js';
+import { judged } from '../checker/codes.js';
 import type { Player, Stage } from '../world/stage.js';
 import { Routine } from '../workers/routine.js';
 import type { Seeded } from '../world/seeded.js';
@@ -44,23 +45,12 @@ export class Leading extends Routine {
       try {
         const value = `${client.name} ${this.#seeded.whole(0, 99)}`;
         const waitMs = this.#seeded.pick([0, 500, 3_000]);
-        await this.#reign(await this.#campaign(election, value, waitMs), beginning);
+        const campaign = (): Promise<Leadership> => election.campaign(value, { waitMs });
+        await this.#reign(await judged(this.stage.checker, client, waitMs, campaign), beginning);
       } catch (error) {
         expected(error);
       }
       await client.sleep(this.#seeded.between(5, 300));
-    }
-  }
-
-  async #campaign(election: Election, value: string, waitMs: number): Promise<Leadership> {
-    const { client } = this.player;
-    const sinceMs = client.clock.now();
-    try {
-      return await election.campaign(value, { waitMs });
-    } catch (error) {
-      if (RedlockError.is(error))
-        this.stage.checker.failed(client, error, waitMs, client.clock.now() - sinceMs);
-      throw error;
     }
   }
 

@@ -750,13 +750,13 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/quorum/round.ts',
-        find: 'const decision = decideClaim(this);',
-        replace: 'const decision = this.isEnoughToRead ? "granted" : decideClaim(this);',
+        find: 'const decision = this.#decide();',
+        replace: 'const decision = this.isEnoughToRead ? "granted" : this.#decide();',
       },
       {
         file: 'lib/quorum/round.ts',
-        find: 'return verdict(this);',
-        replace: 'return this.isEnoughToRead ? "granted" : verdict(this);',
+        find: 'return this.request.operation.isClaim ? verdict(this)',
+        replace: 'return this.isEnoughToRead ? "granted" : this.request.operation.isClaim ? verdict(this)',
       },
       {
         file: 'lib/quorum/round.ts',

@@ -4,6 +4,7 @@ import type { Lease } from '../../../lib/lease/public.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
+import { judged } from '../checker/codes.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { Deeds } from './worker.js';
@@ -92,22 +93,20 @@ export class SharedWorker extends Routine {
     const what = permits > 0 ? `${permits} permits` : toWrite ? 'to write' : 'to read';
     const allowedMs = (isTry ? 0 : waitMs) + mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs: 0 }) + SLACK_MS;
     const settled = this.stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
-    const sinceMs = client.clock.now();
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
-      if (permits > 0) {
-        const semaphore = redlock.semaphore(resource, this.#terms.permits);
-        return await (isTry
-          ? semaphore.tryAcquire({ ...own, permits })
-          : semaphore.acquire({ ...waiting, permits }));
-      }
-      const { read, write } = redlock.readWriteLock(resource);
-      if (isTry) return await (toWrite ? write.tryAcquire(own) : read.tryAcquire(own));
-      return await (toWrite ? write.acquire(waiting) : read.acquire(waiting));
-    } catch (error) {
-      if (RedlockError.is(error))
-        this.stage.checker.failed(client, error, isTry ? 0 : waitMs, client.clock.now() - sinceMs);
-      throw error;
+      const mayWaitMs = isTry ? 0 : waitMs;
+      return await judged(this.stage.checker, client, mayWaitMs, () => {
+        if (permits > 0) {
+          const semaphore = redlock.semaphore(resource, this.#terms.permits);
+          return isTry
+            ? semaphore.tryAcquire({ ...own, permits })
+            : semaphore.acquire({ ...waiting, permits });
+        }
+        const { read, write } = redlock.readWriteLock(resource);
+        if (isTry) return toWrite ? write.tryAcquire(own) : read.tryAcquire(own);
+        return toWrite ? write.acquire(waiting) : read.acquire(waiting);
+      });
     } finally {
       settled();
     }

@@ -12,7 +12,6 @@ import { Place } from './place.js';
 import { type Seeded, SeededRandom } from './seeded.js';
 import { scriptOf } from '../../../lib/testing/master/twins.js';
 import { WALL_US, type World } from './world.js';
-import { makeWrong, type Wrong } from './wrong-servers.js';
 
 export interface Cast {
   readonly servers: number;
@@ -52,7 +51,6 @@ export class Stage {
   /** How many faults of each kind struck. */
   readonly struck = new Map<FaultKind, number>();
   readonly #underWay = new Map<Fault, () => void>();
-  readonly #putRight: (() => void)[] = [];
   #isHealed = false;
 
   constructor(world: World, checker: Checker, seeded: Seeded, cast: Cast) {
@@ -117,20 +115,9 @@ export class Stage {
     this.world.after(fault.durationMs, () => this.#end(fault, end));
   }
 
-  /** These masters give nobody a vote until all is healed. @param names  what is locked */
-  makeWrong(wrong: ReadonlyMap<number, Wrong>, names: readonly string[]): void {
-    for (const [number, what] of wrong) {
-      const server = this.places[number]?.server;
-      if (server?.isUp !== true || server.isStopped || server.error !== undefined) continue;
-      this.world.note('PLAN', `${server.name} has ${what}`);
-      this.#putRight.push(makeWrong(server, what, names));
-    }
-  }
-
   /** Heals all faults; nothing goes wrong from now on. */
   heal(): void {
     this.world.note('PLAN', 'everything is put right');
-    for (const putRight of this.#putRight.splice(0)) putRight();
     this.#isHealed = true;
     for (const [fault, end] of [...this.#underWay]) this.#end(fault, end);
     for (const link of this.links) link.isCalm = true;

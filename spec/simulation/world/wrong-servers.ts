@@ -7,6 +7,7 @@ import { LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import type { Stage } from './stage.js';
 import type { Seeded } from './seeded.js';
 
 const ALWAYS = ['no rights', 'read-only', 'another type', 'spent counter'] as const;
@@ -31,8 +32,26 @@ export function drawWrong(seeded: Seeded, servers: number, isGuarded: boolean): 
   return wrong;
 }
 
-/** @param names  the locks that it is wrong for, where that is kept by lock @returns what puts it right */
-export function makeWrong(server: MemoryServer, wrong: Wrong, names: readonly string[]): () => void {
+/** Those that work are made wrong. @param names  what is locked @returns what puts them right */
+export function makeWrong(
+  { places, world }: Stage,
+  wrong: ReadonlyMap<number, Wrong>,
+  names: readonly string[],
+): () => void {
+  const cures: (() => void)[] = [];
+  for (const [number, what] of wrong) {
+    const server = places[number]?.server;
+    if (server?.isUp !== true || server.isStopped || server.error !== undefined) continue;
+    world.note('PLAN', `${server.name} has ${what}`);
+    cures.push(makeOneWrong(server, what, names));
+  }
+  return () => {
+    for (const cure of cures) cure();
+  };
+}
+
+/** @returns what puts it right */
+function makeOneWrong(server: MemoryServer, wrong: Wrong, names: readonly string[]): () => void {
   switch (wrong) {
     case 'no rights':
       return answerWith(server, 'NOPERM this user has no permissions to run this command');
