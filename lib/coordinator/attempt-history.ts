@@ -113,7 +113,9 @@ export class AttemptHistory {
   }
 
   learn({ decision, outcomes }: Round, isFull: boolean): void {
-    const refusals = outcomes.filter((outcome) => outcome?.kind === 'refused');
+    const refusals = outcomes
+      .filter((outcome) => outcome?.kind === 'refused')
+      .filter((one) => !one.isWrongType);
     this.#shortestMs = refusals.reduce(
       (ms, { remainingMs }) => Math.min(ms, remainingMs ?? Infinity),
       Infinity,

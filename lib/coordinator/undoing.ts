@@ -50,17 +50,22 @@ export async function lookAgain(
 ): Promise<void> {
   const wasHeld = round.decision === 'held';
   await looked;
-  revise(nodes, round, withdrawal);
-  if (!wasHeld || round.decision === 'held') return;
-  // not held after all: whether it is misuse depends on all masters
+  revise(nodes, round, withdrawal, (seen) => seen.kind === 'refused');
+  if (!wasHeld || round.isDecided) return;
+  // not held after all, perhaps: whether it is misuse depends on all masters
   await withdrawal.all();
   revise(nodes, round, withdrawal);
 }
 
-function revise(nodes: readonly Node[], round: Round, { outcomes }: Withdrawal): void {
+function revise(
+  nodes: readonly Node[],
+  round: Round,
+  { outcomes }: Withdrawal,
+  counts = (_seen: Outcome): boolean => true,
+): void {
   for (const node of nodes) {
     const seen = outcomes[node.index];
-    if (seen !== undefined) round.revise(node, seen);
+    if (seen !== undefined && counts(seen)) round.revise(node, seen);
   }
 }
 

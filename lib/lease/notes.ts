@@ -21,11 +21,11 @@ import {
 import {
   countOutcomes,
   GRANTED,
+  holdersVerdict,
   oddReply,
   type Outcome,
   unknown,
   unknownBy,
-  verdict,
 } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 
@@ -101,7 +101,7 @@ export class Notes {
       isEnough: (some) => some.filter((look) => outcomeOf(look)?.kind === 'granted').length >= this.quorum,
     });
     const outcomes = looks.map((look) => outcomeIn(look, request));
-    return verdict(countOutcomes(outcomes, outcomes.length)) === 'granted'
+    return holdersVerdict(countOutcomes(outcomes, outcomes.length)) === 'granted'
       ? undefined
       : this.#error(outcomes);
   }
@@ -117,7 +117,7 @@ export class Notes {
 
   /** Masters that refuse have another's vote. */
   #error(outcomes: readonly Outcome[]): RedlockError {
-    const decision = verdict(countOutcomes(outcomes, outcomes.length));
+    const decision = holdersVerdict(countOutcomes(outcomes, outcomes.length));
     const failure: RoundFailure = decision === 'granted' ? 'unknown' : decision;
     const resources = [this.resource];
     const context = { resources, attempts: 1, elapsedMs: 0 };

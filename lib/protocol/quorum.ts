@@ -114,21 +114,14 @@ export function countNodes(counts: Counts): number {
   return granted + held + wrongType + quarantined + misconfigured + unknown + pending;
 }
 
-/** The decision by the answers so far, as if no more came. */
+/** The decision of a round of claims by the answers so far, as if no more came. */
 export function verdict(counts: Counts): Decision {
-  const nodes = countNodes(counts);
-  const quorum = quorumOf(nodes);
-  const spare = nodes - quorum; // how many nodes may fail
-  if (counts.granted >= quorum) return 'granted';
-  // Each class is blamed for the failure only if the classes before it do not explain it alone.
-  let failed = counts.held;
-  if (failed > spare) return 'held';
-  failed += counts.wrongType;
-  if (failed > spare) return 'wrongType';
-  failed += counts.quarantined;
-  if (failed > spare) return 'quarantined';
-  failed += counts.misconfigured;
-  return failed > spare ? 'misconfigured' : 'unknown';
+  return ofThoseThatAnswered(decideClaim, counts);
+}
+
+/** The same for what a holder asks: an extension, a note. */
+export function holdersVerdict(counts: Counts): Decision {
+  return ofThoseThatAnswered(decideExtension, counts);
 }
 
 /**
@@ -136,26 +129,67 @@ export function verdict(counts: Counts): Decision {
  * change the decision: granted at a quorum; held when other claimants' votes alone make a quorum impossible (ties of an
  * even N included). When a quorum is impossible for mixed reasons, it waits for the pending answers, since only they can
  * distinguish contention from an outage; the node timeout bounds that wait.
+ *
+ * A key of another type and a wrong set-up *last* until somebody puts them right. They are blamed only if more than N − q
+ * masters are so: another claimant's vote, which is there for a moment, is never added to them. Fewer decide nothing, and
+ * the rest is judged: it is held if no quorum could be made however the others voted that may vote soon, those in
+ * quarantine and those without an answer, and one would be there without other claimants.
  */
 export function decideClaim(counts: Counts): Decision | undefined {
   const nodes = countNodes(counts);
   const quorum = quorumOf(nodes);
-  const spare = nodes - quorum;
-  const { granted, held, pending } = counts;
+  const spare = nodes - quorum; // how many nodes may fail
+  const { granted, held, wrongType, quarantined, misconfigured, unknown, pending } = counts;
   if (granted >= quorum) return 'granted';
   if (held > spare) return 'held';
   if (granted + pending >= quorum) return undefined;
-  // A quorum is impossible by now; is the reason settled? A pending answer can only move the verdict to an earlier class.
+  const lasting = wrongType + misconfigured;
+  const withoutOthers = lasting + quarantined + unknown; // failed, if no other claimant were there
+  if (held + lasting > spare && withoutOthers + pending <= spare) return 'held';
   if (held + pending > spare) return undefined;
-  const withWrongType = held + counts.wrongType;
-  if (withWrongType > spare) return 'wrongType';
-  if (withWrongType + pending > spare) return undefined;
-  const withQuarantined = withWrongType + counts.quarantined;
-  if (withQuarantined > spare) return 'quarantined';
-  if (withQuarantined + pending > spare) return undefined;
-  const withMisconfigured = withQuarantined + counts.misconfigured;
-  if (withMisconfigured > spare) return 'misconfigured';
-  return withMisconfigured + pending > spare ? undefined : 'unknown';
+  if (wrongType > spare) return 'wrongType';
+  if (wrongType + pending > spare) return undefined;
+  if (lasting > spare) return 'misconfigured';
+  if (lasting + pending > spare) return undefined;
+  if (held + lasting + pending > spare && withoutOthers <= spare) return undefined;
+  return whatPasses(counts, spare);
+}
+
+/**
+ * The same for a round of extensions. A master that refuses one has lost the vote, whatever its key holds: the two kinds
+ * of refusal are added up, and more than N − q of them are the end of the lease.
+ */
+export function decideExtension(counts: Counts): Decision | undefined {
+  const nodes = countNodes(counts);
+  const quorum = quorumOf(nodes);
+  const spare = nodes - quorum;
+  const { granted, held, wrongType, misconfigured, pending } = counts;
+  if (granted >= quorum) return 'granted';
+  if (held > spare) return 'held';
+  if (granted + pending >= quorum || held + pending > spare) return undefined;
+  const refused = held + wrongType;
+  if (refused > spare) return 'wrongType';
+  if (refused + pending > spare) return undefined;
+  const lasting = wrongType + misconfigured;
+  if (lasting > spare) return 'misconfigured';
+  return lasting + pending > spare ? undefined : whatPasses(counts, spare);
+}
+
+/** A quorum is impossible, and nothing that is told before it explains that: quarantine, or silence. */
+function whatPasses(counts: Counts, spare: number): Decision | undefined {
+  const { held, wrongType, quarantined, misconfigured, pending } = counts;
+  const answered = held + wrongType + misconfigured + quarantined;
+  if (quarantined > 0 && answered > spare) return 'quarantined';
+  return pending > 0 && answered + pending > spare ? undefined : 'unknown';
+}
+
+/** Masters that have not answered are unknown: with that, every round is decided. */
+function ofThoseThatAnswered(decide: typeof decideClaim, counts: Counts): Decision {
+  const decision = decide(counts);
+  if (decision !== undefined) return decision;
+  const { granted, held, wrongType, quarantined, misconfigured, unknown, pending } = counts;
+  const answered = { granted, held, wrongType, quarantined, misconfigured };
+  return decide({ ...answered, unknown: unknown + pending, pending: 0 }) ?? 'unknown';
 }
 
 /**

@@ -48,22 +48,28 @@ export function roundError(
   return new RedlockError(code, text, { ...context, ...remaining, tally });
 }
 
-/** Masters with holders that use another number of permits; undefined if there are none. */
+/** What the caller is told if holders with another number of permits alone cost the quorum; undefined if they did not. */
 function disagreementOf(
   outcomes: readonly (Outcome | undefined)[],
   resources: readonly string[],
 ): string | undefined {
-  for (const outcome of outcomes) {
-    if (outcome?.kind !== 'refused' || outcome.permits === undefined) continue;
-    const { ours, theirs } = outcome.permits;
-    return `${nameResources(resources)} is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
-  }
-  return undefined;
+  const disagreeing = outcomes.flatMap((one) => (one?.kind === 'refused' ? (one.permits ?? []) : []));
+  const [first] = disagreeing;
+  if (first === undefined || disagreeing.length <= spareOf(outcomes)) return undefined;
+  const { ours, theirs } = first;
+  return `${nameResources(resources)} is held as a semaphore of ${theirs} permits, and asked for as one of ${ours}`;
+}
+
+/** How many of the masters may fail. */
+function spareOf({ length: nodes }: readonly unknown[]): number {
+  return nodes - quorumOf(nodes);
 }
 
 function quorumBack(outcomes: readonly (Outcome | undefined)[], nodes: number): number {
   const times = outcomes.flatMap((outcome) => (outcome?.kind === 'quarantined' ? [outcome.remainingMs] : []));
-  const voting = outcomes.filter((one) => one?.kind === 'granted' || one?.kind === 'refused').length;
+  const voting = outcomes.filter(
+    (one) => one?.kind === 'granted' || (one?.kind === 'refused' && !one.isWrongType),
+  ).length;
   return quorumBackInMs(times, voting, nodes);
 }
 
@@ -74,14 +80,18 @@ export function unwaitedError(error: RedlockError, waiting: number): RedlockErro
   return new RedlockError(code, text, { attempts, elapsedMs, remainingMs, resources, tally });
 }
 
-/** Whether no further attempt can change it: the key has another type, or masters are set up wrong. */
+/**
+ * Whether no further attempt can change it: more than N − q masters answer what stays until somebody puts it right, so
+ * they exclude every quorum. Another type and a wrong set-up are added up, since neither passes by waiting for the other;
+ * what passes is never added to them.
+ */
 export function isHopeless(failure: RoundFailure, { outcomes }: Answers): boolean {
-  if (failure === 'wrongType') return true;
-  if (failure !== 'misconfigured') return false;
-  const causes = outcomes.flatMap((outcome) =>
-    outcome?.kind === 'unknown' && outcome.isMisconfigured ? [outcome.cause] : [],
-  );
-  return causes.every(isPermanent);
+  return failure !== 'held' && outcomes.filter(isLasting).length > spareOf(outcomes);
+}
+
+function isLasting(outcome: Outcome | undefined): boolean {
+  if (outcome?.kind === 'refused') return outcome.isWrongType;
+  return outcome?.kind === 'unknown' && outcome.isMisconfigured && isPermanent(outcome.cause);
 }
 
 /** Why a round gave no lease; a granted one was late. */

@@ -8,7 +8,9 @@ import {
   classOf,
   type Counts,
   decideClaim,
+  decideExtension,
   type Decision,
+  holdersVerdict,
   type Outcome,
   quorumOf,
   unknown,
@@ -117,7 +119,7 @@ export class Round implements Sink, Counts {
 
   /** The decision; only once the round is over. */
   get decision(): Decision {
-    return verdict(this);
+    return this.request.operation.isClaim ? verdict(this) : holdersVerdict(this);
   }
 
   /** The highest fencing token that any master accepted for it; 0 without one. */
@@ -210,11 +212,15 @@ export class Round implements Sink, Counts {
     this.#proceed();
   }
 
+  /** No answer that is missing can change the decision. */
+  get isDecided(): boolean {
+    return this.#decide() !== undefined;
+  }
+
   /** A second look says more about a refusal, or replaces an answer that is missing. */
   revise(node: Node, seen: Outcome): void {
-    if (seen.kind !== 'refused') return;
     const before = this.outcomes[node.index];
-    if (before?.kind === 'refused') {
+    if (before?.kind === 'refused' && seen.kind === 'refused') {
       this[classOf(before)]--;
       this.pending++;
     } else if (before !== undefined) return;
@@ -284,8 +290,12 @@ export class Round implements Sink, Counts {
     this.#proceed();
   }
 
+  #decide(): Decision | undefined {
+    return this.request.operation.isClaim ? decideClaim(this) : decideExtension(this);
+  }
+
   #proceed(): void {
-    const decision = decideClaim(this);
+    const decision = this.#decide();
     if (decision === undefined) {
       if (this.#answered === this.#asked) this.#settle?.();
     } else if (decision === 'granted' && !this.#isAgreed) {

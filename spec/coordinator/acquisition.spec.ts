@@ -23,15 +23,21 @@ function combinations<T>(of: readonly T[], length: number): T[][] {
   return combinations(of, length - 1).flatMap((start) => of.map((last) => [...start, last]));
 }
 
-/** In other words than lib's: which cause alone would be enough, in this order. */
+/**
+ * In other words than lib's: which cause alone would be enough, in this order; or other claimants, where too few masters
+ * are wrong or silent to cost the quorum without them.
+ */
 function expected(answers: readonly string[]): string {
   const isMajority = (count: number): boolean => count * 2 > answers.length;
   const without = (...causes: string[]): number => answers.filter((one) => !causes.includes(one)).length;
   if (isMajority(without('held', 'foreign', 'misconfigured', 'unknown'))) return 'granted';
   if (!isMajority(without('held'))) return 'LOCK_TAKEN';
-  if (!isMajority(without('held', 'foreign'))) return 'WRONG_KIND';
-  if (!isMajority(without('held', 'foreign', 'misconfigured'))) return 'MISCONFIGURED';
-  return 'NO_QUORUM';
+  if (!isMajority(without('foreign'))) return 'WRONG_KIND';
+  if (!isMajority(without('foreign', 'misconfigured'))) return 'MISCONFIGURED';
+  const isContended = !isMajority(without('held', 'foreign', 'misconfigured'));
+  return isContended && isMajority(without('foreign', 'misconfigured', 'unknown'))
+    ? 'LOCK_TAKEN'
+    : 'NO_QUORUM';
 }
 
 async function attempt({ redlock, time }: Bench): Promise<Lease | RedlockError> {

@@ -53,6 +53,12 @@ describe('undoing an attempt', () => {
       'LOCK_TAKEN',
       ['wrong', 'refused', 'refused'],
     ],
+    [
+      'one of another type, one held, one free',
+      ['foreign', 'held', 'free'],
+      'LOCK_TAKEN',
+      ['wrong', 'refused', 'granted'],
+    ],
   ];
   for (const [title, states, code, tally] of mixes) {
     it(`N=3, fencing off, ${title}: the look behind a plain claim tells ${code}`, async () => {

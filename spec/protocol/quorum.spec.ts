@@ -4,8 +4,10 @@ import {
   countNodes,
   countOutcomes,
   decideClaim,
+  decideExtension,
   type Decision,
   GRANTED,
+  holdersVerdict,
   type Outcome,
   quorumBackInMs,
   quorumOf,
@@ -50,22 +52,54 @@ function countsOf(answers: readonly Answer[], nodes: number): Counts {
   return { ...counts, pending: nodes - answers.length };
 }
 
-/** The rules in other words than lib's: a cause explains a failure if all the others' yes would not have helped. */
+const isMajority = (count: number, answers: readonly Answer[]): boolean => count * 2 > answers.length;
+
+/** Whether those that gave one of these answers are too many: the others' yes is not enough. */
+function exclude(answers: readonly Answer[], ...causes: readonly Answer[]): boolean {
+  return !isMajority(answers.filter((one) => !causes.includes(one)).length, answers);
+}
+
+/** Whether those that gave one of these answers are enough. */
+function suffice(answers: readonly Answer[], ...yes: readonly Answer[]): boolean {
+  return isMajority(answers.filter((one) => yes.includes(one)).length, answers);
+}
+
+/**
+ * The rules in other words than lib's. A cause explains a failure if all the others' yes would not have helped. Where
+ * none does, it is contention if the lock could not be had even if all that may vote soon had said yes, and could if
+ * other claimants had not been there.
+ */
 function naive(answers: readonly Answer[]): Decision {
-  const isMajority = (count: number): boolean => count * 2 > answers.length;
-  const without = (...causes: readonly Answer[]): number =>
-    answers.filter((one) => !causes.includes(one)).length;
-  if (isMajority(answers.filter((one) => one === 'granted').length)) return 'granted';
-  if (!isMajority(without('held'))) return 'held';
-  if (!isMajority(without('held', 'wrongType'))) return 'wrongType';
-  if (!isMajority(without('held', 'wrongType', 'quarantined'))) return 'quarantined';
-  if (!isMajority(without('held', 'wrongType', 'quarantined', 'misconfigured'))) return 'misconfigured';
-  return 'unknown';
+  if (suffice(answers, 'granted')) return 'granted';
+  if (exclude(answers, 'held')) return 'held';
+  if (exclude(answers, 'wrongType')) return 'wrongType';
+  if (exclude(answers, 'wrongType', 'misconfigured')) return 'misconfigured';
+  const isContended = exclude(answers, 'held', 'wrongType', 'misconfigured');
+  if (isContended && suffice(answers, 'granted', 'held')) return 'held';
+  return isLate(answers) ? 'quarantined' : 'unknown';
+}
+
+/** The same for what a holder asks: a refusal is a lost vote, whatever is there instead. */
+function naiveForHolder(answers: readonly Answer[]): Decision {
+  if (suffice(answers, 'granted')) return 'granted';
+  if (exclude(answers, 'held')) return 'held';
+  if (exclude(answers, 'held', 'wrongType')) return 'wrongType';
+  if (exclude(answers, 'wrongType', 'misconfigured')) return 'misconfigured';
+  return isLate(answers) ? 'quarantined' : 'unknown';
+}
+
+/** Even if the silent ones had said yes, those in quarantine would be missing. */
+function isLate(answers: readonly Answer[]): boolean {
+  return answers.includes('quarantined') && !suffice(answers, 'granted', 'unknown');
 }
 
 /** What every way to go on leads to, if they all lead to the same. */
-function settled(answers: readonly Answer[], nodes: number): Decision | undefined {
-  const ends = combinations(nodes - answers.length).map((rest) => naive([...answers, ...rest]));
+function settled(
+  answers: readonly Answer[],
+  nodes: number,
+  rule: (answers: readonly Answer[]) => Decision,
+): Decision | undefined {
+  const ends = combinations(nodes - answers.length).map((rest) => rule([...answers, ...rest]));
   return new Set(ends).size === 1 ? ends[0] : undefined;
 }
 
@@ -143,91 +177,165 @@ describe('a quorum that quarantine costs', () => {
   });
 });
 
-describe('a full round', () => {
-  for (const nodes of SIZES) {
-    it(`N=${nodes}: all ${3 ** nodes} combinations of granted, refused, unknown say what the rules say`, () => {
-      for (const answers of sequences(THREE, nodes)) {
-        const decision = naive(answers);
-        expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(decision);
-        expect(decideClaim(countsOf(answers, nodes)), answers.join()).to.equal(decision);
-      }
-    });
+/** How claims are decided, and what a holder asks. */
+const RULES = [
+  { of: 'claims', decide: decideClaim, ends: verdict, rule: naive },
+  { of: 'extensions', decide: decideExtension, ends: holdersVerdict, rule: naiveForHolder },
+] as const;
 
-    it(`N=${nodes}: so do all ${6 ** nodes} combinations of the six classes`, () => {
-      for (const answers of sequences(CLASSES, nodes)) {
-        const decision = naive(answers);
-        expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(decision);
-        expect(decideClaim(countsOf(answers, nodes)), answers.join()).to.equal(decision);
-      }
-    });
-
-    it(`N=${nodes}: how often each of the six classes came decides`, () => {
-      for (const answers of combinations(nodes)) {
-        expect(verdict(countsOf(answers, nodes)), answers.join()).to.equal(naive(answers));
-      }
-    });
-
-    it(`N=${nodes}: unknown never counts as a grant, and never as a refusal`, () => {
-      for (const answers of sequences(THREE, nodes)) {
-        const counts = countsOf(answers, nodes);
-        if (verdict(counts) === 'granted') expect(counts.granted).to.be.at.least(quorumOf(nodes));
-        if (verdict(counts) === 'held') expect(nodes - counts.held).to.be.below(quorumOf(nodes));
-      }
-    });
-  }
-
-  it('ties of an even N are no quorum: N=2 at 1:1 and N=4 at 2:2 are held', () => {
-    expect(decideClaim(countsOf(['granted', 'held'], 2))).to.equal('held');
-    expect(decideClaim(countsOf(['granted', 'granted', 'held', 'held'], 4))).to.equal('held');
-    expect(decideClaim(countsOf(['granted', 'unknown'], 2))).to.equal('unknown');
-    expect(decideClaim(countsOf(['granted', 'granted', 'unknown', 'unknown'], 4))).to.equal('unknown');
-  });
-});
-
-describe('a round under way', () => {
-  for (const nodes of SIZES) {
-    it(`N=${nodes}: is decided as soon as no pending answer can change it, and not before`, () => {
-      for (let answered = 0; answered <= nodes; answered++) {
-        for (const answers of combinations(answered)) {
-          expect(decideClaim(countsOf(answers, nodes)), answers.join()).to.equal(settled(answers, nodes));
-        }
-      }
-    });
-
-    it(`N=${nodes}: in every order of arrival, a decision once made is never changed by later answers`, () => {
-      for (const answers of sequences(CLASSES, nodes)) {
-        let made: Decision | undefined;
-        for (let answered = 0; answered <= nodes; answered++) {
-          const decision = decideClaim(countsOf(answers.slice(0, answered), nodes));
-          if (made !== undefined) expect(decision, answers.join()).to.equal(made);
-          made = decision;
-        }
-        expect(made, answers.join()).to.equal(naive(answers));
-      }
-    });
-
-    it(`N=${nodes}: a yes is out with the quorum's last grant, a no with the first refusal too many`, () => {
-      const quorum = quorumOf(nodes);
-      const spare = nodes - quorum;
-      const grants = (count: number): Answer[] => Array.from({ length: count }, () => 'granted');
-      const refusals = (count: number): Answer[] => Array.from({ length: count }, () => 'held');
-      expect(decideClaim(countsOf(grants(quorum), nodes))).to.equal('granted');
-      expect(decideClaim(countsOf(grants(quorum - 1), nodes))).to.equal(undefined);
-      expect(decideClaim(countsOf(refusals(spare + 1), nodes))).to.equal('held');
-      expect(decideClaim(countsOf(refusals(spare), nodes))).to.equal(undefined);
-    });
-  }
-});
-
-describe('a round that time ended', () => {
-  it('N=1..5: masters that did not answer count as unknown', () => {
+for (const { of, decide, ends, rule } of RULES) {
+  describe(`a full round of ${of}`, () => {
     for (const nodes of SIZES) {
-      for (let answered = 0; answered <= nodes; answered++) {
-        for (const answers of sequences(THREE, answered)) {
-          const silent = Array.from({ length: nodes - answered }, () => 'unknown' as const);
-          expect(verdict(countsOf(answers, nodes))).to.equal(naive([...answers, ...silent]));
+      it(`N=${nodes}: all ${3 ** nodes} combinations of granted, refused, unknown say what the rules say`, () => {
+        for (const answers of sequences(THREE, nodes)) {
+          const decision = rule(answers);
+          expect(ends(countsOf(answers, nodes)), answers.join()).to.equal(decision);
+          expect(decide(countsOf(answers, nodes)), answers.join()).to.equal(decision);
         }
-      }
+      });
+
+      it(`N=${nodes}: so do all ${6 ** nodes} combinations of the six classes`, () => {
+        for (const answers of sequences(CLASSES, nodes)) {
+          const decision = rule(answers);
+          expect(ends(countsOf(answers, nodes)), answers.join()).to.equal(decision);
+          expect(decide(countsOf(answers, nodes)), answers.join()).to.equal(decision);
+        }
+      });
+
+      it(`N=${nodes}: how often each of the six classes came decides`, () => {
+        for (const answers of combinations(nodes)) {
+          expect(ends(countsOf(answers, nodes)), answers.join()).to.equal(rule(answers));
+        }
+      });
+
+      it(`N=${nodes}: unknown never counts as a grant, and never as a refusal`, () => {
+        for (const answers of sequences(THREE, nodes)) {
+          const counts = countsOf(answers, nodes);
+          if (ends(counts) === 'granted') expect(counts.granted).to.be.at.least(quorumOf(nodes));
+          if (ends(counts) === 'held') expect(nodes - counts.held).to.be.below(quorumOf(nodes));
+        }
+      });
+    }
+
+    it('ties of an even N are no quorum: N=2 at 1:1 and N=4 at 2:2 are held', () => {
+      expect(decide(countsOf(['granted', 'held'], 2))).to.equal('held');
+      expect(decide(countsOf(['granted', 'granted', 'held', 'held'], 4))).to.equal('held');
+      expect(decide(countsOf(['granted', 'unknown'], 2))).to.equal('unknown');
+      expect(decide(countsOf(['granted', 'granted', 'unknown', 'unknown'], 4))).to.equal('unknown');
+    });
+  });
+
+  describe(`a round of ${of} under way`, () => {
+    for (const nodes of SIZES) {
+      it(`N=${nodes}: is decided as soon as no pending answer can change it, and not before`, () => {
+        for (let answered = 0; answered <= nodes; answered++) {
+          for (const answers of combinations(answered)) {
+            expect(decide(countsOf(answers, nodes)), answers.join()).to.equal(settled(answers, nodes, rule));
+          }
+        }
+      });
+
+      it(`N=${nodes}: in every order of arrival, a decision once made is never changed by later answers`, () => {
+        for (const answers of sequences(CLASSES, nodes)) {
+          let made: Decision | undefined;
+          for (let answered = 0; answered <= nodes; answered++) {
+            const decision = decide(countsOf(answers.slice(0, answered), nodes));
+            if (made !== undefined) expect(decision, answers.join()).to.equal(made);
+            made = decision;
+          }
+          expect(made, answers.join()).to.equal(rule(answers));
+        }
+      });
+
+      it(`N=${nodes}: a yes is out with the quorum's last grant, a no with the first refusal too many`, () => {
+        const quorum = quorumOf(nodes);
+        const spare = nodes - quorum;
+        const grants = (count: number): Answer[] => Array.from({ length: count }, () => 'granted');
+        const refusals = (count: number): Answer[] => Array.from({ length: count }, () => 'held');
+        expect(decide(countsOf(grants(quorum), nodes))).to.equal('granted');
+        expect(decide(countsOf(grants(quorum - 1), nodes))).to.equal(undefined);
+        expect(decide(countsOf(refusals(spare + 1), nodes))).to.equal('held');
+        expect(decide(countsOf(refusals(spare), nodes))).to.equal(undefined);
+      });
     }
   });
+
+  describe(`a round of ${of} that time ended`, () => {
+    it('N=1..5: masters that did not answer count as unknown', () => {
+      for (const nodes of SIZES) {
+        for (let answered = 0; answered <= nodes; answered++) {
+          for (const answers of combinations(answered)) {
+            const silent = Array.from({ length: nodes - answered }, () => 'unknown' as const);
+            expect(ends(countsOf(answers, nodes)), answers.join()).to.equal(rule([...answers, ...silent]));
+          }
+        }
+      }
+    });
+  });
+}
+
+describe('a minority of masters that give nobody a vote', () => {
+  /** g: granted, h: held by others, w: wrong type, m: misconfigured, q: quarantined, u: unknown. */
+  const LETTERS: Readonly<Record<string, Answer>> = {
+    ...{ g: 'granted', h: 'held', w: 'wrongType', m: 'misconfigured', q: 'quarantined', u: 'unknown' },
+  };
+  const cases: readonly [string, Decision, string][] = [
+    ['h', 'held', 'one master: it says all'],
+    ['m', 'misconfigured', 'one master: it says all'],
+    ['gm', 'misconfigured', 'of two, none may fail'],
+    ['gw', 'wrongType', 'of two, none may fail'],
+    ['hm', 'held', 'a tie: each alone excludes a quorum, and the vote of another is told first'],
+    ['mq', 'misconfigured', 'a tie: waiting for the end of the quarantine would not help'],
+    ['ghm', 'held', 'of the two others, one has voted for another'],
+    ['ghw', 'held', 'of the two others, one has voted for another'],
+    ['ghq', 'quarantined', 'when the quarantine ends, there is a quorum'],
+    ['hhm', 'held', 'others hold it'],
+    ['ghu', 'unknown', 'the silent one may have voted for it'],
+    ['hmu', 'unknown', 'without the other claimant, the silent one would still be needed'],
+    ['gmu', 'unknown', 'the silent one was needed'],
+    ['gmm', 'misconfigured', 'they alone exclude a quorum'],
+    ['hmm', 'misconfigured', 'they alone exclude a quorum'],
+    ['hwm', 'misconfigured', 'together they exclude a quorum, and neither passes'],
+    ['gww', 'wrongType', 'they alone exclude a quorum'],
+    ['gmq', 'quarantined', 'when the quarantine ends, there is a quorum'],
+    ['hwq', 'quarantined', 'without the other claimant, the one in quarantine would still be needed'],
+    ['gghm', 'held', 'of the three others, all are needed'],
+    ['gghu', 'unknown', 'the silent one may have voted for it'],
+    ['gghh', 'held', 'a tie'],
+    ['hhmm', 'held', 'a tie: the vote of another is told first'],
+    ['ghmm', 'misconfigured', 'they alone exclude a quorum'],
+    ['ggmu', 'unknown', 'the silent one was needed'],
+    ['gghhm', 'held', 'of the four others, two have voted for another'],
+    ['gghmw', 'held', 'of the three others, one has voted for another'],
+    ['ghhmw', 'held', 'of the three others, two have voted for another'],
+    ['gghhu', 'unknown', 'the silent one may have voted for it'],
+    ['gghmu', 'unknown', 'the silent one may have voted for it'],
+    ['ghhmu', 'held', 'whichever way the silent one voted, and all were there without the others'],
+    ['ghmuu', 'unknown', 'the silent ones were needed'],
+    ['hhmwq', 'quarantined', 'without the other claimants, the one in quarantine would still be needed'],
+    ['ghhmq', 'held', 'whichever way the one in quarantine votes, and all were there without the others'],
+    ['gghhq', 'quarantined', 'when the quarantine ends, there is a quorum'],
+    ['ghmmw', 'misconfigured', 'together they exclude a quorum, and neither passes'],
+  ];
+  for (const [letters, decision, why] of cases) {
+    it(`${letters}: ${decision}: ${why}`, () => {
+      const answers = letters.split('').map((letter) => LETTERS[letter] ?? 'unknown');
+      expect(verdict(countsOf(answers, answers.length))).to.equal(decision);
+    });
+  }
+
+  for (const nodes of [...SIZES, 7]) {
+    it(`N=${nodes}: a code is never blamed on fewer masters than it takes, other claimants aside`, () => {
+      const spare = nodes - quorumOf(nodes);
+      for (const answers of combinations(nodes)) {
+        const { wrongType, misconfigured, quarantined, held } = countsOf(answers, nodes);
+        const decision = verdict(countsOf(answers, nodes));
+        if (decision === 'wrongType') expect(wrongType, answers.join()).to.be.above(spare);
+        if (decision === 'misconfigured')
+          expect(wrongType + misconfigured, answers.join()).to.be.above(spare);
+        if (decision === 'quarantined') expect(quarantined, answers.join()).to.be.above(0);
+        if (decision === 'held') expect(held, answers.join()).to.be.above(0);
+      }
+    });
+  }
 });

@@ -145,6 +145,8 @@ describe('the error of an attempt that failed: its fields', () => {
   it('a semaphore of another number of permits is another kind, if that is what is in the way', () => {
     const outcomes = [refused({ permits: { theirs: 3, ours: 5 } })];
     expect(errorFor('held', outcomes).code).to.equal('WRONG_KIND');
+    expect(errorFor('held', [...outcomes, ...outcomes, refused()]).code).to.equal('WRONG_KIND');
+    expect(errorFor('held', [...outcomes, refused(), refused()]).code).to.equal('LOCK_TAKEN');
     const { code, message } = errorFor('unknown', [...outcomes, LOST, LOST]);
     expect([code, /permits/.test(message)]).to.deep.equal(['NO_QUORUM', false]);
   });
@@ -178,6 +180,7 @@ describe('the error of an attempt that failed: its fields', () => {
     ['all are', [quarantined(300), quarantined(100), quarantined(200)], 200],
     ['one votes', [quarantined(300), quarantined(100), GRANTED], 100],
     ['one refuses, and so votes', [quarantined(300), quarantined(100), refused({ remainingMs: 5 })], 100],
+    ['one is of another kind', [quarantined(300), quarantined(100), refused({ isWrongType: true })], 300],
     ['one was not waited for', [quarantined(300), quarantined(100), undefined], 300],
     ['one is silent', [quarantined(300), quarantined(100), SILENT], 300],
   ] as const) {
@@ -191,10 +194,37 @@ describe('the error of an attempt that failed: its fields', () => {
 describe('whether it is of use to try again', () => {
   const NO_RIGHT = unknown(new Error('NOPERM no rights'), true);
   const NO_MEMORY = unknown(new Error('OOM command not allowed'), true);
+  const OTHER_KIND = refused({ isWrongType: true });
   const cases: [string, RoundFailure, (Outcome | undefined)[], boolean][] = [
     ['the key is of another kind', 'wrongType', [refused({ isWrongType: true })], true],
     ['masters are set up wrong', 'misconfigured', [NO_RIGHT, LOST, NO_RIGHT, undefined], true],
-    ['masters are full, which passes', 'misconfigured', [NO_RIGHT, NO_MEMORY], false],
+    ['masters are full, which passes', 'misconfigured', [GRANTED, NO_RIGHT, NO_MEMORY], false],
+    ['one is full, and the others are enough', 'misconfigured', [NO_RIGHT, NO_RIGHT, NO_MEMORY], true],
+    ['N=3: one is set up wrong', 'held', [NO_RIGHT, refused(), GRANTED], false],
+    [
+      'N=3: one is set up wrong, one in quarantine',
+      'quarantined',
+      [NO_RIGHT, quarantined(5), GRANTED],
+      false,
+    ],
+    ['N=3: one is set up wrong, one silent', 'unknown', [NO_RIGHT, LOST, GRANTED], false],
+    ['N=3: one is set up wrong, one of another kind', 'misconfigured', [NO_RIGHT, OTHER_KIND, GRANTED], true],
+    ['N=4: one is set up wrong', 'held', [NO_RIGHT, refused(), GRANTED, GRANTED], false],
+    [
+      'N=4: one of another kind, and not waited for the last',
+      'held',
+      [OTHER_KIND, refused(), refused(), undefined],
+      false,
+    ],
+    ['N=5: two of another kind', 'held', [OTHER_KIND, OTHER_KIND, refused(), GRANTED, GRANTED], false],
+    [
+      'N=5: three of another kind',
+      'wrongType',
+      [OTHER_KIND, OTHER_KIND, OTHER_KIND, undefined, undefined],
+      true,
+    ],
+    ['N=2: one is set up wrong', 'misconfigured', [NO_RIGHT, GRANTED], true],
+    ['N=2: one is set up wrong, and the other held', 'held', [NO_RIGHT, refused()], false],
     ['held', 'held', [refused()], false],
     ['masters do not answer, and one is set up wrong', 'unknown', [NO_RIGHT, LOST, LOST], false],
   ];

@@ -5,15 +5,16 @@
  */
 import { Checker, type Violation } from './checker/checker.js';
 import { LeaderChecker } from './coordination/leader-checker.js';
-import { ELECTION, leadAtTheEnd, Leading, Watching } from './coordination/leading.js';
+import { ELECTION, GoingOn, leadAtTheEnd, Leading, LED, Watching } from './coordination/leading.js';
 import { TickChecker } from './coordination/tick-checker.js';
-import { Ticking } from './coordination/ticking.js';
+import { JOB, ONCE, Ticking } from './coordination/ticking.js';
 import { FRESH_MS } from '../../lib/protocol/lua/queue.js';
 import type { JobOptions } from '../../lib/jobs/public.js';
 import { drawPlan, type FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';
 import { type Player, Stage } from './world/stage.js';
 import { type HistoryLine, World } from './world/world.js';
+import { drawWrong, makeWrong, type Wrong } from './world/wrong-servers.js';
 import type { Routine } from './workers/routine.js';
 import { describe } from './workers/worker.js';
 
@@ -26,6 +27,8 @@ export interface CoordinationOptions {
   readonly missed?: JobOptions['missed'];
   /** No run begins sooner after the last one; drawn by default. */
   readonly atLeastForMs?: number;
+  /** Whether a minority of masters is wrong for good, and gives nobody a vote; drawn by default. */
+  readonly wrongServers?: boolean;
   /** Kinds of fault that are drawn more often. */
   readonly favoured?: readonly FaultKind[];
   /** Now and then a connection breaks when a script of this name is sent, and the script is lost; by default never. */
@@ -57,6 +60,10 @@ const [DRIFT, SKEW_MS] = [0.009, 200];
 /** How far clocks are apart by then: at first, by drift, and by readings of them that are ten seconds old. */
 const APART_MS = 900;
 const CALM_MS = 5_000;
+/** The share of runs in which a minority of masters is wrong for good. */
+const HAS_WRONG = 0.15;
+/** What is locked. */
+const NAMES = [ELECTION, LED, JOB, ONCE] as const;
 
 /** Runs one seed to its end. The same seed and options give the same run. */
 export async function simulateCoordination(
@@ -87,6 +94,7 @@ class CoordinationRun {
   readonly #ttlMs: number;
   readonly #guardMs: number;
   readonly #job: JobOptions;
+  readonly #wrong: ReadonlyMap<number, Wrong>;
   #isOver = false;
 
   constructor(seeded: Seeded, options: CoordinationOptions) {
@@ -132,6 +140,9 @@ class CoordinationRun {
       failsOver: isGuarded && seeded.fork('fail-over').chance(0.3),
       silencesPushes: seeded.fork('silent pushes').chance(0.15),
     };
+    const forWrong = seeded.fork('wrong');
+    const hasWrong = options.wrongServers ?? forWrong.chance(HAS_WRONG);
+    this.#wrong = hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map();
     const favoured = options.favoured ?? [];
     this.#stage.schedule(drawPlan(seeded.fork('plan'), { ...terms, isCalm: false, favoured }));
   }
@@ -151,6 +162,7 @@ class CoordinationRun {
   async #direct(): Promise<void> {
     const { players } = this.#stage;
     if (this.#guardMs > 0) await players[0]?.redlock.bootstrap({ force: true }).catch(() => undefined);
+    const putRight = makeWrong(this.#stage, this.#wrong, NAMES);
     const tickers = players.map((player) => this.#tickingOf(player));
     const others = players.flatMap((player) =>
       this.#routinesOf(player).map((routine) => ({ player, routine })),
@@ -160,6 +172,7 @@ class CoordinationRun {
       .concat(others);
     for (const { player, routine } of all) player?.client.hear(() => void routine.run());
     while (!all.every(({ routine }) => routine.isOver)) await this.#pass(100);
+    putRight();
     this.#stage.heal();
     await this.#pass(2 * this.#guardMs + 4 * this.#ttlMs + 4_000);
     const living = players.filter(({ client }) => client.isAlive);
@@ -196,7 +209,9 @@ class CoordinationRun {
   #routinesOf(player: Player): readonly Routine[] {
     const fork = (what: string): Seeded => this.#seeded.fork(`${player.client.name} ${what}`);
     const terms = { ttlMs: this.#ttlMs, untilMs: UNTIL_MS };
+    const going = this.#wrong.size === 0 ? [] : [new GoingOn(this.#stage, player, fork('going on'), terms)];
     return [
+      ...going,
       new Leading(this.#stage, player, fork('leading'), terms, this.leaders),
       new Watching(this.#stage, player, fork('watching'), UNTIL_MS, this.leaders),
     ];

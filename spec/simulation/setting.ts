@@ -7,6 +7,7 @@ import type { SharedTerms } from './workers/shared-worker.js';
 import type { KeepingTerms } from './workers/keeping-worker.js';
 import type { Seeded } from './world/seeded.js';
 import type { WorkTerms } from './workers/worker.js';
+import { drawWrong, type Wrong } from './world/wrong-servers.js';
 
 export interface SimulationOptions {
   /** The number of masters; drawn by default. */
@@ -39,6 +40,8 @@ export interface SimulationOptions {
   readonly silence?: boolean;
   /** Whether masters have no memory left now and then; drawn by default. */
   readonly fullServers?: boolean;
+  /** Whether a minority of masters is wrong for good, and gives nobody a vote; drawn by default. */
+  readonly wrongServers?: boolean;
   /** Whether masters fail over now and then, with a guard; drawn by default. */
   readonly failOvers?: boolean;
   /** Whether all clients queue for one lock at the end; drawn by default. */
@@ -85,6 +88,8 @@ const FAILS_OVER = 0.3;
 /** The share of runs in which push connections fall silent, and of those that end with it. */
 const SILENT_PUSHES = 0.15;
 const SILENCE = 0.1;
+/** The share of runs in which a minority of masters is wrong for good, if there can be one. */
+const HAS_WRONG = 0.1;
 const CLOCKS_TOGETHER: Clocks = { drift: 0, skewMs: 5, spreadMs: 5 };
 
 export interface Setting {
@@ -106,6 +111,8 @@ export interface Setting {
   /** Undefined if instances are only closed at the end. */
   readonly closing: ClosingTerms | undefined;
   readonly plan: readonly Fault[];
+  /** What is wrong with masters until everything is put right, by their numbers; a minority. */
+  readonly wrong: ReadonlyMap<number, Wrong>;
 }
 
 export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting {
@@ -144,6 +151,8 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
   const permits = forShared.whole(1, 4);
   const isKept = seeded.fork('kept family').chance(0.5);
   const isKeeping = options.keeping ?? (!isCrowd && seeded.fork('keeping').chance(0.15));
+  const forWrong = seeded.fork('wrong');
+  const hasWrong = options.wrongServers ?? (options.beyond === undefined && forWrong.chance(HAS_WRONG));
   const isClosing = options.closing ?? (!isCrowd && seeded.fork('closing').chance(0.25));
   return {
     nodes,
@@ -160,6 +169,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     terms: { resources, calls, maxTtlMs, mixesFencing, inLine, isCrowd },
     sharedLocks: hasShared ? { calls, maxTtlMs, permits, inLine, isKept } : undefined,
     plan,
+    wrong: hasWrong ? drawWrong(forWrong, nodes, isGuarded) : new Map(),
   };
 }
 

@@ -4,6 +4,7 @@ import { SimulatedClient } from './world/client.js';
 import { drawPlan } from './world/faults.js';
 import { SimulatedLink } from './world/link.js';
 import { Seeded } from './world/seeded.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
@@ -12,6 +13,9 @@ import { World } from './world/world.js';
 import { parseOptions } from './command/options.js';
 import { compile, hunt } from './variants/hunt.js';
 import { VARIANTS } from './variants/variants.js';
+
+/** What is wrong with a master for good. */
+const WRONG = / has (?:no rights|read-only|another type|spent counter|another guard)$/;
 
 /** Mistakes that must be in the list; the list has more. */
 const ASKED_FOR = [
@@ -73,6 +77,19 @@ describe('simulation: one seed, one history', () => {
         const report = await simulate(100 + nodes, { nodes, guarded });
         expect([report.violations, report.nodes, report.guardMs > 0]).to.deep.equal([[], nodes, guarded]);
         expect(report.deeds.grants).to.be.above(0);
+      }
+    });
+  }
+
+  for (const nodes of [3, 4, 5]) {
+    it(`N=${nodes}, a minority of masters is wrong for good: no promise broken, and locks are granted`, async () => {
+      for (const guarded of [true, false]) {
+        const options = { nodes, guarded, wrongServers: true, history: true };
+        const report = await simulate(200 + nodes, options);
+        expect(report.violations).to.deep.equal([]);
+        expect(report.deeds.grants).to.be.above(0);
+        const told = report.lines.filter(({ what }) => WRONG.test(what));
+        expect(told.length).to.be.within(1, nodes - quorumOf(nodes));
       }
     });
   }

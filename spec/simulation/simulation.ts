@@ -10,12 +10,13 @@ import { Checker, type Violation } from './checker/checker.js';
 import type { Fault, FaultKind } from './world/faults.js';
 import { SharedChecker } from './checker/shared-checker.js';
 import { checkShared } from './workers/shared-end.js';
-import { type SharedState, SharedWorker } from './workers/shared-worker.js';
+import { SHARED_LOCKS, type SharedState, SharedWorker } from './workers/shared-worker.js';
 import { KeepingSharedWorker } from './workers/keeping-shared-worker.js';
 import { KeepingWorker } from './workers/keeping-worker.js';
 import { ReentrantWorker } from './workers/reentrant-worker.js';
 import { Seeded } from './world/seeded.js';
 import { drawSetting, type Setting, type SimulationOptions } from './setting.js';
+import { makeWrong } from './world/wrong-servers.js';
 import { type Player, Stage } from './world/stage.js';
 import { takeTurns } from './turns.js';
 import { waitInSilence } from './workers/silent-end.js';
@@ -119,7 +120,9 @@ class Director {
 
   async run(): Promise<void> {
     if (this.#setting.guardMs > 0 && this.#seeded.chance(0.7)) await this.#bootstrap();
+    const putRight = makeWrong(this.#stage, this.#setting.wrong, this.#names);
     await this.#until(this.#engage());
+    putRight();
     this.#stage.heal();
     await this.#pass(5_000); // repairs get through, and unwanted votes would be noticed
     await this.#pass(this.#setting.maxTtlMs); // the leases of crashed clients expire
@@ -137,6 +140,12 @@ class Director {
       await this.#pass(500);
     }
     await this.#close();
+  }
+
+  /** What is locked. */
+  get #names(): readonly string[] {
+    const { sharedLocks, terms } = this.#setting;
+    return sharedLocks === undefined ? terms.resources : [...terms.resources, ...Object.values(SHARED_LOCKS)];
   }
 
   async #bootstrap(): Promise<void> {

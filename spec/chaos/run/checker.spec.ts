@@ -243,6 +243,26 @@ describe('chaos run: the checker', () => {
     expect(found({ 'c1.1': life([{ ...ask, how: 'closing' }, no('CLOSED')]) }).kinds).to.deep.equal([]);
   });
 
+  it('hasty: a call that fails before its wait is over, unless its caller or its instance ended it', () => {
+    const ask = {
+      e: 'ask',
+      t: 100,
+      op: 9,
+      how: 'acquire',
+      keys: ['k1'],
+      boundMs: 1_000,
+      waitMs: 800,
+    } as const;
+    const no = (code: string, t: number) => ({ e: 'no', t, op: 9, code }) as const;
+    for (const code of ['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED'])
+      expect(found({ 'c1.1': life([ask, no(code, 700)]) }).kinds, code).to.deep.equal(['hasty']);
+    expect(found({ 'c1.1': life([ask, no('LOCK_TAKEN', 900)]) }).kinds).to.deep.equal([]);
+    const aborted = { ...ask, how: 'abort' } as const;
+    expect(found({ 'c1.1': life([aborted, no('ABORTED', 300)]) }).kinds).to.deep.equal([]);
+    const { waitMs: _unknown, ...unbounded } = ask;
+    expect(found({ 'c1.1': life([unbounded, no('LOCK_TAKEN', 300)]) }).kinds).to.deep.equal([]);
+  });
+
   it('unsettled: a close that takes longer than its drain and a node timeout', () => {
     const ask = { e: 'ask', t: 100, op: 9, how: 'close', keys: [], boundMs: 1_300 } as const;
     const fine = (t: number) => ({ e: 'fine', t, op: 9 }) as const;

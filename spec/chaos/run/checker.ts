@@ -13,6 +13,8 @@ import { Weather } from './weather.js';
 
 /** How late a timer, or a process, may run on a busy machine. */
 const SLACK_MS = 2_500;
+/** By how much two readings of a clock differ from how long a wait takes by a timer, at most. */
+const CLOCK_SLACK_MS = 5;
 const EXPECTED = new Set(['LOCK_TAKEN', 'NO_QUORUM', 'QUARANTINED', 'VALIDITY_EXPIRED', 'LOCK_LOST']);
 const FULL: ReadonlySet<FaultKind> = new Set(['full']);
 
@@ -42,7 +44,7 @@ export function judge(run: RunModel): Verdict {
   for (const call of run.calls) {
     judged.calls++;
     violations.push(...unsettled(call, weather, ends.get(call.process) ?? run.endT));
-    violations.push(...unexpected(call, weather));
+    violations.push(...unexpected(call, weather), ...hasty(call));
   }
   for (const lease of run.leases) {
     if (lease.overT > lease.until || lease.outcome === 'lost') judged.losses++;
@@ -156,6 +158,15 @@ function unexpected({ code, kind, process, place, t, settledT = t }: Call, weath
   if ((code === 'ABORTED' && kind === 'abort') || (code === 'CLOSED' && kind === 'closing')) return [];
   if (code === 'MISCONFIGURED' && weather.between(t, settledT, FULL).length > 0) return [];
   return [{ kind: 'error', text: `${kind} of ${process} failed with ${code}`, places: [place] }];
+}
+
+/** Nothing in a run makes a call hopeless: a minority of masters never does, and what more of them suffer passes. */
+function hasty({ code, kind, process, place, t, settledT = t, waitMs = 0 }: Call): Violation[] {
+  if (code === undefined || code === 'ABORTED' || code === 'CLOSED') return [];
+  const waitedMs = settledT - t;
+  if (waitedMs >= waitMs - CLOCK_SLACK_MS) return [];
+  const text = `${kind} of ${process} failed with ${code} after ${Math.round(waitedMs)} of ${waitMs} ms`;
+  return [{ kind: 'hasty', text, places: [place] }];
 }
 
 /** The holder is notified of a loss by the end of the validity, as soon as its process runs. */

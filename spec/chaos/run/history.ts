@@ -58,6 +58,8 @@ export type ClientEvent =
       readonly mode?: Mode;
       /** The longest that the call may take, as promised by the library. */
       readonly boundMs: number;
+      /** How long the call may wait for others. Undefined: it ends in other ways, too. */
+      readonly waitMs?: number;
     }
   | {
       readonly e: 'got';

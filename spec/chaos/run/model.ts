@@ -9,6 +9,8 @@ export interface Call {
   readonly mode: Mode | undefined;
   readonly t: number;
   readonly boundMs: number;
+  /** How long it waits for others before it fails; undefined where that is not known. */
+  readonly waitMs?: number | undefined;
   readonly place: Place;
   settledT?: number;
   /** Of its refusal. */

@@ -139,8 +139,8 @@ export class RunReader {
         if (this.#life !== undefined) this.#life.downT = event.t;
         return;
       case 'ask': {
-        const { t, how: kind, keys, mode, boundMs } = event;
-        const call: Call = { process, kind, keys, mode, t, boundMs, place };
+        const { t, how: kind, keys, mode, boundMs, waitMs } = event;
+        const call: Call = { process, kind, keys, mode, t, boundMs, waitMs, place };
         this.#asks.set(event.op, call);
         this.#calls.push(call);
         return;

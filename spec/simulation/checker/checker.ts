@@ -32,6 +32,7 @@ export type Property =
   | 'votes'
   | 'orphan'
   | 'settling'
+  | 'codes'
   | 'progress'
   | 'fairness'
   | 'commands'

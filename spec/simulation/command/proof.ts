@@ -84,6 +84,7 @@ function optionsOf({ options }: Variant): Hunt['options'] {
     latePushes: false,
     fullServers: false,
     failOvers: false,
+    wrongServers: false,
     ...options,
   };
 }

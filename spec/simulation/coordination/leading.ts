@@ -2,12 +2,15 @@
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Leadership } from '../../../lib/election/public.js';
 import type { LeaderChecker } from './leader-checker.js';
+import { judged } from '../checker/codes.js';
 import type { Player, Stage } from '../world/stage.js';
 import { Routine } from '../workers/routine.js';
 import type { Seeded } from '../world/seeded.js';
 
 /** The election of all runs. */
 export const ELECTION = 'election';
+/** The election in which clients go on leading, where a minority of masters is wrong. */
+export const LED = 'led';
 
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
 
@@ -41,8 +44,9 @@ export class Leading extends Routine {
       const beginning = this.#leaders.fence;
       try {
         const value = `${client.name} ${this.#seeded.whole(0, 99)}`;
-        const leadership = await election.campaign(value, { waitMs: this.#seeded.pick([0, 500, 3_000]) });
-        await this.#reign(leadership, beginning);
+        const waitMs = this.#seeded.pick([0, 500, 3_000]);
+        const campaign = (): Promise<Leadership> => election.campaign(value, { waitMs });
+        await this.#reign(await judged(this.stage.checker, client, waitMs, campaign), beginning);
       } catch (error) {
         expected(error);
       }
@@ -76,6 +80,26 @@ export class Leading extends Routine {
     if (!this.#seeded.chance(0.3)) return;
     await client.sleep(this.#seeded.between(0, 500));
     await leadership.resign().catch(expected);
+  }
+}
+
+/** Leads for as long as it is let: it never gives up, whatever a minority of masters says. */
+export class GoingOn extends Routine {
+  readonly #seeded: Seeded;
+  readonly #terms: LeadingTerms;
+
+  constructor(stage: Stage, player: Player, seeded: Seeded, terms: LeadingTerms) {
+    super(stage, player);
+    this.#seeded = seeded;
+    this.#terms = terms;
+  }
+
+  protected override async work(): Promise<void> {
+    const { client, redlock } = this.player;
+    const controller = new AbortController();
+    client.background(this.#terms.untilMs - this.stage.world.nowMs, () => controller.abort());
+    const election = redlock.election(LED, { ttlMs: this.#terms.ttlMs });
+    await election.lead(() => client.sleep(this.#seeded.between(1, 200)), { signal: controller.signal });
   }
 }
 

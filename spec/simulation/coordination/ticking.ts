@@ -6,6 +6,9 @@ import { Routine } from '../workers/routine.js';
 import type { Seeded } from '../world/seeded.js';
 import type { TickChecker } from './tick-checker.js';
 
+/** The names of the job, and of what is done once now and then. */
+export const [JOB, ONCE] = ['job', 'once'] as const;
+
 const NEVER: readonly string[] = ['INVALID_ARGUMENT', 'MISCONFIGURED', 'WRONG_KIND', 'CLOSED', 'NOT_HELD'];
 
 export interface TickingTerms {
@@ -36,9 +39,14 @@ export class Ticking extends Routine {
   protected override async work(): Promise<void> {
     const { redlock } = this.player;
     await this.player.client.sleep(this.#seeded.between(0, 2_000));
-    this.#job = await redlock.job('job', this.#terms.options, (run) => this.#run(run));
+    this.#job = await redlock.job(JOB, this.#terms.options, (run) => this.#run(run));
     this.#job.on('done', ({ scheduledAt }) => this.#runs.get(scheduledAt.getTime())?.done());
     this.#job.on('failed', ({ scheduledAt }) => this.#runs.get(scheduledAt.getTime())?.failed());
+    this.#job.on('skipped', ({ error }) => {
+      const { checker } = this.stage;
+      if (RedlockError.is(error) && NEVER.includes(error.code))
+        checker.fail('codes', `${this.player.client.name} skips a tick: ${error.message}`);
+    });
     while (this.stage.world.nowMs < this.#terms.untilMs) {
       await this.player.client.sleep(this.#seeded.between(100, 2_000));
       await this.#once();
@@ -63,7 +71,7 @@ export class Ticking extends Routine {
     let beganMs = 0;
     try {
       const { executed } = await redlock.once(
-        'once',
+        ONCE,
         this.#terms.onceForMs,
         async () => {
           beganMs = this.stage.world.nowMs;

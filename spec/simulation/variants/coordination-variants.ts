@@ -73,7 +73,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: NOTES,
-        find: "return verdict(countOutcomes(outcomes, outcomes.length)) === 'granted'",
+        find: "return holdersVerdict(countOutcomes(outcomes, outcomes.length)) === 'granted'",
         replace: "return outcomes.some(({ kind }) => kind === 'granted')",
       },
     ],

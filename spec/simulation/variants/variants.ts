@@ -9,6 +9,7 @@ import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
 import { COORDINATION_VARIANTS } from './coordination-variants.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
+import { CODE_VARIANTS } from './code-variants.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
@@ -55,6 +56,7 @@ export const VARIANTS: readonly Variant[] = [
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
   ...PUSH_VARIANTS,
+  ...CODE_VARIANTS,
   {
     name: 'token reuse over attempts',
     small: { world: 'acquire-1', schedule: '0:torn' },
@@ -753,13 +755,13 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/quorum/round.ts',
-        find: 'const decision = decideClaim(this);',
-        replace: 'const decision = this.isEnoughToRead ? "granted" : decideClaim(this);',
+        find: 'const decision = this.#decide();',
+        replace: 'const decision = this.isEnoughToRead ? "granted" : this.#decide();',
       },
       {
         file: 'lib/quorum/round.ts',
-        find: 'return verdict(this);',
-        replace: 'return this.isEnoughToRead ? "granted" : verdict(this);',
+        find: 'return this.request.operation.isClaim ? verdict(this)',
+        replace: 'return this.isEnoughToRead ? "granted" : this.request.operation.isClaim ? verdict(this)',
       },
       {
         file: 'lib/quorum/round.ts',

@@ -4,6 +4,7 @@ import type { Lease } from '../../../lib/lease/public.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { WriteLease } from '../../../lib/lease/write-lease.js';
 import type { SharedChecker } from '../checker/shared-checker.js';
+import { judged } from '../checker/codes.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 import type { Deeds } from './worker.js';
@@ -94,15 +95,18 @@ export class SharedWorker extends Routine {
     const settled = this.stage.checker.expect(client, `acquire ${resource} ${what}`, allowedMs);
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resource} ${what}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
-      if (permits > 0) {
-        const semaphore = redlock.semaphore(resource, this.#terms.permits);
-        return await (isTry
-          ? semaphore.tryAcquire({ ...own, permits })
-          : semaphore.acquire({ ...waiting, permits }));
-      }
-      const { read, write } = redlock.readWriteLock(resource);
-      if (isTry) return await (toWrite ? write.tryAcquire(own) : read.tryAcquire(own));
-      return await (toWrite ? write.acquire(waiting) : read.acquire(waiting));
+      const mayWaitMs = isTry ? 0 : waitMs;
+      return await judged(this.stage.checker, client, mayWaitMs, () => {
+        if (permits > 0) {
+          const semaphore = redlock.semaphore(resource, this.#terms.permits);
+          return isTry
+            ? semaphore.tryAcquire({ ...own, permits })
+            : semaphore.acquire({ ...waiting, permits });
+        }
+        const { read, write } = redlock.readWriteLock(resource);
+        if (isTry) return toWrite ? write.tryAcquire(own) : read.tryAcquire(own);
+        return toWrite ? write.acquire(waiting) : read.acquire(waiting);
+      });
     } finally {
       settled();
     }

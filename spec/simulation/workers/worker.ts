@@ -8,6 +8,7 @@ import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { AcquireOptions } from '../../../lib/input/options.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
+import { judged } from '../checker/codes.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 
@@ -195,9 +196,9 @@ export class Worker {
     this.#note(`${isTry ? 'tries' : 'acquires'} ${resources.join('+')}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const { waitMs: _wait, fair: _fair, ...forTry } = options;
-      const lease = await (isTry
-        ? redlock.tryAcquire(resources, forTry)
-        : redlock.acquire(resources, options));
+      const lease = await judged(checker, client, waitMs, () =>
+        isTry ? redlock.tryAcquire(resources, forTry) : redlock.acquire(resources, options),
+      );
       if (lease === null) return undefined;
       this.#shared.deeds.grants++;
       this.#asked.set(lease, nodeTimeoutMs);

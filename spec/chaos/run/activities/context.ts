@@ -20,6 +20,8 @@ export interface Asked {
   readonly how: Manner;
   readonly keys: readonly string[];
   readonly mode?: Mode | undefined;
+  /** How long it waits for others before it fails, if it fails. */
+  readonly waitMs?: number;
 }
 
 export class ClientContext {
@@ -61,8 +63,9 @@ export class ClientContext {
   /** Records the call's begin, and its failure; a grant is recorded by `hold`. @param t  when it began, if not now */
   async ask(asked: Asked, boundMs: number, run: (op: number) => Promise<End>, t = nowMs()): Promise<void> {
     const op = ++this.#calls;
-    const { how, keys, mode } = asked;
-    this.history.note({ e: 'ask', t, op, how, keys, ...(mode === undefined ? {} : { mode }), boundMs });
+    const { how, keys, mode, waitMs } = asked;
+    const more = { ...(mode === undefined ? {} : { mode }), ...(waitMs === undefined ? {} : { waitMs }) };
+    this.history.note({ e: 'ask', t, op, how, keys, ...more, boundMs });
     try {
       const end = await run(op);
       if (end === 'taken') this.#refused(op, 'LOCK_TAKEN');

@@ -31,7 +31,7 @@ export async function useLock(context: ClientContext): Promise<void> {
   const { how, ttlMs, waiting, renew } = call;
   const boundMs = waiting.waitMs + mostNodeTimeoutMs(ttlMs);
   let holding: Holding | undefined;
-  await context.ask(call, boundMs, async (op) => {
+  await context.ask({ ...call, waitMs: waiting.waitMs }, boundMs, async (op) => {
     const signal = how === 'abort' ? AbortSignal.timeout(context.seeded.whole(1, 400)) : undefined;
     const options = { ttlMs, renew, ...(signal === undefined ? {} : { signal }) };
     const source = sourceOf(context, call);
@@ -116,7 +116,8 @@ function sourceOf({ redlock }: ClientContext, { keys, mode }: Pick<LockCall, 'ke
 async function use(context: ClientContext, call: LockCall): Promise<void> {
   const { ttlMs, waiting } = call;
   let holding: Holding | undefined;
-  await context.ask(call, waiting.waitMs + mostNodeTimeoutMs(ttlMs), async (op) => {
+  const { waitMs } = waiting;
+  await context.ask({ ...call, waitMs }, waitMs + mostNodeTimeoutMs(ttlMs), async (op) => {
     await sourceOf(context, call).using({ ttlMs, ...waiting }, async (lease) => {
       holding = context.hold(lease, op, { renew: true });
       await holding.watch(context.seeded.between(20, ttlMs * 1.5));
