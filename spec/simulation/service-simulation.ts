@@ -10,6 +10,7 @@ import { Checker, type Violation } from './checker/checker.js';
 import { RENEW_PARTIAL_MS } from '../../lib/protocol/validity.js';
 import { tokenIn } from '../../lib/runtime/random.js';
 import { Member } from './service/member.js';
+import { RawClaims } from './service/raw-claims.js';
 import type { Fault, FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';
 import { Stage } from './world/stage.js';
@@ -41,11 +42,13 @@ export interface ServiceReport {
 }
 
 const FAILURES = 14;
-const LONGEST_MS = 3_600_000;
+const LONGEST_MS = 8 * 3_600_000;
 /** Clocks that run for minutes: no further apart at the end than masters stay away that lose their data. */
 const [DRIFT, SKEW_MS] = [0.0004, 200];
 /** A master that comes back without its data was away for longer than fencing tokens need (protocol A2, T1). */
 const AWAY_MS = 1_600;
+/** The longest pause between failures in a run of hours. */
+const LONG_MS = 1_200_000;
 /** How long a master is away as the locks are taken first. */
 const COLD_MS = 400;
 
@@ -77,6 +80,9 @@ class ServiceRun {
   readonly #ttlMs: number;
   readonly #guardMs: number;
   readonly #members: Member[] = [];
+  /** Hours pass between its failures: counters, places and records expire. */
+  readonly #isLong: boolean;
+  readonly #raw: RawClaims | undefined;
   #isOver = false;
 
   constructor(seeded: Seeded, options: ServiceOptions) {
@@ -87,20 +93,23 @@ class ServiceRun {
     this.nodes = options.nodes ?? draw.pick([2, 3, 3, 3, 4, 5, 5, 7, 9]);
     this.#ttlMs = this.nodes === 2 ? 10_000 : draw.pick([2_000, 4_000, 10_000]);
     this.#guardMs = this.nodes > 2 && draw.chance(0.3) ? Math.ceil(this.#ttlMs * 1.01) + 2 : 0;
-    const handOff = draw.chance(0.25) ? 'reserve' : 'direct';
     this.#stage = new Stage(this.world, this.checker, seeded.fork('stage'), {
       ...{ servers: this.nodes, clients: draw.whole(2, 4), drift: DRIFT, skewMs: SKEW_MS },
       ...{ breaksAt: undefined, hasLatePushes: draw.chance(0.2) },
-      options: { ttlMs: this.#ttlMs, restartGuardMs: this.#guardMs, handOff },
+      options: { ttlMs: this.#ttlMs, restartGuardMs: this.#guardMs },
     });
     for (const link of this.#stage.links) link.isCalm = true; // a push or a command that is lost is a failure of its own
     this.#count();
+    this.#isLong = draw.chance(0.1);
     const locks = draw.whole(1, 3);
+    if (this.nodes > 2 && draw.chance(0.25))
+      this.#raw = new RawClaims(this.#stage, seeded.fork('raw'), locks);
     for (const player of this.#stage.players) {
       for (let i = 0; i < locks; i++) {
         const fair = i === 0 || this.nodes === 2 || draw.chance(0.8); // N = 2: a claim for a moment ends the lease
+        const handOff = draw.chance(0.2) ? 'reserve' : 'direct';
         this.#members.push(
-          new Member(this.#stage, player, { resource: `lock ${i}`, ttlMs: this.#ttlMs, fair }),
+          new Member(this.#stage, player, { resource: `lock ${i}`, ttlMs: this.#ttlMs, fair, handOff }),
         );
       }
     }
@@ -136,10 +145,12 @@ class ServiceRun {
   async #direct(): Promise<void> {
     if (this.#guardMs > 0) await this.#stage.players[0]?.redlock.bootstrap({ force: true });
     await this.#startCold();
+    this.#raw?.begin();
     await this.#overcome(0);
     for (let i = 0; i < FAILURES; i++) {
       const fault = this.#draw(i);
       this.counts.failures++;
+      if (this.#isLong) await this.#pass(this.#seeded.between(0, LONG_MS));
       if (this.#seeded.chance(0.3)) this.#giveOneOn();
       this.#stage.begin(fault);
       if (this.#seeded.chance(0.3)) this.#giveOneOn();
@@ -147,6 +158,7 @@ class ServiceRun {
       await this.#overcome(fault.kind === 'client crash' ? this.#ttlMs * 1.02 + 500 : 0);
     }
     this.#stage.heal();
+    this.#raw?.stop();
     for (const member of this.#members) member.stop();
     await this.#pass(1_000);
     await Promise.all(this.#living().map(({ redlock }) => redlock.close()));
