@@ -20,7 +20,7 @@ import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import { Admission } from './admission.js';
-import { pauseMs, Regains } from './regaining.js';
+import { Pause, pauseMs, Regains } from './regaining.js';
 
 const EXTENDED: ExtensionEnd = Object.freeze({ kind: 'extended' });
 const ENDED: ExtensionEnd = Object.freeze({ kind: 'ended' });
@@ -193,7 +193,12 @@ export class Extensions {
     if (!isRefusedByWaiters(round, nodes.length) || inMs === undefined || inMs >= leftMs) return false;
     one.tries++;
     this.#regains.stop(one.grant);
-    timers.background(inMs, () => this.#extendAlone(one));
+    const pause = new Pause(() => one.onEnd({ kind: 'failed', round, isLate: false }));
+    one.grant.opened(pause);
+    pause.timer = timers.background(inMs, () => {
+      one.grant.closed(pause);
+      this.#extendAlone(one);
+    });
     return true;
   }
 

@@ -34,9 +34,8 @@ type ExtendAt = (
   onRefused: (node: Node) => void,
 ) => void;
 
-/** The votes that one lease is about to regain. Whoever ends the lease drops it, like any request for it. */
-class Regaining implements Withdrawn {
-  readonly targets = new Set<Node>();
+/** The pause before such an extension. Whoever ends the lease drops it, like any request for it. */
+export class Pause implements Withdrawn {
   timer: Timer | undefined;
   readonly #onDrop: () => void;
 
@@ -56,6 +55,11 @@ class Regaining implements Withdrawn {
     this.timer?.cancel();
     this.#onDrop();
   }
+}
+
+/** The masters whose votes one lease is about to regain. */
+class Regaining extends Pause {
+  readonly targets = new Set<Node>();
 }
 
 export class Regains {

@@ -5,6 +5,7 @@ import { Node } from '../../lib/node/node.js';
 import { Grant } from '../../lib/quorum/grant.js';
 import { AT_REST } from '../../lib/runtime/random.js';
 import { kindOf, plainScope } from '../support/commands.js';
+import { rejection } from '../support/rejection.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';
 
@@ -154,6 +155,22 @@ describe('regaining votes', () => {
     await bench.lease.release();
     await bench.time.advance(TTL_MS);
     expect(bench.masters.map(extensions)).to.deep.equal(before.map((count) => count + 1));
+  });
+
+  it('a release during the pause of an extension without a quorum ends both at once', async () => {
+    const { lease, masters, time } = await awaited(3);
+    const [first, second] = masters;
+    first?.forget();
+    await time.advance(2_100);
+    if (second !== undefined) second.manner = 'freeze';
+    const failed = rejection(lease.extend());
+    await time.advance(NODE_TIMEOUT_MS + 10); // it has failed, and pauses
+    const before = masters.map(extensions);
+    second?.thaw();
+    await lease.release();
+    expect((await failed).code).to.equal('NOT_HELD');
+    await time.advance(2_000);
+    expect(masters.map(extensions)).to.deep.equal(before);
   });
 
   it('nothing of it is left once the instance is closed', () => {
