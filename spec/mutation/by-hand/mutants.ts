@@ -6,6 +6,7 @@ import { GATE_AND_DOOR } from './gate-and-door.js';
 import { FENCES } from './fences.js';
 import { DIRECT } from './direct.js';
 import { HAND_OFF } from './hand-off.js';
+import { JOBS } from './jobs.js';
 import { PACE } from './pace.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...GATE_AND_DOOR,
   ...DIRECT,
   ...HAND_OFF,
+  ...JOBS,
   ...PACE,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
