@@ -1,4 +1,5 @@
 /** Which ticks are due, and which of them are run: pure. */
+import { endedMs, isKept } from './life.js';
 import type { Policy } from './options.js';
 import { type Known, notBeforeMs } from './record.js';
 import { type Schedule, ticksIn } from './schedule.js';
@@ -12,28 +13,36 @@ export interface Plan {
   readonly hasMore: boolean;
   /** Where there is nothing to run: up to here, ticks are over, and the record does not say so yet. */
   readonly over: number | undefined;
+  /** Ticks up to this instant were looked at. */
+  readonly seenMs: number;
   readonly skipped: readonly { readonly tick: number; readonly reason: SkipReason }[];
   readonly missed: readonly { readonly tick: number; readonly reason: MissReason }[];
 }
 
 type Miss = Plan['missed'][number];
+type Skip = Plan['skipped'][number];
 
 /** A process that claims knows what it claims for. */
 export interface Claim {
   readonly schedule: Schedule;
   readonly policy: Policy;
-  /** The tick that the process was there for; undefined if it only looks for missed ones. */
+  /** The tick that the process claims for; undefined if it only looks for missed ones. */
   readonly own: number | undefined;
+  /** It was there for all ticks after this instant. */
+  readonly thereMs: number;
+  /** Up to this instant, another program had the name; 0 if none had. */
+  readonly elsewhereMs: number;
 }
 
-export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
+export function planOf(claim: Claim, known: Known): Plan {
+  const { schedule, policy, own, thereMs, elsewhereMs } = claim;
   const { record } = known;
-  const untilMs = Math.max(known.nowMs, own ?? 0);
-  const doneMs = doneUpTo(policy, own, known);
-  const due = ticksIn(schedule, doneMs, untilMs, policy.missedMost);
-  const current = own === undefined ? [] : due.filter((tick) => tick >= own);
+  const doneMs = doneUpTo(claim, known);
+  const due = ticksIn(schedule, doneMs, Math.max(known.nowMs, own ?? 0), policy.missedMost);
+  const elsewhere = due.filter((tick) => tick > thereMs && tick <= elsewhereMs);
+  const current = due.filter((tick) => tick > thereMs && tick > elsewhereMs);
   const past: Miss[] = due
-    .filter((tick) => own === undefined || tick < own)
+    .filter((tick) => tick <= thereMs && tick > newsMs(known))
     .map((tick) => miss(tick, 'not started'));
   // where the end of its run may be forgotten, it may be done
   if (record?.state === 'started')
@@ -41,30 +50,52 @@ export function planOf({ schedule, policy, own }: Claim, known: Known): Plan {
   const wanted = [...wantedOf(past, policy, known.nowMs, current.length > 0), ...ofCurrent(current, policy)];
   const isTooSoon = known.earliestMs < notBeforeMs(known, policy.atLeastForMs);
   const [run] = isTooSoon ? [] : wanted;
-  const missed =
-    own !== undefined && isForgotten(own, doneMs, known) ? [...past, miss(own, 'unknown')] : past;
   const isOver =
     run === undefined &&
-    (past.length > 0 || current.length > 0) &&
+    past.length + current.length + elsewhere.length > 0 &&
     (!isTooSoon || wanted.every((tick) => current.includes(tick)));
   return {
     run,
     hasMore: run !== undefined && wanted.length > 1,
     over: isOver ? (due.at(-1) ?? doneMs) : undefined,
-    skipped: skippedOf({ own, current, wanted, isTooSoon, doneMs, known }),
-    missed,
+    seenMs: due.at(-1) ?? doneMs,
+    skipped: [
+      ...elsewhere.map((tick): Skip => ({ tick, reason: 'elsewhere' })),
+      ...skippedOf({ own, current, wanted, isTooSoon, known }),
+    ],
+    missed: [...unknownOf(claim, known, doneMs), ...past].toSorted((one, other) => one.tick - other.tick),
   };
 }
 
 /** Up to which instant ticks are run, or may be. Without a record, a process runs what it was there for, if that is fresh. */
-function doneUpTo({ lifeMs }: Policy, own: number | undefined, { record, sinceMs, nowMs }: Known): number {
-  if (record !== undefined) return Math.max(record.tick, sinceMs);
-  return Math.max(sinceMs, nowMs - lifeMs / 2, own === undefined ? nowMs : own - 1);
+function doneUpTo({ policy, schedule, thereMs }: Claim, known: Known): number {
+  const { isGone, nowMs, record, sinceMs } = known;
+  const doneMs = Math.max(record?.tick ?? 0, sinceMs);
+  if (record !== undefined && !isGone) return doneMs;
+  const { spanMs } = policy;
+  const first = schedule.next(thereMs);
+  const isFresh = first === undefined || isKept(schedule, first, { spanMs, nowMs });
+  return Math.max(doneMs, thereMs, isFresh ? 0 : endedMs(spanMs, nowMs));
 }
 
-/** It may have been run, and forgotten. */
-function isForgotten(own: number, doneMs: number, { record }: Known): boolean {
-  return own <= doneMs && (record === undefined || own > record.tick);
+/** Ticks up to this instant that nobody was there for are no news: there was no such schedule yet, as far as is known. */
+function newsMs({ isOther, record }: Known): number {
+  return record === undefined || isOther ? Infinity : record.fromMs;
+}
+
+/** Those that may have been run, and forgotten, or whose turn the job of another schedule has overtaken. */
+function unknownOf(
+  { own = 0, policy, schedule, thereMs }: Claim,
+  known: Known,
+  doneMs: number,
+): readonly Miss[] {
+  const { isOther, nowMs, record } = known;
+  const toMs = Math.min(doneMs, Math.max(nowMs, own));
+  const fromMs = Math.max(record?.tick ?? 0, Math.min(thereMs, newsMs(known)));
+  const forgotten = ticksIn(schedule, fromMs, toMs, policy.missedMost);
+  const isOvertaken = isOther && own > 0 && own < fromMs;
+  const isForgotten = own > fromMs && own <= toMs && !forgotten.includes(own);
+  return [...(isOvertaken || isForgotten ? [own] : []), ...forgotten].map((tick) => miss(tick, 'unknown'));
 }
 
 /** Those that are made up for. A current tick makes up for all, if one run is enough. */
@@ -96,15 +127,18 @@ function skippedOf(found: {
   readonly current: readonly number[];
   readonly wanted: readonly number[];
   readonly isTooSoon: boolean;
-  readonly doneMs: number;
   readonly known: Known;
-}): Plan['skipped'] {
-  const { own, current, wanted, isTooSoon, known } = found;
-  if (own === undefined) return [];
-  const isDone = known.record !== undefined && own <= known.record.tick && known.record.state === 'done';
-  if (isDone && !wanted.includes(own)) return [{ tick: own, reason: 'done' }];
-  if (isTooSoon) return current.map((tick) => ({ tick, reason: 'too soon' }));
-  return current.filter((tick) => !wanted.includes(tick)).map((tick) => ({ tick, reason: 'overlap' }));
+}): readonly Skip[] {
+  const { own, current, wanted, isTooSoon } = found;
+  const isDone = own !== undefined && isDoneBy(found.known, own) && !wanted.includes(own);
+  const done: readonly Skip[] = isDone ? [{ tick: own, reason: 'done' }] : [];
+  const late = current.filter((tick) => isTooSoon || !wanted.includes(tick));
+  return [...done, ...late.map((tick): Skip => ({ tick, reason: isTooSoon ? 'too soon' : 'overlap' }))];
+}
+
+function isDoneBy({ isOther, record }: Known, own: number): boolean {
+  if (record?.state !== 'done') return false;
+  return isOther ? own === record.tick : own <= record.tick;
 }
 
 function miss(tick: number, reason: MissReason): Miss {

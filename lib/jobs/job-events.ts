@@ -11,6 +11,7 @@ export class Listening<T> {
     failed: new Set(),
     skipped: new Set(),
     missed: new Set(),
+    otherSchedule: new Set(),
   };
 
   has(event: unknown): event is keyof JobEvents<T> {

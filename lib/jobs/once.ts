@@ -6,9 +6,9 @@ import { dateAt } from './date.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
-import { recordLifeMs, resolveOnce } from './options.js';
+import { onceLifeMs, resolveOnce } from './options.js';
 import type { JobResult, JobRoutine, OnceOptions } from './public.js';
-import { type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
+import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from './record.js';
 import { runOf } from './run.js';
 
 interface OnceTerms<T> {
@@ -27,7 +27,10 @@ export async function onceOf<T>(
   const lease = await nullIfTaken(coordination.acquire(name, call, options.signal));
   if (lease === null) return { executed: false, reason: 'running' };
   const notes = coordination.notesOf(name, 'record');
-  const record = new RecordUnderLease(coordination, lease, { notes, call, lifeMs: recordLifeMs(forMs) });
+  const record = new RecordUnderLease(coordination, lease, {
+    ...{ notes, call },
+    lifeOf: () => onceLifeMs(forMs),
+  });
   return coordination.run(lease, lease, () => runUnder(name, lease, record, { forMs, routine }));
 }
 
@@ -44,13 +47,14 @@ async function runUnder<T>(
   }
   checkKnown(name, known, forMs);
   const value = await routine(runOf(lease, dateAt(known.nowMs)));
-  const tick = known.record?.tick ?? 0;
-  await record.write({ tick, state: 'done', notBeforeMs: nextNotBeforeMs(known, forMs) });
+  const { tick = 0, fromMs = 0, schedule } = known.record ?? {};
+  const notBefore = nextNotBeforeMs(known, forMs);
+  await record.write({ tick, state: 'done', notBeforeMs: notBefore, fromMs, schedule });
   return { executed: true, value };
 }
 
 /** Where too many masters may have forgotten a success, neither answer would be true. */
-function checkKnown(name: string, known: Known, forMs: number): void {
+function checkKnown(name: string, known: Read, forMs: number): void {
   const remainingMs = Math.ceil(notBeforeMs(known, forMs) - known.earliestMs);
   if (remainingMs <= 0) return;
   const text =

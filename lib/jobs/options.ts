@@ -32,8 +32,8 @@ const JOB_DEFAULTS = Object.freeze({
 const MOST_MISSED = 1_000;
 /** The longest span of a job: a hundred years. Sums of it and the masters' time stay exact. */
 const LONGEST_MS = 100 * 366 * 86_400_000;
-/** No record lives shorter, in ms: much longer than the masters' clocks may be apart. */
-const RECORD_LIFE_MS = 60_000;
+/** No record of what ran once lives shorter, in ms: much longer than the masters' clocks may be apart. */
+const ONCE_LIFE_MS = 60_000;
 
 /** What a tick that was missed, or that came during a run, is worth. */
 export interface Policy {
@@ -42,8 +42,8 @@ export interface Policy {
   readonly missedMost: number;
   readonly overlap: 'skip' | 'queue';
   readonly atLeastForMs: number;
-  /** How long a record is kept. */
-  readonly lifeMs: number;
+  /** How long a record is needed beside its ticks: for claims that jitter delays, a distance, and missed ticks. */
+  readonly spanMs: number;
 }
 
 export type Timing = { readonly every: number } | { readonly cron: string; readonly timeZone: string };
@@ -81,9 +81,9 @@ export function resolveOnce(forMs: number, given: OnceOptions, instance: Instanc
   return { ...call, fencing: true, fair: true, renew: true, maxHoldMs: Infinity };
 }
 
-/** How long a record that says "not before" has to be kept. */
-export function recordLifeMs(...spansMs: readonly number[]): number {
-  return Math.max(RECORD_LIFE_MS, ...spansMs);
+/** How long the record of what succeeded once is kept. */
+export function onceLifeMs(forMs: number): number {
+  return Math.max(ONCE_LIFE_MS, forMs);
 }
 
 function timingOf(given: JobOptions): Timing {
@@ -125,8 +125,8 @@ function policyOf(given: JobOptions): Policy {
   if (!isCount(missedMost, 1) || missedMost > MOST_MISSED)
     throw invalidArgument('missedMost', missedMost, `a whole number from 1 to ${MOST_MISSED}`);
   const [atLeastForMs, missedWithinMs] = [spanOf(given, 'atLeastForMs'), spanOf(given, 'missedWithinMs')];
-  const lifeMs = recordLifeMs(atLeastForMs, missed === 'skip' ? 0 : missedWithinMs);
-  return { missed, overlap, missedMost, missedWithinMs, atLeastForMs, lifeMs };
+  const spanMs = spanOf(given, 'jitterMs') + Math.max(atLeastForMs, missed === 'skip' ? 0 : missedWithinMs);
+  return { missed, overlap, missedMost, missedWithinMs, atLeastForMs, spanMs };
 }
 
 /** The lease ends by `atMostForMs`: its last renewal begins a ttl before. */

@@ -96,14 +96,16 @@ export interface RunOptions {
 
 /** Why a tick was not run by this process, though it was there. */
 export type SkipReason =
-  /** Another process has run it. */
+  /** Another process has run it, or has told why it is not run. */
   | 'done'
   /** A run was under way when it came. */
   | 'overlap'
   /** Less than `atLeastForMs` after the beginning of the last run. */
   | 'too soon'
   /** The masters did not let it claim, read or write. */
-  | 'unavailable';
+  | 'unavailable'
+  /** When it came, a lock was on the name that no client of this library set: another program may have run it. */
+  | 'elsewhere';
 
 /** Why a tick was missed. */
 export type MissReason =
@@ -111,7 +113,7 @@ export type MissReason =
   | 'not started'
   /** Whoever began it died, or lost the lock, before it was done. */
   | 'interrupted'
-  /** Masters may have forgotten whether it was run. */
+  /** Masters may have forgotten whether it was run, or a job of another schedule has overwritten that. */
   | 'unknown';
 
 /** What a job tells, by the name of the event. */
@@ -163,6 +165,13 @@ export interface JobEvents<T> {
     readonly scheduledAt: Date;
     /** Why. */
     readonly reason: MissReason;
+  };
+  /** A job of another schedule has the same name, or had it before this one. Told once an hour at most. */
+  readonly otherSchedule: {
+    /** The schedule of this one, as `every 60000` or `cron 0 6 * * * Europe/Berlin`; 200 letters at most. */
+    readonly own: string;
+    /** That of the other. */
+    readonly other: string;
   };
 }
 

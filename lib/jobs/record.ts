@@ -8,7 +8,7 @@ import type { Lease } from '../lease/public.js';
 import type { Notes } from '../lease/notes.js';
 import { RedlockError } from '../runtime/errors.js';
 import { BACK_US } from '../protocol/lua/fence-bounds.js';
-import type { NoteReading } from '../protocol/note-requests.js';
+import type { Note, NoteReading } from '../protocol/note-requests.js';
 import type { ResolvedCall } from '../input/options.js';
 import { medianOf } from '../runtime/statistics.js';
 import type { MastersTime } from './masters-time.js';
@@ -21,6 +21,10 @@ export interface JobRecord {
   readonly state: 'started' | 'done';
   /** No run begins before. */
   readonly notBeforeMs: number;
+  /** Since when there is a job of that schedule: ticks before are nobody's. */
+  readonly fromMs: number;
+  /** The schedule of whoever wrote it, in words; undefined where that is not known, or where there is none. */
+  readonly schedule: string | undefined;
 }
 
 /** What a quorum knows under the vote. */
@@ -34,39 +38,50 @@ export interface Known {
   readonly latestMs: number;
   /** Some masters have forgotten what a quorum knows. */
   readonly isPartial: boolean;
+  /** The masters have no record any more: this one is what the process remembers. */
+  readonly isGone: boolean;
+  /** The record was written by a job of another schedule. */
+  readonly isOther: boolean;
+}
+
+/** What a quorum says under the vote: what it knows, before it is compared with what the process knows. */
+export interface Read extends Omit<Known, 'isGone' | 'isOther'> {
+  /** The fencing token under which the record was written; 0 without one. */
+  readonly fence: number;
 }
 
 /** How far the masters' clocks may be apart, in ms, where an instant of one is compared with that of another. */
 const SKEW_MS = BACK_US / 1_000;
-/** A read or write that fails is tried again this often, while the lease is held. */
-const MOST_TRIES = 5;
-const TRY_AGAIN_MS = 20;
+/** A read or write that fails is tried again while the lease is held, for one ttl at most; the distances grow, in ms. */
+const [TRY_AGAIN_MS, SLOWEST_TRY_MS] = [20, 1_000];
 
 const LETTERS = { started: 's', done: 'd' } as const;
-const FORM = /^1\|(\d{1,16})\|([sd])\|(\d{1,16})$/;
+/** Version, tick, state, not before; in the second version also since when there is that schedule, and which. */
+const FORM = /^2\|(\d{1,16})\|([sd])\|(\d{1,16})\|(\d{1,16})\|(.*)$/s;
+const FIRST_FORM = /^1\|(\d{1,16})\|([sd])\|(\d{1,16})$/;
 
 export class RecordUnderLease {
   readonly #coordination: Coordination;
   readonly #notes: Notes;
   readonly #lease: Lease;
   readonly #call: ResolvedCall;
-  readonly #lifeMs: number;
+  readonly #lifeOf: (tick: number) => number;
   #seq = 0;
 
   constructor(
     coordination: Coordination,
     lease: Lease,
-    terms: { notes: Notes; call: ResolvedCall; lifeMs: number },
+    terms: { notes: Notes; call: ResolvedCall; lifeOf: (tick: number) => number },
   ) {
     this.#coordination = coordination;
     this.#lease = lease;
     this.#notes = terms.notes;
     this.#call = terms.call;
-    this.#lifeMs = terms.lifeMs;
+    this.#lifeOf = terms.lifeOf;
   }
 
   /** @throws RedlockError `NO_QUORUM`, `QUARANTINED`, `LOCK_LOST` and others: it cannot be read */
-  async read(time?: MastersTime): Promise<Known> {
+  async read(time?: MastersTime): Promise<Read> {
     const { clock } = this.#coordination;
     let sentAtMs = clock.earliest();
     const readings = await this.#again(() => {
@@ -79,13 +94,22 @@ export class RecordUnderLease {
   }
 
   /** @throws RedlockError as above: a quorum may not know it */
-  async write({ tick, state, notBeforeMs }: JobRecord): Promise<void> {
-    const seq = ++this.#seq;
-    const text = ['1', whole(tick), LETTERS[state], whole(notBeforeMs)].join('|');
-    const note = { fence: this.#lease.fence ?? 0, seq, text, lifeMs: this.#lifeMs };
+  async write(record: JobRecord): Promise<void> {
+    const note = this.#noteOf(record);
     await this.#again(
       async () => (await this.#notes.write(this.#lease.token, note, this.#nodeTimeoutMs)) ?? DONE,
     );
+  }
+
+  /** Writes it again, so that it lives on. Tried once; never rejects. */
+  async rewrite(record: JobRecord): Promise<void> {
+    await this.#notes.write(this.#lease.token, this.#noteOf(record), this.#nodeTimeoutMs);
+  }
+
+  #noteOf(record: JobRecord): Note {
+    const seq = ++this.#seq;
+    const lifeMs = Math.ceil(this.#lifeOf(record.tick));
+    return { fence: this.#lease.fence ?? 0, seq, text: textOf(record), lifeMs };
   }
 
   get #nodeTimeoutMs(): number {
@@ -93,15 +117,16 @@ export class RecordUnderLease {
   }
 
   async #again<T>(attempt: () => Promise<T | RedlockError>): Promise<T> {
+    const { clock, timers } = this.#coordination;
+    const untilMs = clock.now() + this.#lease.ttlMs;
     for (let tries = 1; ; tries++) {
       this.#lease.assertHeld();
       const result = await attempt();
       if (!RedlockError.is(result)) return result;
       this.#lease.assertHeld(); // why it is not held any more says more
-      if (tries === MOST_TRIES || result.code === 'LOCK_LOST') throw result;
-      await new Promise<void>(
-        (resolve) => void this.#coordination.timers.wait(TRY_AGAIN_MS * tries, resolve),
-      );
+      if (clock.now() >= untilMs || result.code === 'LOCK_LOST') throw result;
+      const delayMs = Math.min(TRY_AGAIN_MS * tries, SLOWEST_TRY_MS);
+      await new Promise<void>((resolve) => void timers.wait(delayMs, resolve));
     }
   }
 }
@@ -112,8 +137,14 @@ function whole(ms: number): string {
   return String(Math.max(0, Math.ceil(ms)));
 }
 
+/** What has no schedule, as `once`, is written as the first version had it. */
+function textOf({ fromMs, notBeforeMs, schedule, state, tick }: JobRecord): string {
+  const first = [whole(tick), LETTERS[state], whole(notBeforeMs)].join('|');
+  return schedule === undefined ? `1|${first}` : `2|${first}|${whole(fromMs)}|${schedule}`;
+}
+
 /** @param readings  of a quorum at least, each under the reader's vote */
-function knownFrom(readings: readonly NoteReading[], { quorum, resource }: Notes): Known {
+function knownFrom(readings: readonly NoteReading[], { quorum, resource }: Notes): Read {
   const notes = readings.filter(({ fence }) => fence > 0);
   const latest = notes.reduce<NoteReading | undefined>(
     (one, other) =>
@@ -126,36 +157,41 @@ function knownFrom(readings: readonly NoteReading[], { quorum, resource }: Notes
   const since = readings.map(({ sinceMs }) => sinceMs).sort((a, b) => a - b);
   const sinceMs = since[quorum - 1] ?? Infinity;
   const clocksMs = readings.map(({ clockUs }) => clockUs / 1_000);
+  const nowMs = medianOf(clocksMs);
   return {
-    record: latest === undefined ? undefined : parse(latest.text, resource),
+    record: latest === undefined ? undefined : parse(latest.text, resource, nowMs),
+    fence: latest?.fence ?? 0,
     sinceMs: sinceMs === 0 ? 0 : sinceMs + SKEW_MS,
-    nowMs: medianOf(clocksMs),
+    nowMs,
     earliestMs: Math.min(...clocksMs),
     latestMs: Math.max(...clocksMs),
     isPartial: sinceMs === 0 && since.some((one) => one > 0),
   };
 }
 
-function parse(text: string, resource: string): JobRecord {
-  const [, tick, letter, notBefore] = FORM.exec(text) ?? [];
+function parse(text: string, resource: string, nowMs: number): JobRecord {
+  const [, tickText, letter, notBefore, from, schedule] = FORM.exec(text) ?? FIRST_FORM.exec(text) ?? [];
   if (letter === undefined) {
     const what = `the record of the job ${JSON.stringify(resource)} was written by a later version, or by something else`;
     throw new RedlockError('WRONG_KIND', what, { resources: [resource] });
   }
-  return { tick: Number(tick), state: letter === 's' ? 'started' : 'done', notBeforeMs: Number(notBefore) };
-}
-
-/**
- * The last run, for who writes about something else. What is written hides that the masters may have forgotten what went
- * before: so nothing up to there is to be begun any more.
- */
-export function runBefore({ nowMs, record, sinceMs }: Known): Pick<JobRecord, 'tick' | 'state'> {
-  const { tick, state } = record ?? { tick: nowMs - 1, state: 'done' };
-  return tick < sinceMs ? { tick: sinceMs, state: 'done' } : { tick, state };
+  const tick = Number(tickText);
+  // where the first version has no tick, there was no schedule
+  const fromMs = from === undefined ? (tick === 0 ? Math.floor(nowMs) : tick) : Number(from);
+  return {
+    tick,
+    state: letter === 's' ? 'started' : 'done',
+    notBeforeMs: Number(notBefore),
+    fromMs,
+    schedule,
+  };
 }
 
 /** When a run may begin, where the last one may be forgotten. */
-export function notBeforeMs({ record, sinceMs }: Known, atLeastForMs: number): number {
+export function notBeforeMs(
+  { record, sinceMs }: Pick<Known, 'record' | 'sinceMs'>,
+  atLeastForMs: number,
+): number {
   const forgottenMs = sinceMs === 0 || atLeastForMs === 0 ? 0 : sinceMs + atLeastForMs;
   return Math.max(record?.notBeforeMs ?? 0, forgottenMs);
 }
@@ -164,6 +200,6 @@ export function notBeforeMs({ record, sinceMs }: Known, atLeastForMs: number): n
  * When the next run may begin, where one begins now. Without a span there is no such bound: masters' clocks that are apart
  * would make one.
  */
-export function nextNotBeforeMs({ latestMs }: Known, atLeastForMs: number): number {
+export function nextNotBeforeMs({ latestMs }: Pick<Known, 'latestMs'>, atLeastForMs: number): number {
   return atLeastForMs === 0 ? 0 : latestMs + atLeastForMs;
 }

@@ -5,6 +5,8 @@ import { RedlockError } from '../runtime/errors.js';
 import type { Timing } from './options.js';
 
 export interface Schedule {
+  /** It in words: what differs is another schedule. */
+  readonly text: string;
   /** The first tick after an instant; undefined if there is none any more. */
   next(afterMs: number): number | undefined;
 }
@@ -24,10 +26,15 @@ export function ticksIn(schedule: Schedule, afterMs: number, toMs: number, most:
   return found.slice(-most);
 }
 
+/** So much of a schedule is written down: two that begin alike for so long are taken for one. */
+const SHOWN_LETTERS = 200;
+
 class Every implements Schedule {
+  readonly text: string;
   readonly #everyMs: number;
 
   constructor(everyMs: number) {
+    this.text = `every ${everyMs}`;
     this.#everyMs = everyMs;
   }
 
@@ -37,9 +44,11 @@ class Every implements Schedule {
 }
 
 class ByCron implements Schedule {
+  readonly text: string;
   readonly #cron: Croner.Cron;
 
-  constructor(cron: Croner.Cron) {
+  constructor(cron: Croner.Cron, text: string) {
+    this.text = text;
     this.#cron = cron;
   }
 
@@ -53,7 +62,8 @@ export async function scheduleOf(timing: Timing): Promise<Schedule> {
   if ('every' in timing) return new Every(timing.every);
   const { Cron } = await loadCroner();
   try {
-    return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone, paused: true }));
+    const text = `cron ${timing.cron} ${timing.timeZone}`.slice(0, SHOWN_LETTERS);
+    return new ByCron(new Cron(timing.cron, { timezone: timing.timeZone, paused: true }), text);
   } catch (cause) {
     const why = faultIn(timing.cron, cause, (pattern) => new Cron(pattern, { paused: true }));
     const text = `cron must be a cron expression; got ${shown(timing.cron)}, ${why}`;
@@ -97,10 +107,13 @@ function saidBy(error: unknown): string {
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 80));
 }
+/** Loaded with the first such job: an import takes its time, even of what is there. */
+let croner: typeof Croner | undefined;
 
 async function loadCroner(): Promise<typeof Croner> {
   try {
-    return await import('croner');
+    croner ??= await import('croner');
+    return croner;
   } catch (cause) {
     const text = 'a job with a cron expression needs the package croner: npm install croner';
     throw new RedlockError('INVALID_ARGUMENT', text, { cause });

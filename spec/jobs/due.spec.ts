@@ -6,28 +6,54 @@ import type { JobRecord, Known } from '../../lib/jobs/record.js';
 import type { Schedule } from '../../lib/jobs/schedule.js';
 
 const SECOND = 1_000;
-const EACH_SECOND: Schedule = { next: (afterMs) => (Math.floor(afterMs / SECOND) + 1) * SECOND };
-const LIFE_MS = 60_000;
+const EACH_SECOND: Schedule = {
+  text: 'every 1000',
+  next: (afterMs) => (Math.floor(afterMs / SECOND) + 1) * SECOND,
+};
+const HOUR = 3_600;
 const POLICY: Policy = {
   missed: 'skip',
   missedWithinMs: 3_600_000,
   missedMost: 100,
   overlap: 'skip',
   atLeastForMs: 0,
-  lifeMs: LIFE_MS,
+  spanMs: 0,
 };
 
-type Given = Partial<Omit<Known, 'record'>> & { readonly record?: Partial<JobRecord> };
+type Given = Partial<Omit<Known, 'record'>> & {
+  readonly record?: Partial<JobRecord>;
+  /** The process was there for all ticks after this one; by default, for its own and later ones, or from now on. */
+  readonly there?: number;
+  /** Another program had the name up to this tick. */
+  readonly elsewhere?: number;
+};
 
 /** The plan of a process that was there for tick `own` and reads, at tick 100, what is given; ticks by their numbers. */
 function planned(own: number | undefined, given: Given, policy: Partial<Policy> = {}): object {
-  const { record, nowMs = 100 * SECOND, ...rest } = given;
+  const { record, nowMs = 100 * SECOND, there, elsewhere = 0, ...rest } = given;
   const known: Known = {
-    ...{ sinceMs: 0, nowMs, earliestMs: nowMs, latestMs: nowMs, isPartial: false, ...rest },
-    record: record && { tick: 0, state: 'done', notBeforeMs: 0, ...record },
+    ...{ sinceMs: 0, nowMs, earliestMs: nowMs, latestMs: nowMs, isPartial: false },
+    ...{ isGone: false, isOther: false, ...rest },
+    record: record && {
+      ...{
+        tick: 0,
+        state: 'done',
+        notBeforeMs: 0,
+        fromMs: record.tick ?? 0,
+        schedule: 'every 1000',
+        ...record,
+      },
+    },
   };
   const ownMs = own === undefined ? undefined : own * SECOND;
-  const plan = planOf({ schedule: EACH_SECOND, policy: { ...POLICY, ...policy }, own: ownMs }, known);
+  const thereMs = there === undefined ? (ownMs === undefined ? nowMs : ownMs - 1) : there * SECOND;
+  const plan = planOf(
+    {
+      ...{ schedule: EACH_SECOND, policy: { ...POLICY, ...policy }, own: ownMs, thereMs },
+      elsewhereMs: elsewhere * SECOND,
+    },
+    known,
+  );
   const of = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / SECOND);
   return {
     run: of(plan.run),
@@ -57,6 +83,13 @@ describe('which tick is run', () => {
     ['its own is done', 100, done(100), {}, { skipped: ['100 done'] }],
     ['its own, and a later one, is done', 99, done(100), {}, { skipped: ['99 done'] }],
     [
+      'its own is done, of those that came since the latest is run, and all are told',
+      98,
+      done(98),
+      {},
+      { run: 100, skipped: ['98 done', '99 overlap'] },
+    ],
+    [
       'masters are behind who waited: its own all the same',
       100,
       { ...done(99), nowMs: 99_990 },
@@ -69,18 +102,90 @@ describe('which tick is run', () => {
     ['no record: its own, and none before it', 100, {}, { missed: 'all' }, { run: 100 }],
     ['no record: who only looks has missed nothing', undefined, {}, { missed: 'all' }, {}],
     [
-      'no record, and half a life of records ago: it may be done, and what has come since is run',
+      'no record, and so long ago that one may have ended its life: it may be done, and what has come since is run',
       98,
-      {},
-      { lifeMs: 4_000 },
-      { run: 100, skipped: ['99 overlap'], missed: ['98 unknown'] },
+      { nowMs: (100 + HOUR) * SECOND },
+      { missedMost: 2 },
+      {
+        run: 100 + HOUR,
+        skipped: [`${99 + HOUR} overlap`],
+        missed: ['98 unknown', `${99 + HOUR / 2} unknown`, `${100 + HOUR / 2} unknown`],
+      },
+    ],
+    [
+      'no record, and as long ago as one lives, with what it is needed for: its own is run',
+      98,
+      { nowMs: (100 + HOUR) * SECOND },
+      { missedMost: 1, spanMs: (HOUR / 2 + 1) * SECOND },
+      { run: 100 + HOUR },
     ],
     [
       'no record, and less than that ago: its own is run',
       99,
       {},
-      { lifeMs: 4_000, overlap: 'queue' },
+      { overlap: 'queue' },
       { run: 99, hasMore: true },
+    ],
+    [
+      'the record is gone: those since the one that is remembered may be done, and its own is run',
+      100,
+      { ...done(97), isGone: true },
+      { missed: 'all' },
+      { run: 100, missed: ['98 unknown', '99 unknown'] },
+    ],
+
+    // ticks that are nobody's
+    [
+      'before there was a job of that schedule, nothing was missed',
+      100,
+      { record: { tick: 50 * SECOND, fromMs: 98_500 } },
+      { missed: 'all' },
+      { run: 99, hasMore: true, missed: ['99 not started'] },
+    ],
+    [
+      'under a record of another schedule, nothing was missed; what it was there for is run',
+      100,
+      { ...done(50), isOther: true },
+      { missed: 'all' },
+      { run: 100 },
+    ],
+    [
+      'overtaken by the job of another schedule: it may be run or not; at the same instant, it is done',
+      99,
+      { record: { tick: 99_500 }, isOther: true },
+      {},
+      { run: 100, missed: ['99 unknown'] },
+    ],
+    [
+      'a tick of both schedules is done by either',
+      100,
+      { ...done(100), isOther: true },
+      {},
+      { skipped: ['100 done'] },
+    ],
+    [
+      'who waited in line to look for missed ones was there for those that came meanwhile',
+      undefined,
+      { ...done(97), there: 98 },
+      { missed: 'all' },
+      { run: 98, hasMore: true, skipped: ['99 overlap'], missed: ['98 not started'] },
+    ],
+
+    // another program on the name
+    [
+      'another program had the name when it came: it is over, and not run',
+      99,
+      { ...done(98), elsewhere: 100 },
+      {},
+      { over: 100, skipped: ['99 elsewhere', '100 elsewhere'] },
+    ],
+    ['the same without a record', 100, { elsewhere: 100 }, {}, { over: 100, skipped: ['100 elsewhere'] }],
+    [
+      'what has come since it left is run',
+      99,
+      { ...done(98), elsewhere: 99 },
+      { missed: 'all' },
+      { run: 100, skipped: ['99 elsewhere'] },
     ],
 
     // of several that are due
@@ -183,9 +288,9 @@ describe('which tick is run', () => {
     [
       'begun long before what may be forgotten: all up to there is over, or what is written would hide it',
       undefined,
-      { ...started(90), ...since(100) },
+      { ...started(98), ...since(100) },
       {},
-      { over: 100, missed: ['90 unknown'] },
+      { over: 100, missed: ['98 unknown', '99 unknown', '100 unknown'] },
     ],
     [
       'begun just after what may be forgotten: again',
@@ -199,7 +304,7 @@ describe('which tick is run', () => {
     [
       'what may be forgotten may be done: it is not run',
       100,
-      { ...done(90), ...since(100) },
+      { ...done(99), ...since(100) },
       {},
       { missed: ['100 unknown'] },
     ],
@@ -207,9 +312,9 @@ describe('which tick is run', () => {
     [
       'its own came later than that: it is run; those before may be done',
       100,
-      { ...done(90), sinceMs: 98_500 },
+      { ...done(97), sinceMs: 98_500 },
       { missed: 'all' },
-      { run: 99, hasMore: true, missed: ['99 not started'] },
+      { run: 99, hasMore: true, missed: ['98 unknown', '99 not started'] },
     ],
     [
       'the record says that it is done, whatever is forgotten',
@@ -253,16 +358,16 @@ describe('which tick is run', () => {
     [
       'too soon, since the last run may be forgotten',
       100,
-      { ...done(90), ...since(99) },
+      { ...done(98), ...since(99) },
       { atLeastForMs: 1_001 },
-      { over: 100, skipped: ['100 too soon'] },
+      { over: 100, skipped: ['100 too soon'], missed: ['99 unknown'] },
     ],
     [
       'the span after what may be forgotten is over',
       100,
-      { ...done(90), ...since(99) },
+      { ...done(98), ...since(99) },
       { atLeastForMs: 1_000 },
-      { run: 100 },
+      { run: 100, missed: ['99 unknown'] },
     ],
   ];
   for (const [title, own, given, policy, plan] of cases) {

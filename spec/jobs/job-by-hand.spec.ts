@@ -108,7 +108,7 @@ async function started(
       );
     }
     if (name === NOTE_WRITE.name) {
-      text = command.args.find((arg) => arg.startsWith('1|')) ?? '';
+      text = command.args.find((arg) => /^[12]\|\d/.test(arg)) ?? '';
       one.written.push(shown(text));
       one.onWrite();
     }
@@ -206,22 +206,57 @@ describe('job: when it claims', () => {
     expect(time.pending).to.equal(0);
   });
 
-  it('after a claim that failed late: the tick after now; with overlap queue, each that came meanwhile', async () => {
-    for (const [overlap, next] of [
-      ['skip', 5],
-      ['queue', 2],
+  it('after a claim that failed late it claims again: for the tick before now; with overlap queue, for each', async () => {
+    for (const [overlap, ran, lost] of [
+      ['skip', [3], ['skipped 1 unavailable', 'skipped 2 unavailable']],
+      ['queue', [1, 2, 3], []],
     ] as const) {
       const claim = async (nth: number, { time }: FakeCoordination): Promise<void> => {
         if (nth > 1) return;
-        await new Promise<void>((resolve) => void time.wait(3_500, resolve));
+        await new Promise<void>((resolve) => void time.wait(2_500, resolve));
         throw new RedlockError('NO_QUORUM', 'it failed');
       };
-      const { job, time, told } = await started({ ...SECOND, overlap }, { claim });
-      await time.advance(4_500);
-      const scheduled = told.filter((one) => one.startsWith('scheduled'));
-      expect([scheduled[0], scheduled[1]], overlap).to.deep.equal(['scheduled 1', `scheduled ${next}`]);
-      expect(told).to.include('skipped 1 unavailable');
-      await job.stop();
+      const one = await started({ ...SECOND, overlap }, { claim });
+      await one.time.advance(3_900);
+      const scheduled = one.told.filter((what) => what.startsWith('scheduled'));
+      expect([one.ran, scheduled], overlap).to.deep.equal([ran, ['scheduled 1', 'scheduled 4']]);
+      expect(one.told.filter((what) => what.startsWith('skipped'))).to.deep.equal(lost);
+      await one.job.stop();
+    }
+  });
+
+  it('claims that fail again and again come at distances that double, up to a second', async () => {
+    const at: number[] = [];
+    const claim = (_nth: number, { time }: FakeCoordination): Promise<void> => {
+      at.push(time.now() - 1_000);
+      return Promise.reject(new RedlockError('NO_QUORUM', 'it failed'));
+    };
+    const { job, time, told } = await started({ every: 10_000 }, { claim });
+    await time.advance(10_000);
+    const [first = 0] = at;
+    await time.advance(5_000);
+    const after = at.map((ms) => ms - first);
+    expect(after.slice(0, 10)).to.deep.equal([0, 20, 60, 140, 300, 620, 1_260, 2_260, 3_260, 4_260]);
+    await job.stop();
+    expect([told, time.pending]).to.deep.equal([['scheduled 9'], 0]); // as in an outage, nobody knows yet
+  });
+
+  it('what time does not mend is given up at once; what an operator may mend, when the next tick comes or after ten minutes', async () => {
+    for (const [code, every, ms] of [
+      ['WRONG_KIND', 3_600_000, 0],
+      ['MISCONFIGURED', 3_600_000, 600_000],
+      ['MISCONFIGURED', 60_000, 60_000],
+    ] as const) {
+      const claim = (): Promise<void> => Promise.reject(new RedlockError(code, 'it failed'));
+      const one = await started({ every }, { claim });
+      const at: number[] = [];
+      one.job.on('skipped', () => at.push(one.time.now()));
+      let dueMs = 0;
+      one.job.on('scheduled', ({ scheduledAt }) => (dueMs ||= scheduledAt.getTime() - START_MS + 1_000));
+      await one.time.advance(3_600_000 + 700_000);
+      expect(one.errors[0]).to.include({ code });
+      expect((at[0] ?? 0) - dueMs, code).to.be.within(ms, ms + 1_500);
+      await one.job.stop();
     }
   });
 
@@ -270,12 +305,26 @@ describe('job: when it claims', () => {
     expect(one.ran).to.deep.equal([-2]);
   });
 
-  it('a first claim that fails, for missed ticks, is about no tick: nothing is told', async () => {
+  it('a first claim that fails, for missed ticks, is made again, and nothing is told of it', async () => {
     const claim = (nth: number): Promise<void> =>
       nth > 1 ? Promise.resolve() : Promise.reject(new RedlockError('NO_QUORUM', 'it failed'));
-    const { job, told } = await started({ ...SECOND, missed: 'once' }, { claim });
+    const given = { reads: [{ record: '-2 d' }], claim };
+    const { job, ran, time, told } = await started({ ...SECOND, missed: 'once' }, given);
     await settle();
-    expect(told).to.deep.equal(['scheduled 1']);
+    expect(told).to.deep.equal([]);
+    await time.advance(20);
+    expect([ran, told.filter((one) => one.startsWith('skipped'))]).to.deep.equal([[0], []]);
+    await job.stop();
+  });
+
+  it('one that cannot be made by the next tick is left: that tick finds what was missed', async () => {
+    const claim = (nth: number): Promise<void> =>
+      nth > 8 ? Promise.resolve() : Promise.reject(new RedlockError('MISCONFIGURED', 'it failed'));
+    const given = { reads: [{ record: '-2 d' }], claim };
+    const { job, ran, time, told } = await started({ ...SECOND, missed: 'all' }, given);
+    await time.advance(2_500);
+    expect(ran).to.deep.equal([-1, 0, 1, 2]);
+    expect(told.filter((one) => one.startsWith('skipped'))).to.deep.equal([]);
     await job.stop();
   });
 });
@@ -303,14 +352,16 @@ describe('job: what it makes of its record', () => {
     }
   });
 
-  it('no record, on masters of which some have forgotten it, and a tick of long ago: nothing is run, or written', async () => {
-    const claim = (_nth: number, { time }: FakeCoordination): Promise<void> =>
-      new Promise((resolve) => void time.wait(31_000, resolve));
+  it('no record, and a tick of so long ago that one may have ended its life: it is not run, and what is fresh is', async () => {
+    const claim = (nth: number, { time }: FakeCoordination): Promise<void> =>
+      nth > 1 ? Promise.resolve() : new Promise((resolve) => void time.wait(12_600_000, resolve));
     const given = { reads: [{ sinceMs: START_MS - 9_000 }], isTogether: true, claim };
-    const { errors, job, ran, time, told, written } = await started({ every: 90_000 }, given);
-    await time.advance(90_000 + 32_000);
-    expect([ran, written, errors]).to.deep.equal([[], [], []]);
-    expect(told.find((one) => one.startsWith('missed'))).to.match(/unknown$/);
+    const { errors, job, ran, time, told } = await started({ every: 3_600_000 }, given);
+    let first = '';
+    job.on('scheduled', ({ scheduledAt }) => (first ||= String(tickOf(scheduledAt.getTime()))));
+    await time.advance(7_200_000 + 12_600_000);
+    expect([(ran[0] ?? 0) > Number(first), errors]).to.deep.equal([true, []]);
+    expect(told.find((one) => one.startsWith('missed'))).to.equal(`missed ${first} unknown`);
     await job.stop();
   });
 
@@ -349,8 +400,8 @@ describe('job: a run', () => {
 
   it('does not begin where the lease is lost while it is noted', async () => {
     const { job, ran, time, told } = await started(SECOND, { onWrite: ({ lease }) => lease.lose() });
-    await time.advance(1_000);
-    expect([ran, told.at(-2)]).to.deep.equal([[], 'skipped 1 unavailable']);
+    await time.advance(1_500);
+    expect([ran, told]).to.deep.equal([[], ['scheduled 1']]); // it claims again
     await job.stop();
   });
 });
@@ -361,7 +412,7 @@ describe('job: run()', () => {
   it('notes when the next one may begin, and keeps the tick of the record; without one, no tick counts as run', async () => {
     for (const [read, expected] of [
       [{ record: '-9 d' }, '-9 d 500'],
-      [{}, '-0.001 d 500'],
+      [{}, '-1800.5 d 500'], // a record of what came later would still be there
     ] as const) {
       const { job, ran, written } = await started(LONG, { reads: [read] });
       await job.run();

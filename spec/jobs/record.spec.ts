@@ -2,13 +2,7 @@
 import { expect } from 'chai';
 import type { ResolvedCall } from '../../lib/input/options.js';
 import type { MastersTime } from '../../lib/jobs/masters-time.js';
-import {
-  type Known,
-  nextNotBeforeMs,
-  notBeforeMs,
-  RecordUnderLease,
-  runBefore,
-} from '../../lib/jobs/record.js';
+import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from '../../lib/jobs/record.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
 import type { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
@@ -40,6 +34,7 @@ interface RecordBench {
   lose(): void;
 }
 
+const DONE = { tick: 1, state: 'done', notBeforeMs: 0, fromMs: 0, schedule: 'every 1' } as const;
 const failure = (code: RedlockError['code']): RedlockError => new RedlockError(code, `it is ${code}`);
 
 /** Masters that give these answers, the last of them for ever. */
@@ -65,7 +60,7 @@ function recordBench(answers: readonly (readonly NoteReading[] | RedlockError)[]
     },
   };
   const lease = {
-    ...{ token: 'token', fence: 7 },
+    ...{ token: 'token', fence: 7, ttlMs: 3_000 },
     assertHeld: () => {
       if (isLost) throw failure('LOCK_LOST');
     },
@@ -74,12 +69,12 @@ function recordBench(answers: readonly (readonly NoteReading[] | RedlockError)[]
   const record = new RecordUnderLease(
     coordination as unknown as Coordination, // a record needs no more of these three
     lease as unknown as Lease,
-    { notes: notes as unknown as Notes, call: {} as ResolvedCall, lifeMs: 60_000 },
+    { notes: notes as unknown as Notes, call: {} as ResolvedCall, lifeOf: (tick) => 60_000.5 + tick },
   );
   return { ...{ time, record, asked, written }, lose: () => (isLost = true) };
 }
 
-const read = (readings: readonly NoteReading[], quorum?: number): Promise<Known> =>
+const read = (readings: readonly NoteReading[], quorum?: number): Promise<Read> =>
   recordBench([readings], quorum).record.read();
 
 describe('a record under its lease', () => {
@@ -92,11 +87,31 @@ describe('a record under its lease', () => {
         reading(late, { fence: 2, seq: 1 }),
       ];
       for (const readings of [notes, notes.toReversed()])
-        expect((await read(readings)).record).to.deep.equal({ tick: 30, state: 'done', notBeforeMs: 6 });
+        expect((await read(readings)).record).to.deep.equal({
+          ...{ tick: 30, state: 'done', notBeforeMs: 6, fromMs: 30, schedule: undefined },
+        });
       expect((await read([reading(late), reading('')])).record).to.deep.equal({
-        ...{ tick: 20, state: 'started', notBeforeMs: 5 },
+        ...{ tick: 20, state: 'started', notBeforeMs: 5, fromMs: 20, schedule: undefined },
       });
       expect((await read([reading(''), reading('')])).record).to.equal(undefined);
+    });
+
+    it('since when there is that schedule, and which; under which fence it was written', async () => {
+      const text = '2|30|d|6|10|cron 0 6 * * 1|3 Europe/Berlin';
+      const { fence, record } = await read([reading(text, { fence: 9 }), reading('')]);
+      expect([fence, record]).to.deep.equal([
+        9,
+        {
+          ...{ tick: 30, state: 'done', notBeforeMs: 6, fromMs: 10 },
+          schedule: 'cron 0 6 * * 1|3 Europe/Berlin',
+        },
+      ]);
+      expect((await read([reading(''), reading('')])).fence).to.equal(0);
+    });
+
+    it('of the first version, without a tick: there was no schedule until now', async () => {
+      const { record } = await read([reading('1|0|d|6'), reading('')]);
+      expect(record).to.include({ tick: 0, fromMs: 100_000 });
     });
 
     it('the median of the clocks, and their bounds, in ms', async () => {
@@ -120,7 +135,16 @@ describe('a record under its lease', () => {
       expect(await read([reading('', { sinceMs: 9_000 })], 1)).to.include({ sinceMs: 9_000 + SKEW_MS });
     });
 
-    for (const text of ['2|10|d|0', '1|10|x|0', '1|10|d|0|', `1|${'1'.repeat(17)}|d|0`, '1||d|0', 'text']) {
+    for (const text of [
+      '3|10|d|0|1|x',
+      '2|10|d|0',
+      '2|10|d|0|1',
+      '1|10|x|0',
+      '1|10|d|0|',
+      `1|${'1'.repeat(17)}|d|0`,
+      '1||d|0',
+      'text',
+    ]) {
       it(`WRONG_KIND for a note that is no record: ${text}`, async () => {
         const { record } = recordBench([[reading(text), reading('')]]);
         expect(await rejection(record.read())).to.include({ code: 'WRONG_KIND' });
@@ -140,26 +164,38 @@ describe('a record under its lease', () => {
 
   it('is written in whole ms, rounded up, with a seq that rises, under the fence of its lease', async () => {
     const { record, written } = recordBench([[]]);
-    await record.write({ tick: 10.2, state: 'started', notBeforeMs: -5 });
-    await record.write({ tick: 11, state: 'done', notBeforeMs: 20.5 });
+    const more = { fromMs: 3.5, schedule: 'every 5' };
+    await record.write({ tick: 10.2, state: 'started', notBeforeMs: -5, ...more });
+    await record.write({ tick: 11, state: 'done', notBeforeMs: 20.5, ...more, schedule: undefined });
+    await record.rewrite({ tick: 12, state: 'done', notBeforeMs: 0, ...more });
     expect(written).to.deep.equal([
-      { fence: 7, seq: 1, text: '1|11|s|0', lifeMs: 60_000 },
-      { fence: 7, seq: 2, text: '1|11|d|21', lifeMs: 60_000 },
+      { fence: 7, seq: 1, text: '2|11|s|0|4|every 5', lifeMs: 60_011 },
+      { fence: 7, seq: 2, text: '1|11|d|21', lifeMs: 60_012 },
+      { fence: 7, seq: 3, text: '2|12|d|0|4|every 5', lifeMs: 60_013 },
     ]);
+  });
+
+  it('is written again once, and nobody is told how that went', async () => {
+    const { record, asked, time } = recordBench([failure('NO_QUORUM')]);
+    await record.rewrite(DONE);
+    expect([asked.length, time.pending]).to.deep.equal([1, 0]);
   });
 
   describe('masters that do not let it', () => {
     const ways: readonly (readonly [string, (record: RecordUnderLease) => Promise<unknown>])[] = [
       ['read', (record) => record.read()],
-      ['write', (record) => record.write({ tick: 1, state: 'done', notBeforeMs: 0 })],
+      ['write', (record) => record.write(DONE)],
     ];
     for (const [title, way] of ways) {
-      it(`${title}: are asked five times, at growing distances; then it rejects`, async () => {
+      it(`${title}: are asked for a ttl, at distances that grow up to a second; then it rejects`, async () => {
         const { record, time, asked } = recordBench([failure('NO_QUORUM')]);
         const failing = rejection(way(record));
         await time.advance(10_000);
         expect(await failing).to.include({ code: 'NO_QUORUM' });
-        expect(asked.map((ms) => ms - 1_000)).to.deep.equal([0, 20, 60, 120, 200]);
+        const at = asked.map((ms) => ms - 1_000);
+        expect(at.slice(0, 5)).to.deep.equal([0, 20, 60, 120, 200]);
+        expect(at.at(-2)).to.be.below(3_000);
+        expect(at.at(-1)).to.be.within(3_000, 3_999);
       });
 
       it(`${title}: one that succeeds in between is enough`, async () => {
@@ -194,30 +230,10 @@ describe('a record under its lease', () => {
   });
 });
 
-describe('the last run, for who writes about something else', () => {
-  const known = { nowMs: 70, earliestMs: 70, latestMs: 70, isPartial: false };
-
-  it('as it was written; without a record, just now', () => {
-    const record = { tick: 50, state: 'started', notBeforeMs: 0 } as const;
-    for (const sinceMs of [0, 50])
-      expect(runBefore({ ...known, record, sinceMs })).to.deep.equal({ tick: 50, state: 'started' });
-    expect(runBefore({ ...known, record: undefined, sinceMs: 0 })).to.deep.equal({ tick: 69, state: 'done' });
-  });
-
-  it('where later runs may be forgotten, all up to there are over', () => {
-    const record = { tick: 50, state: 'started', notBeforeMs: 0 } as const;
-    expect(runBefore({ ...known, record, sinceMs: 51 })).to.deep.equal({ tick: 51, state: 'done' });
-    expect(runBefore({ ...known, record: undefined, sinceMs: 80 })).to.deep.equal({
-      tick: 80,
-      state: 'done',
-    });
-  });
-});
-
 describe('when a run may begin', () => {
-  const known = (record: number | undefined, sinceMs: number): Known => ({
-    record: record === undefined ? undefined : { tick: 1, state: 'done', notBeforeMs: record },
-    ...{ sinceMs, nowMs: 100, earliestMs: 90, latestMs: 110, isPartial: false },
+  const known = (record: number | undefined, sinceMs: number): Read => ({
+    record: record === undefined ? undefined : { ...DONE, notBeforeMs: record },
+    ...{ sinceMs, nowMs: 100, earliestMs: 90, latestMs: 110, isPartial: false, fence: 1 },
   });
 
   it('when the record says so, and the span after what may be forgotten is over', () => {

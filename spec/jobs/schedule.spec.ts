@@ -7,6 +7,7 @@ import { rejection } from '../support/rejection.js';
 function each(everyMs: number): Schedule & { asked: number } {
   const next = (afterMs: number): number => (Math.floor(afterMs / everyMs) + 1) * everyMs;
   return {
+    text: `every ${everyMs}`,
     asked: 0,
     next(afterMs) {
       this.asked++;
@@ -14,6 +15,17 @@ function each(everyMs: number): Schedule & { asked: number } {
     },
   };
 }
+
+describe('a schedule in words', () => {
+  it('names its period, or its expression and time zone, of 200 letters at most', async () => {
+    expect((await scheduleOf({ every: 5 })).text).to.equal('every 5');
+    const cron = { cron: '0 6 * * *', timeZone: 'Europe/Berlin' };
+    expect((await scheduleOf(cron)).text).to.equal('cron 0 6 * * * Europe/Berlin');
+    const long = Array.from({ length: 60 }, (_, i) => String(i)).join(',');
+    const text = (await scheduleOf({ cron: `${long} ${long} * * * *`, timeZone: 'UTC' })).text;
+    expect(text).to.have.lengthOf(200);
+  });
+});
 
 describe('the ticks in a span', () => {
   const cases: readonly (readonly [
@@ -33,7 +45,7 @@ describe('the ticks in a span', () => {
   }
 
   it('a schedule that has ended: those that it had', () => {
-    const once: Schedule = { next: (afterMs) => (afterMs < 20 ? 20 : undefined) };
+    const once: Schedule = { text: 'once', next: (afterMs) => (afterMs < 20 ? 20 : undefined) };
     expect(ticksIn(once, 0, 40, 9)).to.deep.equal([20]);
   });
 

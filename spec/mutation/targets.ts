@@ -69,10 +69,13 @@ const TYPESCRIPT = [
   'lib/election/seen-leaders.ts',
   'lib/jobs/due.ts',
   'lib/jobs/job.ts',
+  'lib/jobs/life.ts',
   'lib/jobs/masters-time.ts',
+  'lib/jobs/meanwhile.ts',
   'lib/jobs/once.ts',
   'lib/jobs/record.ts',
   'lib/jobs/schedule.ts',
+  'lib/jobs/work.ts',
   'lib/node/batch.ts',
 ];
 const LUA = [

@@ -50,6 +50,7 @@ export function jobBench(nodes: number, everyMs: number, options: RedlockOptions
           if (event !== 'scheduled') told.push(`${name} ${event} ${numberOf(what)}${reason}`);
         });
       }
+      job.on('otherSchedule', ({ other, own }) => told.push(`${name} has ${own}, and there is ${other}`));
       return { redlock, job };
     },
   };

@@ -98,6 +98,9 @@ function tellOf(job: Job<void>, isQuiet: boolean): void {
   }
   job.on('failed', ({ scheduledAt, error }) => tell(scheduledAt, `failed: ${textOf(error)}`));
   job.on('missed', ({ scheduledAt, reason }) => tell(scheduledAt, `missed: ${reason}`));
+  job.on('otherSchedule', ({ other, own }) =>
+    complain(`${job.name}: another schedule has this name: ${other}, and here it is ${own}`),
+  );
   job.on('skipped', ({ scheduledAt, reason, error }) => {
     if (reason !== 'done') tell(scheduledAt, `skipped: ${error === undefined ? reason : textOf(error)}`);
   });

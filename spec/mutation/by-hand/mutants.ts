@@ -7,6 +7,7 @@ import { FENCES } from './fences.js';
 import { DIRECT } from './direct.js';
 import { FAKED_TIME } from './faked-time.js';
 import { HAND_OFF } from './hand-off.js';
+import { JOBS } from './jobs.js';
 import { PACE } from './pace.js';
 import { PUSHES } from './pushes.js';
 import { REST } from './rest.js';
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DIRECT,
   ...FAKED_TIME,
   ...HAND_OFF,
+  ...JOBS,
   ...PACE,
   ...PUSHES,
   ...REST,

@@ -4,6 +4,8 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
 import { simulateCoordination } from '../coordination-simulation.js';
+import { simulateLong } from '../long/long-world.js';
+import { DAY, type LongOptions } from '../long/setting.js';
 import { simulate } from '../simulation.js';
 import { simulateService } from '../service-simulation.js';
 import { simulateOneMaster } from '../one-master.js';
@@ -170,6 +172,36 @@ export async function proveSameness(seed: number, say: (line: string) => void): 
   return once.digest === twice.digest
     ? []
     : [`seed ${seed} has two histories: ${once.digest} and ${twice.digest}`];
+}
+
+const [LONG_SEEDS, LONG_FRESH] = [24, 6];
+/** Over both changes of the clocks, without faults. */
+const YEAR: LongOptions = {
+  ...{ days: 365, processes: 10, masters: 3, isCalm: true },
+  job: { cron: '30 2 * * *', timeZone: 'Europe/Berlin' },
+};
+
+/** Days to months of a job: each tick is begun once, or told with the reason that is true. */
+export async function proveLongJobs(say: (line: string) => void): Promise<string[]> {
+  const failures: string[] = [];
+  const sum = { ticks: 0, starts: 0, days: 0 };
+  const add = async (seed: number, options?: LongOptions): Promise<void> => {
+    const { starts, ticks, tookMs, violations } = await simulateLong(seed, options);
+    sum.ticks += ticks;
+    sum.starts += starts;
+    sum.days += tookMs / DAY;
+    for (const { property, text } of violations.slice(0, 1))
+      failures.push(`long jobs, seed ${seed}: ${property}: ${text}`);
+  };
+  const first = randomInt(1_000_000, 2 ** 31);
+  for (let seed = 1; seed <= LONG_SEEDS; seed++) await add(seed);
+  for (let seed = first; seed < first + LONG_FRESH; seed++) await add(seed);
+  await add(1, YEAR);
+  const { days, starts, ticks } = sum;
+  say(
+    `long jobs: ${ticks} ticks, ${starts} runs in ${days.toFixed(0)} days; ${LONG_FRESH} fresh seeds from ${first} on`,
+  );
+  return failures;
 }
 
 /** Elections and jobs under faults: everything that they promise holds. */

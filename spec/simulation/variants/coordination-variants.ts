@@ -147,10 +147,10 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     options: { breaksAt: 'note-write', missed: 'skip' },
     patches: [
       {
-        file: 'lib/jobs/job.ts',
-        find: "await record.write({ tick, state: 'started', notBeforeMs: notBefore });\n    lease.assertHeld();",
+        file: 'lib/jobs/work.ts',
+        find: "const noted = await this.#write(held, { tick, state: 'started', notBefore });\n    lease.assertHeld();",
         replace:
-          "void record.write({ tick, state: 'started', notBeforeMs: notBefore }).catch(() => undefined);",
+          "const noted = { tick, state: 'started' as const, notBeforeMs: notBefore, fromMs: 0, schedule: undefined };\n    void this.#write(held, { tick, state: 'started', notBefore }).catch(() => undefined);",
       },
     ],
   },

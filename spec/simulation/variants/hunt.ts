@@ -10,6 +10,7 @@ import { build, type Plugin } from 'esbuild';
 import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
+import type { LongOptions } from '../long/setting.js';
 import type { SimulationOptions } from '../simulation.js';
 import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
@@ -24,7 +25,8 @@ export interface Hunt {
   readonly seeds: number;
   /** It ends after this time of a core, whatever is left. */
   readonly limitMs: number;
-  readonly options: SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions;
+  readonly options:
+    SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions | LongOptions;
   /** Which simulation; by default, that of the quorum lock. */
   readonly of?: Simulated | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
@@ -54,10 +56,17 @@ import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
 import { simulateOneMaster } from './spec/simulation/one-master.js';
 import { simulateCoordination } from './spec/simulation/coordination-simulation.js';
 import { simulateService } from './spec/simulation/service-simulation.js';
+import { simulateLong } from './spec/simulation/long/long-world.js';
 import { nothing, search } from './spec/simulation/small/search.js';
 import { timeline } from './spec/simulation/timeline.js';
 const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
-const others = { timestamps: simulateTimestamps, 'one master': simulateOneMaster, coordination: simulateCoordination, service: simulateService };
+const others = {
+  timestamps: simulateTimestamps,
+  'one master': simulateOneMaster,
+  coordination: simulateCoordination,
+  service: simulateService,
+  'long jobs': simulateLong,
+};
 const run = others[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
 const cpuMs = () => {

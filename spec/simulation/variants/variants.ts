@@ -14,6 +14,8 @@ import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
 import { PUSH_VARIANTS } from './push-variants.js';
+import { LONG_JOB_VARIANTS } from './long-job-variants.js';
+import type { LongOptions } from '../long/setting.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
 
 export interface Patch {
@@ -30,7 +32,7 @@ export interface SmallFind {
 }
 
 /** Simulations beside that of the quorum lock. */
-export type Simulated = 'timestamps' | 'one master' | 'coordination' | 'service';
+export type Simulated = 'timestamps' | 'one master' | 'coordination' | 'service' | 'long jobs';
 
 export interface Variant {
   readonly name: string;
@@ -46,13 +48,15 @@ export interface Variant {
   /** The first seed to try, if the mistake shows rarely; 1 by default. */
   readonly from?: number;
   /** Options that make it show soon; the correct code is run with the same ones. */
-  readonly options?: SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions;
+  readonly options?:
+    SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions | LongOptions;
 }
 
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   ...COORDINATION_VARIANTS,
   ...SERVICE_VARIANTS,
+  ...LONG_JOB_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
   ...PUSH_VARIANTS,

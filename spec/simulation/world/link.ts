@@ -46,6 +46,8 @@ export interface LinkEnvironment {
   readonly resends: boolean;
   /** Pushes are late by seconds now and then. */
   readonly hasLatePushes: boolean;
+  /** How long it waits at most before it connects again, in ms; a moment by default. */
+  readonly reconnectMs?: number | undefined;
   /** Called for each command that was carried out; `isOrphaned`: its connection had broken by then. */
   readonly tell: (command: Command, isOrphaned: boolean) => void;
 }
@@ -237,8 +239,9 @@ export class SimulatedLink implements Transport {
   }
 
   #connectSoon(): void {
-    const { client, seeded, world } = this.#environment;
-    world.after(seeded.between(1, seeded.chance(0.2) ? 400 : 40), () => client.hear(() => this.#connect()));
+    const { client, reconnectMs, seeded, world } = this.#environment;
+    const delayMs = seeded.between(1, reconnectMs ?? (seeded.chance(0.2) ? 400 : 40));
+    world.after(delayMs, () => client.hear(() => this.#connect()));
   }
 
   #connect(): void {

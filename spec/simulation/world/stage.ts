@@ -25,6 +25,8 @@ export interface Cast {
   readonly breaksAt: string | undefined;
   /** Pushes are late by seconds now and then. */
   readonly hasLatePushes: boolean;
+  /** How long a link waits at most before it connects again, in ms; a moment by default. */
+  readonly reconnectMs?: number;
 }
 
 /** The share of scripts that are lost when their connection breaks. */
@@ -129,7 +131,7 @@ export class Stage {
   }
 
   #player(name: string, rate: number, seeded: Seeded, cast: Cast): Player {
-    const { breaksAt, hasLatePushes, options, skewMs } = cast;
+    const { breaksAt, hasLatePushes, options, reconnectMs, skewMs } = cast;
     const { checker, world } = this;
     const client = new SimulatedClient(name, world, rate);
     const resends = seeded.chance(0.5);
@@ -145,6 +147,7 @@ export class Stage {
         seeded: network,
         resends,
         hasLatePushes,
+        reconnectMs,
         tell,
       });
       const breaking = network.fork('breaking');

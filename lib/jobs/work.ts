@@ -1,0 +1,244 @@
+/** What a process does under one lease of its job: it reads the record, tells what it finds, and runs what is due. */
+import { dateAt } from './date.js';
+import type { Coordination } from '../lease/coordination.js';
+import type { Lease } from '../lease/public.js';
+import type { Notes } from '../lease/notes.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { type Claim, type Plan, planOf } from './due.js';
+import type { Listening } from './job-events.js';
+import { endedMs, lifeMs, REWRITE_MS } from './life.js';
+import type { MastersTime } from './masters-time.js';
+import type { ResolvedJob } from './options.js';
+import type { JobResult, JobRoutine } from './public.js';
+import { type JobRecord, type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
+import { runOf } from './run.js';
+import { type Schedule, ticksIn } from './schedule.js';
+
+/** Another schedule under the name is told once in so long, in ms. */
+const TELL_AGAIN_MS = 3_600_000;
+
+/** What the job is made of. */
+export interface JobParts<T> {
+  readonly terms: ResolvedJob;
+  readonly schedule: Schedule;
+  readonly routine: JobRoutine<T>;
+}
+
+/** What a lease was taken for, and what went wrong until it was there. */
+export interface Errand extends Pick<Claim, 'own' | 'thereMs' | 'elsewhereMs'> {
+  readonly outage: RedlockError | undefined;
+}
+
+/** How it ended: whether others are to be run, and up to where ticks are over. */
+export interface Ended {
+  readonly hasMore: boolean;
+  readonly overMs: number;
+}
+
+/** A lease, with its record and what it says. */
+interface Held {
+  readonly lease: Lease;
+  readonly record: RecordUnderLease;
+  readonly known: Known;
+}
+
+export class Work<T> {
+  readonly #coordination: Coordination;
+  readonly #parts: JobParts<T>;
+  readonly #notes: Notes;
+  readonly #time: MastersTime;
+  readonly #listening: Listening<T>;
+  #missedUpToMs = 0;
+  #toldOtherAtMs = -Infinity;
+  /** The latest record that was read or written here. */
+  #last: JobRecord | undefined;
+  /** A run that may be noted, and was not begun. */
+  #unbegun: { readonly fence: number; readonly before: JobRecord | undefined } | undefined;
+
+  constructor(
+    coordination: Coordination,
+    name: string,
+    parts: JobParts<T>,
+    { time, listening }: { readonly time: MastersTime; readonly listening: Listening<T> },
+  ) {
+    this.#coordination = coordination;
+    this.#parts = parts;
+    this.#notes = coordination.notesOf(name, 'record');
+    this.#time = time;
+    this.#listening = listening;
+  }
+
+  /** What it throws means that no run was begun. */
+  async under(lease: Lease, { outage, ...errand }: Errand): Promise<Ended> {
+    const { schedule, terms } = this.#parts;
+    const held = await this.#read(lease);
+    const { known, record } = held;
+    const plan = planOf({ schedule, policy: terms.policy, ...errand }, known);
+    this.#tellOf(plan, outage);
+    if (plan.run !== undefined) return this.#runTick(plan.run, plan.hasMore, held);
+    const { tick, state } = this.#before(known);
+    const notBefore = notBeforeMs(known, terms.policy.atLeastForMs);
+    if (plan.over !== undefined) await this.#write(held, { tick: plan.over, state: 'done', notBefore });
+    else if (isFirst(known, errand)) await this.#write(held, { tick, state, notBefore });
+    else if (known.isPartial && known.record !== undefined) await record.write(known.record);
+    return { hasMore: false, overMs: Math.max(plan.seenMs, known.record?.tick ?? 0) };
+  }
+
+  /** Runs it beside the schedule. */
+  async now(lease: Lease): Promise<JobResult<T>> {
+    const { atLeastForMs } = this.#parts.terms.policy;
+    const held = await this.#read(lease);
+    const { known } = held;
+    if (known.earliestMs < notBeforeMs(known, atLeastForMs)) return { executed: false, reason: 'too soon' };
+    const notBefore = nextNotBeforeMs(known, atLeastForMs);
+    const noted = await this.#write(held, { ...this.#before(known), notBefore });
+    lease.assertHeld();
+    const value = await this.#during(held, noted, dateAt(known.nowMs));
+    lease.assertHeld();
+    return { executed: true, value };
+  }
+
+  async #read(lease: Lease): Promise<Held> {
+    const { call } = this.#parts.terms;
+    const record = new RecordUnderLease(this.#coordination, lease, {
+      ...{ notes: this.#notes, call },
+      lifeOf: (tick) => this.#lifeMs(tick),
+    });
+    const { fence, ...read } = await record.read(this.#time);
+    const isUnbegun = fence > 0 && fence === this.#unbegun?.fence;
+    const found = isUnbegun ? this.#unbegun?.before : read.record;
+    const isGone = found === undefined && this.#last !== undefined;
+    const latest = laterOf(this.#last, found);
+    this.#last = latest;
+    const other = latest?.schedule;
+    const isOther = other !== undefined && other !== this.#parts.schedule.text;
+    if (isOther) this.#tellOfOther(other);
+    return { lease, record, known: { ...read, record: latest, isGone, isOther } };
+  }
+
+  #lifeMs(tick: number): number {
+    const { schedule, terms } = this.#parts;
+    return lifeMs(schedule, terms.policy.spanMs, { tick, nowMs: this.#time.nowMs });
+  }
+
+  async #write(
+    { known, record }: Held,
+    { notBefore, state, tick }: Pick<JobRecord, 'tick' | 'state'> & { readonly notBefore: number },
+  ): Promise<JobRecord> {
+    const { text: schedule } = this.#parts.schedule;
+    const fromMs = known.record === undefined || known.isOther ? known.nowMs : known.record.fromMs;
+    const written = { tick, state, notBeforeMs: notBefore, fromMs, schedule };
+    await record.write(written);
+    if (state === 'done') this.#last = written;
+    return written;
+  }
+
+  /**
+   * The last run, for who writes about something else. Without a record, no tick counts as run of which one could still be
+   * found. What is written hides that the masters may have forgotten what went before: so nothing up to there is begun.
+   */
+  #before({ nowMs, record, sinceMs }: Known): Pick<JobRecord, 'tick' | 'state'> {
+    const { spanMs } = this.#parts.terms.policy;
+    const { tick, state } = record ?? { tick: endedMs(spanMs, nowMs), state: 'done' };
+    return tick < sinceMs ? { tick: sinceMs, state: 'done' } : { tick, state };
+  }
+
+  #tellOf({ skipped, missed }: Plan, outage: RedlockError | undefined): void {
+    for (const { tick, reason } of missed) {
+      if (reason !== 'interrupted' && tick <= this.#missedUpToMs) continue; // it was told under an earlier lease
+      this.#missedUpToMs = Math.max(this.#missedUpToMs, tick);
+      this.#listening.tell('missed', { scheduledAt: dateAt(tick), reason });
+    }
+    for (const { tick, reason } of skipped) {
+      // what passed while it waited was dropped for the masters, and not for a run
+      const dropped =
+        outage === undefined || reason !== 'overlap'
+          ? { reason }
+          : { reason: 'unavailable' as const, error: outage };
+      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), ...dropped });
+    }
+  }
+
+  #tellOfOther(other: string): void {
+    const nowMs = this.#coordination.clock.now();
+    if (nowMs - this.#toldOtherAtMs < TELL_AGAIN_MS) return;
+    this.#toldOtherAtMs = nowMs;
+    this.#listening.tell('otherSchedule', { own: this.#parts.schedule.text, other });
+  }
+
+  /** What it throws means that it was not begun. */
+  async #runTick(tick: number, hasMore: boolean, held: Held): Promise<Ended> {
+    const { known, lease } = held;
+    const fence = lease.fence ?? 0;
+    const notBefore = nextNotBeforeMs(known, this.#parts.terms.policy.atLeastForMs);
+    this.#unbegun = { fence, before: known.record };
+    const noted = await this.#write(held, { tick, state: 'started', notBefore });
+    lease.assertHeld();
+    this.#unbegun = undefined;
+    this.#last = noted;
+    return this.#run(noted, hasMore, held);
+  }
+
+  async #run(noted: JobRecord, hasMore: boolean, held: Held): Promise<Ended> {
+    const { clock } = this.#coordination;
+    const { fence = 0 } = held.lease;
+    const { tick, notBeforeMs: notBefore } = noted;
+    const scheduledAt = dateAt(tick);
+    this.#listening.tell('started', { scheduledAt, fence });
+    const beganAtMs = clock.now();
+    let failure: { readonly error: unknown } | undefined;
+    let value: { readonly is: T } | undefined;
+    try {
+      value = { is: await this.#during(held, noted, scheduledAt) };
+    } catch (error) {
+      failure = { error };
+    }
+    const over = this.#overAfter(tick, hasMore);
+    try {
+      await this.#write(held, { tick: over.at(-1) ?? tick, state: 'done', notBefore });
+      for (const late of over)
+        this.#listening.tell('skipped', { scheduledAt: dateAt(late), reason: 'overlap' });
+    } catch (error) {
+      failure ??= { error };
+    }
+    const tookMs = Math.round(clock.now() - beganAtMs);
+    if (failure !== undefined) this.#listening.tell('failed', { scheduledAt, fence, ...failure });
+    else if (value !== undefined)
+      this.#listening.tell('done', { scheduledAt, fence, value: value.is, tookMs });
+    return { hasMore, overMs: over.at(-1) ?? tick };
+  }
+
+  /** The routine, while its record is written again and again: it is to be found if the runner dies. */
+  async #during({ lease, record }: Held, noted: JobRecord, scheduledAt: Date): Promise<T> {
+    const { timers } = this.#coordination;
+    const again = (): void => {
+      void record.rewrite(noted);
+      timer = timers.background(REWRITE_MS, again);
+    };
+    let timer = timers.background(REWRITE_MS, again);
+    try {
+      return await this.#parts.routine(runOf(lease, scheduledAt));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** The ticks that came during a run, where they are dropped. */
+  #overAfter(tick: number, hasMore: boolean): readonly number[] {
+    const { overlap, missedMost } = this.#parts.terms.policy;
+    const { schedule } = this.#parts;
+    return hasMore || overlap === 'queue' ? [] : ticksIn(schedule, tick, this.#time.nowMs, missedMost);
+  }
+}
+
+/** What was read, unless the masters have lost what is remembered: that has passed. */
+function laterOf(remembered: JobRecord | undefined, found: JobRecord | undefined): JobRecord | undefined {
+  if (remembered === undefined || (found !== undefined && found.tick >= remembered.tick)) return found;
+  const notBeforeMs = Math.max(remembered.notBeforeMs, found?.notBeforeMs ?? 0);
+  return { ...remembered, state: 'done', notBeforeMs };
+}
+
+/** There is a job of that schedule from here on: who comes later is to know which ticks were missed. */
+function isFirst({ isOther, record }: Known, { own }: Pick<Errand, 'own'>): boolean {
+  return own === undefined && (record === undefined || isOther);
+}
