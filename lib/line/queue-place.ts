@@ -112,6 +112,37 @@ export function pollMs(rank: number, isForeignClient: boolean): number {
   return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
 }
 
+/** Each waiter looks this much after the one before it when a vote should be free, so that the first that lives is the first. */
+const STAGGER_MS = 3;
+/** However many are ahead, it is no later than twice this; at random from this on, so that not all come at one instant. */
+const MOST_STAGGER_MS = 70;
+/** A waiter looks no sooner again than so long for each that is ahead: a vote may live for a moment, and always be renewed. */
+const PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Of a refusal; times are from now on. */
+interface Refused {
+  /** How many waiters are ahead. */
+  readonly rank: number;
+  /** The vote is free by then, unless it is renewed. */
+  readonly freeInMs: number;
+  /** The wait without a push. */
+  readonly pollInMs: number;
+}
+
+/**
+ * How long after a refusal a waiter looks again. If the vote may be free by then, every waiter does, whatever its rank:
+ * all before it may be dead, and so may the holder. A poll that would come shortly before that instant waits for it, or the
+ * look after it would come too late.
+ * @param fraction  at random
+ */
+export function lookAgainMs({ rank, freeInMs, pollInMs }: Refused, fraction: number): number {
+  const staggerMs = Math.min(rank * STAGGER_MS, MOST_STAGGER_MS) * (1 + fraction);
+  const pauseMs = Math.min(rank * PAUSE_MS, LONGEST_PAUSE_MS);
+  const dueInMs = Math.max(freeInMs + staggerMs, pauseMs);
+  return dueInMs <= pollInMs + pauseMs ? dueInMs : pollInMs;
+}
+
 /** A place lives no longer than this without being renewed. */
 export const LONGEST_LIFE_MS = 60_000;
 /** A place outlives the wait by this margin, so that it does not expire before its owner has left. */

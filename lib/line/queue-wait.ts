@@ -21,7 +21,7 @@ import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
-import { LIFE_MARGIN_MS, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
+import { LIFE_MARGIN_MS, lookAgainMs, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
 import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
@@ -145,7 +145,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
-        if (place.state === 'queued') place.dueAtMs = this.#dueAsFirst(place);
+        if (place.state === 'queued') place.dueAtMs = Math.min(place.dueAtMs, this.#dueAsFirst(place));
         break;
       case 'given':
         // one acquisition waits for several resources under one token; keys are as the master sees them
@@ -196,7 +196,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       if (place.state === 'mine' && told !== undefined && place.serial >= told.clockUs) return;
       place.queues(outcome, outcome.isForeignClient ? 'foreign-client' : 'queued');
       place.refusedAtUs = told?.clockUs ?? 0;
-      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isForeignClient);
+      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank ?? 0, outcome.isForeignClient);
     } else {
       this.#shelve(place, outcome);
     }
@@ -276,17 +276,12 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return isStale && this.#terms.directTtlMs > 0 ? this.#soonAfter(0) : this.#soonAfter(RESERVE_MS);
   }
 
-  #onRefusal(
-    place: QueuePlace,
-    remainingMs: number,
-    rank: number | undefined,
-    isForeignClient: boolean,
-  ): void {
+  #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
     this.wasRefused = true;
-    const free = this.#soonAfter(remainingMs);
-    const delayMs = pollMs(rank ?? 0, isForeignClient) * (0.75 + this.#environment.random.fraction() / 4);
-    const later = this.#environment.clock.earliest() + delayMs;
-    place.dueAtMs = isForeignClient || rank === 0 ? Math.min(free, later) : later;
+    const { clock, random } = this.#environment;
+    const freeInMs = this.#soonAfter(remainingMs) - clock.earliest();
+    const pollInMs = pollMs(rank, isForeignClient) * (0.75 + random.fraction() / 4);
+    place.dueAtMs = clock.earliest() + lookAgainMs({ rank, freeInMs, pollInMs }, random.fraction());
   }
 
   /** Takes no part for now. */
