@@ -31,6 +31,8 @@ export class QueuePlace {
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
+  /** When the vote of another should be free, as far as is known. */
+  freeAtMs = Infinity;
   /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
 
@@ -116,9 +118,12 @@ export function pollMs(rank: number, isForeignClient: boolean): number {
 const STAGGER_MS = 3;
 /** However many are ahead, it is no later than twice this; at random from this on, so that not all come at one instant. */
 const MOST_STAGGER_MS = 70;
-/** A waiter looks no sooner again than so long for each that is ahead: a vote may live for a moment, and always be renewed. */
+/**
+ * A waiter looks no sooner again than so long for each that is ahead, if the vote was renewed: a gate's lives for a moment,
+ * and its owner does. The longest is what is left of such a vote when it is renewed: nobody looks too late by it.
+ */
 const PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 500;
 
 /** Of a refusal; times are from now on. */
 interface Refused {
@@ -128,6 +133,8 @@ interface Refused {
   readonly freeInMs: number;
   /** The wait without a push. */
   readonly pollInMs: number;
+  /** The vote will be free later than was known before. */
+  readonly isRenewed: boolean;
 }
 
 /**
@@ -136,10 +143,11 @@ interface Refused {
  * look after it would come too late.
  * @param fraction  at random
  */
-export function lookAgainMs({ rank, freeInMs, pollInMs }: Refused, fraction: number): number {
+export function lookAgainMs(refused: Refused, fraction: number): number {
+  const { freeInMs, isRenewed, pollInMs, rank } = refused;
   const staggerMs = Math.min(rank * STAGGER_MS, MOST_STAGGER_MS) * (1 + fraction);
   const pauseMs = Math.min(rank * PAUSE_MS, LONGEST_PAUSE_MS);
-  const dueInMs = Math.max(freeInMs + staggerMs, pauseMs);
+  const dueInMs = Math.max(freeInMs + staggerMs, isRenewed ? pauseMs : 0);
   return dueInMs <= pollInMs + pauseMs ? dueInMs : pollInMs;
 }
 

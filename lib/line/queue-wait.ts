@@ -279,9 +279,13 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
     this.wasRefused = true;
     const { clock, random } = this.#environment;
-    const freeInMs = this.#soonAfter(remainingMs) - clock.earliest();
+    const nowMs = clock.earliest();
+    const isRenewed = nowMs + remainingMs > place.freeAtMs;
+    place.freeAtMs = nowMs + remainingMs;
+    const freeInMs = this.#soonAfter(remainingMs) - nowMs;
     const pollInMs = pollMs(rank, isForeignClient) * (0.75 + random.fraction() / 4);
-    place.dueAtMs = clock.earliest() + lookAgainMs({ rank, freeInMs, pollInMs }, random.fraction());
+    const refused = { rank, freeInMs, pollInMs, isRenewed };
+    place.dueAtMs = nowMs + lookAgainMs(refused, random.fraction());
   }
 
   /** Takes no part for now. */

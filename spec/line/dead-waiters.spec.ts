@@ -197,7 +197,7 @@ describe('how soon a waiter looks again', () => {
   it('the later in line, the later, and within 150 ms of the instant at which the vote should be free', () => {
     for (const fraction of [0, 0.999]) {
       const due = [0, 1, 2, 8, 20, 100, 1_000].map((rank) =>
-        lookAgainMs({ rank, freeInMs: 5_000, pollInMs: 15_000 }, fraction),
+        lookAgainMs({ rank, freeInMs: 5_000, pollInMs: 15_000, isRenewed: true }, fraction),
       );
       expect(due).to.deep.equal([...due].sort((a, b) => a - b));
       expect(due[0]).to.equal(5_000);
@@ -205,19 +205,21 @@ describe('how soon a waiter looks again', () => {
     }
   });
 
-  it('not sooner than a pause that grows up to a second: votes may live for a moment, and be renewed for ever', () => {
-    const due = [0, 4, 8, 40, 1_000].map((rank) => lookAgainMs({ rank, freeInMs: 1, pollInMs: 15_000 }, 0));
-    expect(due).to.deep.equal([1, 100, 200, 1_000, 1_000]);
+  it('not sooner than a pause that grows up to half a second: votes may live for a moment, and be renewed for ever', () => {
+    const due = (isRenewed: boolean): number[] =>
+      [0, 4, 8, 40, 1_000].map((rank) => lookAgainMs({ rank, freeInMs: 1, pollInMs: 15_000, isRenewed }, 0));
+    expect(due(true)).to.deep.equal([1, 100, 200, 500, 500]);
+    expect(due(false)).to.deep.equal([1, 13, 25, 71, 71]); // its owner may be dead
   });
 
   it('by its poll if that is much sooner; a poll just before the instant waits for it', () => {
     for (const [freeInMs, expected] of [
-      [15_860, 15_930],
-      [15_940, 15_000],
+      [15_430, 15_500],
+      [15_440, 15_000],
       [Infinity, 15_000],
     ] as const) {
-      expect(lookAgainMs({ rank: 100, freeInMs, pollInMs: 15_000 }, 0)).to.equal(expected);
+      expect(lookAgainMs({ rank: 100, freeInMs, pollInMs: 15_000, isRenewed: false }, 0)).to.equal(expected);
     }
-    expect(lookAgainMs({ rank: 0, freeInMs: 2_001, pollInMs: 2_000 }, 0)).to.equal(2_000);
+    expect(lookAgainMs({ rank: 0, freeInMs: 2_001, pollInMs: 2_000, isRenewed: false }, 0)).to.equal(2_000);
   });
 });

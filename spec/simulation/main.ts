@@ -11,6 +11,7 @@ import { parseOptions, type SimulateOptions, USAGE } from './command/options.js'
 import {
   proveBeyond,
   proveCoordination,
+  proveCrashes,
   proveOneMaster,
   proveSameness,
   proveTimestamps,
@@ -159,6 +160,7 @@ async function ci({ run, small: smallOptions }: SimulateOptions): Promise<number
     'beyond the model': () => proveBeyond(say),
     'timestamp locks': () => proveTimestamps(say),
     'elections and jobs': () => proveCoordination(say),
+    'crashes in bulk': () => proveCrashes(say),
     'one master': () => proveOneMaster(say),
     'small worlds': () => proveSmall({ ...smallOptions, mostSteps: CI_STEPS }, say),
     'known mistakes in small worlds': () => proveSmallVariants('', say),

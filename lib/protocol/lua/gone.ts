@@ -28,10 +28,16 @@ export const TIDIED = 'tidied';
 /** How many waiters an inspection lists. */
 export const SHOWN_WAITERS = 32;
 
-/** Lua: whether the terms of a waiter say that it is gone. Those of a waiter without any say nothing. `us` is the clock. */
-export const GONE = `local function isGone(terms, us)
-  local look = type(terms) == 'string' and tonumber(string.match(terms, '^%d+'))
-  return look and us - look > ${GONE_MS * 1_000} or false
+/**
+ * Lua: the clock at the last look of a waiter, by its terms, and whether they say that it is gone. Who has left none is not
+ * known to be. `us` is the clock.
+ */
+export const GONE = `local function lookIn(terms)
+  return type(terms) == 'string' and tonumber(string.match(terms, '^%d+')) or nil
+end
+local function isGone(terms, us)
+  local look = lookIn(terms)
+  return look ~= nil and us - look > ${GONE_MS * 1_000}
 end
 `;
 
@@ -75,7 +81,7 @@ export const TIDYING = `  local function sweep(from)
     local isNoted = redis.pcall('HSET', KEYS[m], '${TIDIED}', int(now()) .. '|' .. int(after))
     if type(isNoted) == 'table' then return end
     local first, ticket = head()
-    local look = string.match(termsOf(first) or '', '^%d+')
+    local look = lookIn(termsOf(first))
     if first ~= self and not (look and now() - look <= ${TIDY_MS * 1_000}) then
       alive(tellFirst, first, ticket, self)
     end
@@ -84,5 +90,27 @@ export const TIDYING = `  local function sweep(from)
       redis.call('DEL', KEYS[m])
     end
     return true
+  end
+`;
+
+/** So many clients may be told that they are among the first. */
+export const MOST_TOLD = 8;
+
+/**
+ * Lua, another part of it. A vote that was reserved may expire sooner than the one that those in line know of. The first of
+ * them has been told. If it has not looked for a while, it may be gone all the same, and so on: the next clients are told as
+ * well, up to one that has looked.
+ */
+export const TELLING_MORE = `  local function tellMore()
+    local tried, told = {}, 0
+    for i, token in ipairs(redis.call('ZRANGE', KEYS[q], 0, ${MOST_TIDIED - 1})) do
+      if not tried[client(token)] then
+        tried[client(token)] = true
+        local isTold = i == 1 or push(token, 'w') ~= 0
+        local look = lookIn(termsOf(token))
+        if isTold then told = told + 1 end
+        if told == ${MOST_TOLD} or isTold and look and now() - look <= ${TIDY_MS * 1_000} then return end
+      end
+    end
   end
 `;

@@ -22,14 +22,15 @@
  *   v serial sent span fence token key   the vote is yours: it lives for `span` ms from that look on, which was sent at
  *                                        `sent`; fence is 0 without fencing
  *   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
- *   w token key          you are the first of the queue now, and the waiter before you was sent a push for its vote
+ *   w token key          you are the first of the queue now, or among the first, and the waiter before you was sent a push
+ *                        for its vote
  *   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
  * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again. So is one that
  * has not looked for GONE_MS, whatever a push reaches: its connection is half open, or its process stopped. Who lives looks
  * more often, and takes its place again, by the ticket that it has.
  */
 import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
-import { GONE, TIDYING } from './gone.js';
+import { GONE, TELLING_MORE, TIDYING } from './gone.js';
 import { PUSH_CHANNELS } from '../keys.js';
 import { RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 
@@ -91,7 +92,7 @@ const SPARE = `local spare = ${MAX_DROPPED}
  * else, and says nothing of its client. Needs SPARE.
  */
 const LINE = `${GONE}local function line(l, q, t, m, c, proposal, text)
-  local us
+  local us, isReserved
   local function now()
     if not us then
       local time = redis.call('TIME')
@@ -167,6 +168,7 @@ const LINE = `${GONE}local function line(l, q, t, m, c, proposal, text)
       if receivers and receivers > 0 then
         redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PX', ${RESERVE_MS})
         turnTo(token, ticket, serial, 0)
+        isReserved = true
       end
       return receivers, serial
     end
@@ -212,7 +214,7 @@ const LINE = `${GONE}local function line(l, q, t, m, c, proposal, text)
     local first, ticket = head()
     if first then alive(tellFirst, first, ticket, self) end
   end
-  local function handOver(self)
+${TELLING_MORE}  local function handOver(self)
     local token, ticket = head()
     if token then
       local winner, receivers, serial, isMore = alive(give, token, ticket, self)
@@ -220,6 +222,7 @@ const LINE = `${GONE}local function line(l, q, t, m, c, proposal, text)
       if receivers then
         remove(winner)
         tellHead(self)
+        if isReserved and not self then tellMore() end
         return winner, serial
       end
       if winner or isMore then

@@ -1,7 +1,7 @@
 /** One resource with its queue, as the scripts' functions see it: the twin of `line` in `lua/queue.ts`. */
 import { AHEAD_US, BACK_US } from '../../protocol/lua/fence-bounds.js';
 import { pushChannel } from '../../protocol/keys.js';
-import { GONE_MS, MOST_LEFT, MOST_TIDIED, TIDIED, TIDY_MS } from '../../protocol/lua/gone.js';
+import { GONE_MS, MOST_LEFT, MOST_TIDIED, MOST_TOLD, TIDIED, TIDY_MS } from '../../protocol/lua/gone.js';
 import { FRESH_MS, RESERVE_MS } from '../../protocol/lua/queue.js';
 import { count } from './counter-twins.js';
 import { publicPart, RESERVED_MARK } from '../../runtime/random.js';
@@ -34,6 +34,8 @@ interface Attempt {
   readonly receivers: number | undefined;
   /** No push was sent: it has not looked for too long. */
   readonly isStale?: boolean;
+  /** The vote lives for RESERVE_MS only. */
+  readonly isReserved?: boolean;
 }
 
 const STALE: Attempt = Object.freeze({ receivers: 0, isStale: true });
@@ -171,11 +173,16 @@ export class QueueLine {
   handOver(self?: string): { readonly token: string } | 'more' | undefined {
     const first = this.head();
     if (first !== undefined) {
-      const { isMore, member, receivers } = this.#alive((one) => this.#give(one, self), first, self);
+      const { isMore, isReserved, member, receivers } = this.#alive(
+        (one) => this.#give(one, self),
+        first,
+        self,
+      );
       if (member !== undefined && member.name === self) return { token: member.name };
       if (member !== undefined && receivers !== undefined) {
         this.remove(member.name);
         this.tellHead(self);
+        if (isReserved === true && self === undefined) this.#tellMore();
         return { token: member.name };
       }
       if (member !== undefined || isMore) {
@@ -232,12 +239,29 @@ export class QueueLine {
     const next = this.#sweep(Number(from));
     this.#setTerms(TIDIED, `${store.micros()}|${next}`);
     const first = this.head();
-    const look = lookIn(this.#termsOf(first?.name ?? ''));
-    const isSeen = look !== undefined && store.micros() - look <= TIDY_MS * 1_000;
-    if (first?.name !== self && !isSeen) this.tellHead(self);
+    if (first !== undefined && first.name !== self && !this.#hasLooked(first)) this.tellHead(self);
     const left = store.fields(terms);
     if (left !== WRONG_TYPE && left.size > 2 * this.#waiting().length + MOST_LEFT) store.delete(terms);
     return true;
+  }
+
+  /** Tells the next clients as well if the first may be gone. */
+  #tellMore(): void {
+    const tried = new Set<string>();
+    let told = 0;
+    for (const [i, member] of this.#waiting().slice(0, MOST_TIDIED).entries()) {
+      if (tried.has(publicPart(member.name))) continue;
+      tried.add(publicPart(member.name));
+      const isTold = i === 0 || this.push(member.name, 'w') !== 0;
+      if (isTold) told++;
+      if (told === MOST_TOLD || (isTold && this.#hasLooked(member))) return;
+    }
+  }
+
+  /** It has looked lately. */
+  #hasLooked({ name }: Member): boolean {
+    const look = lookIn(this.#termsOf(name));
+    return look !== undefined && this.#store.micros() - look <= TIDY_MS * 1_000;
   }
 
   /** @returns from which place on the next one goes on */
@@ -300,7 +324,7 @@ export class QueueLine {
         this.#store.set(this.#lock, markedFor(token), RESERVE_MS);
         this.turnTo(token, ticket, serial, 0);
       }
-      return { receivers };
+      return { receivers, isReserved: true };
     }
     const { fence, lookUs, sent, ttlMs } = fresh;
     const endingMs = Math.floor(this.#store.micros() / 1_000) + ttlMs;

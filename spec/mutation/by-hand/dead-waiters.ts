@@ -52,8 +52,8 @@ export const DEAD_WAITERS: readonly Mutant[] = [
   {
     name: 'dead waiters: the first is sent a push though it looks',
     file,
-    find: 'if (first?.name !== self && !isSeen) this.tellHead(self);',
-    replace: 'if (first?.name !== self && isSeen !== undefined) this.tellHead(self);',
+    find: 'if (first !== undefined && first.name !== self && !this.#hasLooked(first)) this.tellHead(self);',
+    replace: 'if (first !== undefined && first.name !== self) this.tellHead(self);',
     specs,
   },
   {

@@ -33,6 +33,7 @@ export type Property =
   | 'settling'
   | 'progress'
   | 'fairness'
+  | 'service'
   | 'commands'
   | 'leftovers'
   | 'exception';

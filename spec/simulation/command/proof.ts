@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
 import { simulateCoordination } from '../coordination-simulation.js';
+import { simulateCrashes } from '../crash-simulation.js';
 import { simulate } from '../simulation.js';
 import { simulateOneMaster } from '../one-master.js';
 import { timeline } from '../timeline.js';
@@ -180,5 +181,22 @@ export async function proveCoordination(say: (line: string) => void, seeds = 60)
   }
   const { leaders, once, starts } = sum;
   say(`elections and jobs: ${leaders} leaders, ${starts} runs, ${once} successes of once in ${seeds} runs`);
+  return failures;
+}
+
+/** Many die at an instant: whoever lives is served. */
+export async function proveCrashes(say: (line: string) => void, seeds = 40): Promise<string[]> {
+  const failures: string[] = [];
+  const sum = { served: 0, dead: 0, longestIdleMs: 0 };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { dead, longestIdleMs, served, violations } = await simulateCrashes(seed);
+    sum.served += served;
+    sum.dead += dead;
+    sum.longestIdleMs = Math.max(sum.longestIdleMs, longestIdleMs);
+    for (const { property, text } of violations.slice(0, 1))
+      failures.push(`crashes, seed ${seed}: ${property}: ${text}`);
+  }
+  const idle = `a lock was idle for ${sum.longestIdleMs.toFixed(0)} ms at most`;
+  say(`crashes: ${sum.served} served behind ${sum.dead} dead in ${seeds} runs; ${idle}`);
   return failures;
 }

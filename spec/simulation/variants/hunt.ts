@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
+import type { CrashOptions } from '../crash-simulation.js';
 import type { SimulationOptions } from '../simulation.js';
 import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
@@ -23,7 +24,7 @@ export interface Hunt {
   readonly seeds: number;
   /** It ends after this time of a core, whatever is left. */
   readonly limitMs: number;
-  readonly options: SimulationOptions | TimestampSimulationOptions | CoordinationOptions;
+  readonly options: SimulationOptions | TimestampSimulationOptions | CoordinationOptions | CrashOptions;
   /** Which simulation; by default, that of the quorum lock. */
   readonly of?: Simulated | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
@@ -52,10 +53,11 @@ import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
 import { simulateOneMaster } from './spec/simulation/one-master.js';
 import { simulateCoordination } from './spec/simulation/coordination-simulation.js';
+import { simulateCrashes } from './spec/simulation/crash-simulation.js';
 import { nothing, search } from './spec/simulation/small/search.js';
 import { timeline } from './spec/simulation/timeline.js';
 const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
-const others = { timestamps: simulateTimestamps, 'one master': simulateOneMaster, coordination: simulateCoordination };
+const others = { timestamps: simulateTimestamps, 'one master': simulateOneMaster, coordination: simulateCoordination, crashes: simulateCrashes };
 const run = others[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
 const cpuMs = () => {

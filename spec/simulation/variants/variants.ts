@@ -8,6 +8,8 @@ import type { SimulationOptions } from '../simulation.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
 import { COORDINATION_VARIANTS } from './coordination-variants.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
+import { CRASH_VARIANTS } from './crash-variants.js';
+import type { CrashOptions } from '../crash-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
@@ -26,7 +28,7 @@ export interface SmallFind {
 }
 
 /** Simulations beside that of the quorum lock. */
-export type Simulated = 'timestamps' | 'one master' | 'coordination';
+export type Simulated = 'timestamps' | 'one master' | 'coordination' | 'crashes';
 
 export interface Variant {
   readonly name: string;
@@ -42,12 +44,13 @@ export interface Variant {
   /** The first seed to try, if the mistake shows rarely; 1 by default. */
   readonly from?: number;
   /** Options that make it show soon; the correct code is run with the same ones. */
-  readonly options?: SimulationOptions | TimestampSimulationOptions | CoordinationOptions;
+  readonly options?: SimulationOptions | TimestampSimulationOptions | CoordinationOptions | CrashOptions;
 }
 
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   ...COORDINATION_VARIANTS,
+  ...CRASH_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
   {
