@@ -8,7 +8,7 @@ import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
 import { ClosingWorker } from './workers/closing-worker.js';
 import { Checker, type Violation } from './checker/checker.js';
 import type { Fault, FaultKind } from './world/faults.js';
-import { ServiceClock } from './checker/service.js';
+import { clockOfService, type ServiceClock } from './checker/service.js';
 import { SharedChecker } from './checker/shared-checker.js';
 import { checkShared } from './workers/shared-end.js';
 import { type SharedState, SharedWorker } from './workers/shared-worker.js';
@@ -52,10 +52,6 @@ export interface SimulationReport {
 
 /** A run that is not over by then hangs. */
 const LONGEST_MS = 400_000;
-/** P11: a push may be lost, and the first in line looks by itself after 2 s. Seeds come to 0.9 s. */
-const LONGEST_IDLE_MS = 2_250;
-/** … and reaches a master if nothing has disturbed that for so long. */
-const CALM_MS = 500;
 /** The ttl of the lock that each client holds as it closes. */
 const LAST_TTL_MS = 300;
 
@@ -92,11 +88,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
       },
     );
   });
-  const service = new ServiceClock(stage, {
-    limitMs: LONGEST_IDLE_MS,
-    calmMs: CALM_MS,
-    fail: (text) => checker.fail('service', text),
-  });
+  const service = clockOfService(stage);
   world.onSettled = () => {
     checker.look();
     sharedChecker.look();

@@ -15,6 +15,11 @@ import { publicPart, tokenIn } from '../../../lib/runtime/random.js';
 /** The name of the lock whose queue a key is. */
 const QUEUE = /^quorate:(?:queue:\{(.*)\}|tagged:queue:(.*))$/s;
 
+/** A push may be lost, and the first in line looks by itself after 2 s. Seeds come to 0.9 s. */
+const LONGEST_IDLE_MS = 2_250;
+/** Longer than it takes to connect again. */
+const CALM_MS = 500;
+
 /** What is measured, and against what. */
 export interface ServiceTerms {
   /** The longest time for which a lock may be idle, in ms. */
@@ -141,6 +146,12 @@ export class ServiceClock {
     if (this.#wakesAtMs === atMs) this.#wakesAtMs = Infinity;
     this.look();
   }
+}
+
+/** The clock for runs in which anything may go wrong. */
+export function clockOfService(stage: Stage): ServiceClock {
+  const fail = (text: string): void => stage.checker.fail('service', text);
+  return new ServiceClock(stage, { limitMs: LONGEST_IDLE_MS, calmMs: CALM_MS, fail });
 }
 
 function ownerOf({ server }: Place, lock: string): string | undefined {
