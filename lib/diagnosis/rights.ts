@@ -21,9 +21,9 @@ const BASICS = ['eval', 'evalsha', 'set', 'get', 'del', 'exists', 'pttl', 'pexpi
 const QUEUES = ['zadd', 'zrem', 'zrange', 'zrank', 'zcard', 'publish', 'subscribe'];
 
 const COMMANDS: Readonly<Record<Feature, readonly string[]>> = {
-  exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', ...QUEUES],
+  exclusive: [...BASICS, 'mget', 'time', 'hset', 'hget', 'hdel', 'hlen', ...QUEUES],
   plain: [...BASICS, 'mget', 'zcard', 'zrange'],
-  shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hdel', 'hgetall', 'hlen', 'hexists', ...QUEUES],
+  shared: [...BASICS, 'pexpireat', 'time', 'hset', 'hget', 'hdel', 'hgetall', 'hlen', 'hexists', ...QUEUES],
   guard: ['info'],
   select: ['select'],
 };

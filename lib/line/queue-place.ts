@@ -35,6 +35,8 @@ export class QueuePlace {
   /** When the master is asked again, or its silence is noticed. */
   dueAtMs = Infinity;
   sentAtMs = 0;
+  /** When the vote of another should be free, as far as is known. */
+  freeAtMs = Infinity;
   /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
 
@@ -114,6 +116,43 @@ export const FOREIGN_CLIENT_POLL_MS = 250;
 /** How long after a refusal the master is asked again. @param rank  how many waiters are ahead */
 export function pollMs(rank: number, isForeignClient: boolean): number {
   return isForeignClient ? FOREIGN_CLIENT_POLL_MS : Math.min(POLL_MS * (rank + 1), SLOWEST_POLL_MS);
+}
+
+/** Each waiter looks this much after the one before it when a vote should be free, so that the first that lives is the first. */
+const STAGGER_MS = 3;
+/** However many are ahead, it is no later than twice this; at random from this on, so that not all come at one instant. */
+const MOST_STAGGER_MS = 70;
+/**
+ * A waiter looks no sooner again than so long for each that is ahead, if the vote was renewed: a gate's lives for a moment,
+ * and its owner does. The longest is what is left of such a vote when it is renewed: nobody looks too late by it.
+ */
+const PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 500;
+
+/** Of a refusal; times are from now on. */
+interface Refused {
+  /** How many waiters are ahead. */
+  readonly rank: number;
+  /** The vote is free by then, unless it is renewed. */
+  readonly freeInMs: number;
+  /** The wait without a push. */
+  readonly pollInMs: number;
+  /** The vote will be free later than was known before. */
+  readonly isRenewed: boolean;
+}
+
+/**
+ * How long after a refusal a waiter looks again. If the vote may be free by then, every waiter does, whatever its rank:
+ * all before it may be dead, and so may the holder. A poll that would come shortly before that instant waits for it, or the
+ * look after it would come too late.
+ * @param fraction  at random
+ */
+export function lookAgainMs(refused: Refused, fraction: number): number {
+  const { freeInMs, isRenewed, pollInMs, rank } = refused;
+  const staggerMs = Math.min(rank * STAGGER_MS, MOST_STAGGER_MS) * (1 + fraction);
+  const pauseMs = Math.min(rank * PAUSE_MS, LONGEST_PAUSE_MS);
+  const dueInMs = Math.max(freeInMs + staggerMs, isRenewed ? pauseMs : 0);
+  return dueInMs <= pollInMs + pauseMs ? dueInMs : pollInMs;
 }
 
 /** A place lives no longer than this without being renewed. */

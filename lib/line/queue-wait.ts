@@ -23,7 +23,7 @@ import { FRESH_MS, RESERVE_MS, REST_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
-import { LIFE_MARGIN_MS, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
+import { LIFE_MARGIN_MS, lookAgainMs, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
 import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
@@ -147,7 +147,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
-        if (place.state === 'queued') place.dueAtMs = this.#dueAsFirst(place);
+        if (place.state === 'queued') place.dueAtMs = Math.min(place.dueAtMs, this.#dueAsFirst(place));
         break;
       case 'given':
         // one acquisition waits for several resources under one token; keys are as the master sees them
@@ -204,7 +204,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       place.queues(outcome, outcome.isForeignClient ? 'foreign-client' : 'queued');
       place.refusedAtUs = told?.clockUs ?? 0;
       if (place.sentAtMs >= place.askedAtMs) place.askedAtMs = -Infinity;
-      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank, outcome.isForeignClient);
+      this.#onRefusal(place, outcome.remainingMs ?? 0, told?.rank ?? 0, outcome.isForeignClient);
     } else {
       this.#shelve(place, outcome);
     }
@@ -290,17 +290,16 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     return isStale && this.#terms.directTtlMs > 0 ? this.#soonAfter(0) : this.#soonAfter(RESERVE_MS);
   }
 
-  #onRefusal(
-    place: QueuePlace,
-    remainingMs: number,
-    rank: number | undefined,
-    isForeignClient: boolean,
-  ): void {
+  #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
     this.wasRefused = true;
-    const free = this.#soonAfter(remainingMs);
-    const delayMs = pollMs(rank ?? 0, isForeignClient) * (0.75 + this.#environment.random.fraction() / 4);
-    const later = this.#environment.clock.earliest() + delayMs;
-    place.dueAtMs = isForeignClient || rank === 0 ? Math.min(free, later) : later;
+    const { clock, random } = this.#environment;
+    const nowMs = clock.earliest();
+    const isRenewed = nowMs + remainingMs > place.freeAtMs;
+    place.freeAtMs = nowMs + remainingMs;
+    const freeInMs = this.#soonAfter(remainingMs) - nowMs;
+    const pollInMs = pollMs(rank, isForeignClient) * (0.75 + random.fraction() / 4);
+    const refused = { rank, freeInMs, pollInMs, isRenewed };
+    place.dueAtMs = nowMs + lookAgainMs(refused, random.fraction());
   }
 
   /** Takes no part for now. */

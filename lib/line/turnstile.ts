@@ -16,7 +16,7 @@ import { gateKey } from '../protocol/keys.js';
 import { WATCH_MS } from '../protocol/lua/shared.js';
 import type { Node } from '../node/node.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
-import { undo } from '../protocol/request.js';
+import { undoInLine } from '../protocol/request.js';
 import { owe, type Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
@@ -124,9 +124,14 @@ export class Turnstile {
   /** The withdrawal from the gate, which then hands over to the next waiter; not sent yet. Ends the wait. */
   leaving(): Withdrawal {
     this.end('ended');
-    return new Withdrawal(undo(this.#gate, this.watcher), this.#queueWait.sentTo, [this.#queueWait], {
-      onFailed: (node) => this.#owe(node),
-    });
+    return new Withdrawal(
+      undoInLine(this.#gate, this.watcher, 0),
+      this.#queueWait.sentTo,
+      [this.#queueWait],
+      {
+        onFailed: (node) => this.#owe(node),
+      },
+    );
   }
 
   #begin(): Promise<QueueWaitEnd> {

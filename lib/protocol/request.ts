@@ -1,7 +1,7 @@
 /**
  * Requests to masters. A request is built once and sent unchanged to all masters, alone or in a batch.
  */
-import { gateKey, queueKey } from './keys.js';
+import { gateKey, queueKey, termsKey } from './keys.js';
 import {
   CLAIMING_SHARED,
   claimingOf,
@@ -285,11 +285,11 @@ export function aligning(scope: Scope, token: string, slots: string): Request {
 /** Looks at a shared lock, and at the queue of its gate. */
 export function sharedInspection(key: string): Request {
   const gate = gateKey(key);
-  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate)]), '', []);
+  return lone(SURVEY_SHARED, barely([key, gate, queueKey(gate), termsKey(gate)]), '', []);
 }
 
 export function inspection(key: string): Request {
-  return lone(INSPECT, barely([key, queueKey(key)]), '', []);
+  return lone(INSPECT, barely([key, queueKey(key), termsKey(key)]), '', []);
 }
 
 /** Reads a master's clock. */

@@ -16,7 +16,6 @@ import {
   MINE,
   OTHER,
   queueAs,
-  THIRD,
   type Waiter,
   waitIn,
   type WaiterTerms,
@@ -345,27 +344,22 @@ describe('queue wait: when it asks again', () => {
     stay.end();
   });
 
-  it("the first asks when the holder's time is up; the others leave that to it", async () => {
-    const { begin, m1, m2, m3, time } = await ready();
-    for (const master of [m1, m2, m3]) master.set('r', OTHER, 500);
-    await lineUp([m2, m3], 1);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(503);
-    expect(instants).to.deep.equal([0, 503]);
-    stay.end();
-  });
-
-  it('a waiter that is first nowhere does not ask then', async () => {
-    const { begin, m1, masters, time } = await ready();
-    for (const master of masters) master.set('r', OTHER, 500);
-    await lineUp(masters, 1);
-    for (const master of masters) master.set('r', THIRD, 500);
-    const instants = askedAt(m1, time);
-    const { stay } = begin();
-    await time.advance(990);
-    expect(instants).to.deep.equal([0]);
-    stay.end();
+  it("all ask when the holder's time is up, one after another", async () => {
+    for (const [rank, atMs] of [
+      [0, 503],
+      [1, 507.5],
+      [5, 525.5],
+    ] as const) {
+      const { begin, m1, masters, time } = await ready();
+      for (const master of masters) master.set('r', OTHER, 500);
+      await lineUp(masters, rank);
+      for (const master of masters) master.set('r', OTHER, 500);
+      const instants = askedAt(m1, time);
+      const { stay } = begin();
+      await time.advance(atMs);
+      expect(instants).to.deep.equal([0, atMs]);
+      stay.end();
+    }
   });
 
   it('a lock of a foreign client is looked at every 250 ms, by every waiter', async () => {

@@ -1,5 +1,6 @@
 /** Waiting at the door of a lock that several may hold: how the head comes in, what keeps others out, and how it leaves. */
 import { expect } from 'chai';
+import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
 import { WATCH_MS } from '../../lib/protocol/lua/shared.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
@@ -242,7 +243,7 @@ describe('turnstile: a minority of masters', () => {
       await bench.time.advance(5_000);
       for (const master of bench.masters) expect(bench.queueAt(master)).to.deep.equal([]);
       await bench.time.advance(25_000); // the holder's ttl
-      await bench.expectNothingLeft();
+      await bench.expectNothingLeft(LONGEST_LIFE_MS);
     });
   }
 });

@@ -4,11 +4,12 @@
  * nothing is left.
  */
 import { Checker, type Violation } from './checker/checker.js';
+import { clockOfService } from './checker/service.js';
 import { LeaderChecker } from './coordination/leader-checker.js';
 import { ELECTION, GoingOn, leadAtTheEnd, Leading, LED, Watching } from './coordination/leading.js';
 import { TickChecker } from './coordination/tick-checker.js';
 import { JOB, ONCE, Ticking } from './coordination/ticking.js';
-import { FRESH_MS } from '../../lib/protocol/lua/queue.js';
+import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
 import type { JobOptions } from '../../lib/jobs/public.js';
 import { drawPlan, type FaultKind } from './world/faults.js';
 import { Seeded } from './world/seeded.js';
@@ -154,7 +155,11 @@ class CoordinationRun {
         .catch((error: unknown) => checker.fail('exception', describe(error)))
         .finally(() => (this.#isOver = true));
     });
-    world.onSettled = () => this.leaders.look();
+    const service = clockOfService(this.#stage);
+    world.onSettled = () => {
+      this.leaders.look();
+      service.look();
+    };
     await world.run(() => this.#isOver || world.nowMs > LONGEST_MS);
     if (!this.#isOver) checker.fail('settling', 'the run did not come to its end');
   }
@@ -193,7 +198,7 @@ class CoordinationRun {
   }
 
   async #checkLeftovers(): Promise<void> {
-    await this.#pass(Math.max(this.#ttlMs, FRESH_MS) + 4_000); // terms of looks may be left for as long as they count
+    await this.#pass(LONGEST_LIFE_MS + 4_000); // terms of looks may be left for as long as places live
     for (const { server } of this.#stage.places) {
       const left = server.names().filter((key) => !/^quorate:(?:fence|guard|record|value)/.test(key));
       if (left.length > 0) this.checker.fail('leftovers', `${server.name} has ${left.join()} at the end`);

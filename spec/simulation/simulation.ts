@@ -8,6 +8,7 @@ import type { RedlockErrorCode } from '../../lib/runtime/errors.js';
 import { ClosingWorker } from './workers/closing-worker.js';
 import { Checker, type Violation } from './checker/checker.js';
 import type { Fault, FaultKind } from './world/faults.js';
+import { clockOfService, type ServiceClock } from './checker/service.js';
 import { SharedChecker } from './checker/shared-checker.js';
 import { checkShared } from './workers/shared-end.js';
 import { SHARED_LOCKS, type SharedState, SharedWorker } from './workers/shared-worker.js';
@@ -40,6 +41,8 @@ export interface SimulationReport {
   readonly plan: readonly Fault[];
   /** How many faults of each kind struck. */
   readonly struck: Readonly<Partial<Record<FaultKind, number>>>;
+  /** The longest time for which a lock was idle though a living client waited for it (P11). */
+  readonly longestIdleMs: number;
   /** How often exclusion was broken; only beyond the model. */
   readonly broken: number;
   /** Of the whole history: the same seed gives the same digest. */
@@ -87,14 +90,16 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
       },
     );
   });
+  const service = clockOfService(stage);
   world.onSettled = () => {
     checker.look();
     sharedChecker.look();
+    service.look();
   };
   lookOnward(stage, sharedChecker, () => isOver);
   await world.run(() => isOver || world.nowMs > LONGEST_MS);
   if (!isOver) checker.fail('settling', 'the run did not come to its end');
-  return report(seed, stage, setting, deeds);
+  return report(seed, stage, setting, deeds, service);
 }
 
 /** Directs the phases of a run. */
@@ -277,7 +282,13 @@ function noDeeds(): Deeds {
   return { calls: 0, grants: 0, extensions: 0, adoptions: 0, writes: 0, stale: 0, errors: new Map() };
 }
 
-function report(seed: number, stage: Stage, setting: Setting, deeds: Deeds): SimulationReport {
+function report(
+  seed: number,
+  stage: Stage,
+  setting: Setting,
+  deeds: Deeds,
+  service: ServiceClock,
+): SimulationReport {
   const { world, checker, struck } = stage;
   const { errors, ...rest } = deeds;
   return {
@@ -292,6 +303,7 @@ function report(seed: number, stage: Stage, setting: Setting, deeds: Deeds): Sim
     plan: setting.plan,
     struck: Object.fromEntries(struck),
     broken: checker.broken,
+    longestIdleMs: service.longestMs,
     digest: world.digest.toString(16).padStart(8, '0'),
     violations: checker.violations,
     lines: world.lines ?? [],

@@ -135,6 +135,24 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
     await redlock.close();
   },
 
+  /** So many want a lock, or to write, or to lead, and keep it for as long as the process lives. */
+  async 'want-for-good'() {
+    const [count = '1', resource = 'r', kind = 'lock'] = args;
+    const options = { ttlMs: 3_000, waitMs: Infinity, renew: true };
+    const redlock = Redlock.connect(urls, options);
+    const wanted: Readonly<Record<string, () => Promise<unknown>>> = {
+      lock: () => redlock.acquire(resource, options),
+      write: () => redlock.readWriteLock(resource).write.acquire(options),
+      lead: () => redlock.election(resource, { ttlMs: 3_000 }).campaign('me', { waitMs: Infinity }),
+    };
+    await Promise.all(
+      Array.from({ length: Number(count) }, async () => {
+        await wanted[kind]?.();
+        say('served');
+      }),
+    );
+  },
+
   /** Waits in line, and never calls `close`: its own clients, of ioredis 6 or 5, are all that keeps it alive. */
   async 'wait-and-end'() {
     const clients = urls.map((url) => (args[1] === '5' ? new Redis5(url) : new Redis(url)));

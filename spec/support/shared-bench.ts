@@ -102,9 +102,12 @@ export class SharedBench {
     return claims.filter(({ args }) => args.some((arg) => this.#nameOf(arg) === name)).length;
   }
 
-  /** Once all have gone: nothing but counters is left, and no timer. */
-  async expectNothingLeft(): Promise<void> {
-    await this.time.advance(2_000); // who was the last to have the gate is known for that long
+  /**
+   * Once all have gone: nothing but counters is left, and no timer.
+   * @param termsMs  for how long terms of looks may be left, if undos were lost
+   */
+  async expectNothingLeft(termsMs = 0): Promise<void> {
+    await this.time.advance(2_000 + termsMs); // who was the last to have the gate is known for that long
     const left = this.masters.map((master) =>
       master.names().filter((key) => !key.startsWith('quorate:fence:')),
     );

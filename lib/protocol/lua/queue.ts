@@ -6,7 +6,8 @@
  * need not look further to know whether anybody waits. And there are the terms, a hash: what each waiter's last look asked
  * for, `look|sent|ttl|life|run|least`: the master's clock at the look (µs), the instant of its sending by the client's
  * clock (ms), the ttl and the life of counters that it wants (ms; a life of 0 is no fencing), and with a restart guard the
- * master's run id and the end of its last quarantine (µs).
+ * master's run id and the end of its last quarantine (µs). A look that asks for a reservation leaves its instant, `look`.
+ * Field `tidied` is `us|from`: when the queue was tidied last, and from which place on it is next.
  *
  * A vote that was handed over has a mark behind the token until its owner touches it by a claim, an acceptance or an
  * extension. Only a key with the mark can be yielded: a late yield finds a vote that counts, and leaves it. A serial names
@@ -21,13 +22,17 @@
  *   v serial sent span fence token key   the vote is yours: it lives for `span` ms from that look on, which was sent at
  *                                        `sent`; fence is 0 without fencing
  *   g serial token key   the vote is reserved for you, for RESERVE_MS unless you claim it
- *   w token key          you are the first of the queue now, and the waiter before you was sent a push for its vote
+ *   w token key          you are the first of the queue now, or among the first, and the waiter before you was sent a push
+ *                        for its vote
  *   i serial token key   a waiter with an earlier ticket asks for that vote: yield it if you have no quorum
  *   h token key          the holder of the lock was refused here by your vote: let it rest for the holder if you have no
  *                        quorum
- * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again.
+ * A waiter whom no push reaches is dropped: its client is gone, or asks again when it has subscribed again. So is one that
+ * has not looked for GONE_MS, whatever a push reaches: its connection is half open, or its process stopped. Who lives looks
+ * more often, and takes its place again, by the ticket that it has.
  */
 import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
+import { GONE, TELLING_MORE, TIDYING } from './gone.js';
 import { PUSH_CHANNELS } from '../keys.js';
 import { AT_REST, RESERVED_MARK, TOKEN_LETTERS } from '../../runtime/random.js';
 
@@ -55,9 +60,6 @@ export const FRESH_MS = 5_000;
  * and the polls of waiters.
  */
 export const MAX_DROPPED = 500;
-
-/** How many waiters an inspection lists. */
-export const SHOWN_WAITERS = 32;
 
 const { client, secret } = TOKEN_LETTERS;
 
@@ -94,10 +96,11 @@ const SPARE = `local spare = ${MAX_DROPPED}
  * it may. Where nobody waits, the terms go as well: a claim from the queue leaves its own behind.
  *
  * `alive` returns the first waiter whom the attempt reaches, and what the attempt returned. Waiters before it are dropped.
- * A client is tried once: its other waiters share the channel. Needs SPARE.
+ * A client is tried once: its other waiters share the channel. An attempt on a waiter that is gone returns 0 and nothing
+ * else, and says nothing of its client. Needs SPARE.
  */
-const LINE = `local function line(l, q, t, m, c, proposal, text)
-  local us
+const LINE = `${GONE}local function line(l, q, t, m, c, proposal, text)
+  local us, isReserved
   local function now()
     if not us then
       local time = redis.call('TIME')
@@ -150,8 +153,8 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
     redis.call('SET', KEYS[c], int(fence), 'PX', int(ms))
     return fence
   end
-  local function fresh(token)
-    local found = m and redis.pcall('HGET', KEYS[m], token)
+  local function termsOf(token) return m and redis.pcall('HGET', KEYS[m], token) end
+  local function fresh(found)
     if type(found) ~= 'string' then return nil end
     local look, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
     local age = look and now() - look
@@ -165,12 +168,15 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
   end
   local function give(token, ticket, self)
     if token == self then return 1 end
-    local serial, ttl, sent, look, fence = nextSerial(), fresh(token)
+    local terms = termsOf(token)
+    if isGone(terms, now()) then return 0 end
+    local serial, ttl, sent, look, fence = nextSerial(), fresh(not self and terms)
     if not ttl then
       local receivers = push(token, 'g ' .. int(serial))
       if receivers and receivers > 0 then
         redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PX', ${RESERVE_MS})
         turnTo(token, ticket, serial, 0)
+        isReserved = true
       end
       return receivers, serial
     end
@@ -183,38 +189,40 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
     if not receivers or receivers == 0 then redis.call('DEL', KEYS[l]) end
     return receivers, serial
   end
+  local function drop(tokens)
+    if #tokens == 0 then return end
+    redis.call('ZREM', KEYS[q], unpack(tokens))
+    if m then redis.pcall('HDEL', KEYS[m], unpack(tokens)) end
+  end
   local function alive(attempt, token, ticket, self)
     local receivers, serial = attempt(token, ticket, self)
     if receivers ~= 0 then return token, receivers, serial end
     local found = redis.call('ZRANGE', KEYS[q], 0, spare, 'WITHSCORES')
-    local gone, dropped = { [client(token)] = true }, {}
+    local gone, dropped = { [client(token)] = serial }, {}
     for i = 1, #found, 2 do
       token = found[i]
       if token == self or not gone[client(token)] then
         receivers, serial = attempt(token, tonumber(found[i + 1]), self)
       end
       if receivers ~= 0 or #dropped == spare then break end
-      gone[client(token)] = true
+      gone[client(token)] = gone[client(token)] or serial
       dropped[#dropped + 1] = token
     end
     local n = #dropped
-    if n > 0 then
-      redis.call('ZREM', KEYS[q], unpack(dropped))
-      if m then redis.pcall('HDEL', KEYS[m], unpack(dropped)) end
-    end
+    drop(dropped)
     spare = spare - n
     if receivers ~= 0 then return token, receivers, serial end
     return nil, nil, nil, #found > 2 * n
   end
   local function tellFirst(token, ticket, self)
     local receivers = push(token, 'w')
-    return token == self and 1 or receivers
+    return token == self and 1 or receivers, true
   end
   local function tellHead(self)
     local first, ticket = head()
     if first then alive(tellFirst, first, ticket, self) end
   end
-  local function handOver(self)
+${TELLING_MORE}  local function handOver(self)
     local token, ticket = head()
     if token then
       local winner, receivers, serial, isMore = alive(give, token, ticket, self)
@@ -222,6 +230,7 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
       if receivers then
         remove(winner)
         tellHead(self)
+        if isReserved and not self then tellMore() end
         return winner, serial
       end
       if winner or isMore then
@@ -243,25 +252,28 @@ const LINE = `local function line(l, q, t, m, c, proposal, text)
   end
   local function join(token, ticket, life)
     redis.call('ZADD', KEYS[q], int(ticket), token)
-    local isLonger = redis.call('PTTL', KEYS[q]) < life
+    if isGone(termsOf(token), now()) then redis.pcall('HDEL', KEYS[m], token) end
+    local left = redis.call('PTTL', KEYS[q])
+    local isLonger = left < life
     if isLonger then redis.call('PEXPIRE', KEYS[q], int(life)) end
     if not turn() then
       setTurn('0||', life)
     elseif isLonger and redis.call('PTTL', KEYS[t]) < life then
       redis.call('PEXPIRE', KEYS[t], int(life))
     end
+    return math.max(left, life)
   end
-  local function note(token, sent, ttl, life, run, least)
-    if ttl == '0' then return end
-    local terms = table.concat({int(now()), sent, ttl, life, run, int(least)}, '|')
+  local function note(keep, token, sent, ttl, life, run, least)
+    local terms = int(now())
+    if ttl ~= '0' then terms = table.concat({terms, sent, ttl, life, run, int(least)}, '|') end
     if type(redis.pcall('HSET', KEYS[m], token, terms)) ~= 'table' then
-      redis.call('PEXPIRE', KEYS[m], ${FRESH_MS})
+      redis.call('PEXPIRE', KEYS[m], int(keep))
     end
   end
-  return {
+${TIDYING}  return {
     now = now, push = push, head = head, turn = turn, setTurn = setTurn, turnTo = turnTo, nextSerial = nextSerial,
     counted = counted, remove = remove, tellHead = tellHead, handOver = handOver, leave = leave, join = join,
-    note = note,
+    note = note, tidy = tidy,
   }
 end
 `;
@@ -314,20 +326,23 @@ export const QUEUEING = `local function queue(k, token, place, ttl, life, propos
   local own = line(k, k + 1, k + 2, k + 3, k + 4, proposal, text or '')
   local us, marked = own.now(), ${markedInLua('token')}
   local last, named, namedTicket = own.turn()
-  local function join()
-    own.join(token, ticket, keep)
-    own.note(token, sent, ttl, life, period > 0 and runId() or '', least)
-  end
+  local function note(ms) own.note(ms, token, sent, ttl, life, period > 0 and runId() or '', least) end
+  local function join() note(own.join(token, ticket, keep)) end
   local function rank() return redis.call('ZRANK', KEYS[k + 1], token) end
   if owner == token then return {1, tonumber(last) or us, us} end
   if owner and owner ~= marked then
     local ms = redis.call('PTTL', KEYS[k])
-    if owner ~= '${AT_REST}' and not ${oursInLua('owner')} then return {4, ms, us} end
+    if owner ~= '${AT_REST}' and not ${oursInLua('owner')} then
+      if rank() then note(redis.call('PTTL', KEYS[k + 1])) end
+      return {4, ms, us}
+    end
     join()
     if named and owner == ${markedInLua('named')} and isBefore(ticket, token, tonumber(namedTicket) or 0, named) then
       own.push(named, 'i ' .. last)
     end
-    return {0, ms, us, rank()}
+    local place = rank()
+    if place > 0 and own.tidy(token) then place = rank() end
+    return {0, ms, us, place}
   end
   local first, firstTicket
   if text then first, firstTicket = own.head() end

@@ -17,6 +17,7 @@
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment has another guard period
  */
 import { ALL_REPLIES, ENTRIES } from './entries.js';
+import { WAITERS } from './gone.js';
 import { GUARD, MARKER } from './guard.js';
 import {
   ACCEPTING,
@@ -32,7 +33,7 @@ import {
   UNDOING,
 } from './mutex.js';
 import { NOTE_SCRIPTS } from './note.js';
-import { LEAVING, QUEUEING, SHOWN_WAITERS, SPARE, YIELDING } from './queue.js';
+import { LEAVING, QUEUEING, SPARE, YIELDING } from './queue.js';
 import { SHARED_SCRIPTS } from './shared-scripts.js';
 import { AT_REST } from '../../runtime/random.js';
 import type { Script } from '../../redis/script.js';
@@ -327,17 +328,15 @@ export const YIELD: Script = {
 
 /**
  * Looks at one key and its queue, and changes nothing.
- * KEYS 1 resource, 2 queue
- * → {code, ms, owner, waiting, tokens} · waiting = the length of the queue; tokens = the first waiters, in order
+ * KEYS 1 resource, 2 queue, 3 terms
+ * → {code, ms, owner, waiting, tokens} · waiting = how many wait, without those that are gone as far as their terms say;
+ *   tokens = the first of them, in order
  *   0, −2, '' free, or at rest · 1, ms, owner held; ms left, −1 without expiry · 2, ms, '' something that is not such a lock
  */
 export const INSPECT: Script = {
   name: 'inspect',
-  source: `local function length(reply) return type(reply) == 'number' and reply or 0 end
-local function list(reply) return reply.err and {} or reply end
-local owner = redis.pcall('GET', KEYS[1])
-local waiting = length(redis.pcall('ZCARD', KEYS[2]))
-local tokens = list(redis.pcall('ZRANGE', KEYS[2], 0, ${SHOWN_WAITERS - 1}))
+  source: `${WAITERS}local owner = redis.pcall('GET', KEYS[1])
+local waiting, tokens = waiters(2, 3)
 if type(owner) == 'table' then
   if not string.find(owner.err, 'WRONGTYPE', 1, true) then return owner end
   return {2, redis.call('PTTL', KEYS[1]), '', waiting, tokens}

@@ -1,6 +1,7 @@
 /** One resource with its queue, as the scripts' functions see it: the twin of `line` in `lua/queue.ts`. */
 import { AHEAD_US, BACK_US } from '../../protocol/lua/fence-bounds.js';
 import { pushChannel } from '../../protocol/keys.js';
+import { GONE_MS, MOST_LEFT, MOST_TIDIED, MOST_TOLD, TIDIED, TIDY_MS } from '../../protocol/lua/gone.js';
 import { FRESH_MS, RESERVE_MS } from '../../protocol/lua/queue.js';
 import { count } from './counter-twins.js';
 import { publicPart, RESERVED_MARK } from '../../runtime/random.js';
@@ -31,7 +32,24 @@ export function isOf(token: string, owner: string | typeof WRONG_TYPE | undefine
 interface Attempt {
   /** How many connections heard of it; undefined if this user may not publish. */
   readonly receivers: number | undefined;
-  readonly serial?: number;
+  /** No push was sent: it has not looked for too long. */
+  readonly isStale?: boolean;
+  /** The vote lives for RESERVE_MS only. */
+  readonly isReserved?: boolean;
+}
+
+const STALE: Attempt = Object.freeze({ receivers: 0, isStale: true });
+
+/** The instant of the look that left these terms, in µs; undefined if they say none. */
+function lookIn(terms: string | undefined): number | undefined {
+  const [digits] = /^\d+/.exec(terms ?? '') ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Whether the terms of a waiter say that it is gone. */
+export function isGone(terms: string | undefined, us: number): boolean {
+  const look = lookIn(terms);
+  return look !== undefined && us - look > GONE_MS * 1_000;
 }
 
 /** The result of an attempt on the first waiter that it reaches. */
@@ -155,11 +173,16 @@ export class QueueLine {
   handOver(self?: string): { readonly token: string } | 'more' | undefined {
     const first = this.head();
     if (first !== undefined) {
-      const { isMore, member, receivers } = this.#alive((one) => this.#give(one, self), first, self);
+      const { isMore, isReserved, member, receivers } = this.#alive(
+        (one) => this.#give(one, self),
+        first,
+        self,
+      );
       if (member !== undefined && member.name === self) return { token: member.name };
       if (member !== undefined && receivers !== undefined) {
         this.remove(member.name);
         this.tellHead(self);
+        if (isReserved === true && self === undefined) this.#tellMore();
         return { token: member.name };
       }
       if (member !== undefined || isMore) {
@@ -174,7 +197,7 @@ export class QueueLine {
 
   /** @param isGone  its vote was deleted, so it has no place. @returns whether more waiters have to be dropped */
   leave(token: string, isGone: boolean): boolean {
-    if (this.#direct !== undefined) this.#store.setFields(this.#direct.terms, { [token]: undefined });
+    this.#setTerms(token, undefined);
     if (!isGone) {
       if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
       this.remove(token);
@@ -186,6 +209,7 @@ export class QueueLine {
   join(token: string, ticket: number, lifeMs: number): void {
     const store = this.#store;
     store.addMember(this.#queue, token, ticket);
+    if (this.#isGone(token)) this.#setTerms(token, undefined);
     const isLonger = store.pttl(this.#queue) < lifeMs;
     if (isLonger) store.expire(this.#queue, lifeMs);
     if (this.turn() === undefined) this.setTurn('0||', lifeMs);
@@ -193,14 +217,79 @@ export class QueueLine {
   }
 
   note(look: Look): void {
-    if (look.ttl === '0' || this.#direct === undefined) return;
-    const { terms } = this.#direct;
-    if (this.#store.fields(terms) === WRONG_TYPE) return;
     const { least, life, runId, sent, token, ttl } = look;
-    this.#store.setFields(terms, {
-      [token]: [this.#store.micros(), sent, ttl, life, runId, least].join('|'),
-    });
-    this.#store.expire(terms, FRESH_MS);
+    const us = this.#store.micros();
+    this.#setTerms(token, ttl === '0' ? String(us) : [us, sent, ttl, life, runId, least].join('|'));
+    const { terms } = this.#direct ?? { terms: '' };
+    if (this.#store.fields(terms) !== WRONG_TYPE) this.#store.expire(terms, this.#store.pttl(this.#queue));
+  }
+
+  /**
+   * Drops places of waiters that are gone, now and then.
+   * @param self  who looks
+   * @returns whether it did
+   */
+  tidy(self: string): boolean {
+    const store = this.#store;
+    const { terms } = this.#direct ?? { terms: '' };
+    const fields = store.fields(terms);
+    if (fields === WRONG_TYPE) return false;
+    const [, at, from = '0'] = /^(\d+)\|(\d+)$/.exec(fields.get(TIDIED) ?? '') ?? [];
+    if (at !== undefined && Math.abs(store.micros() - Number(at)) < TIDY_MS * 1_000) return false;
+    const next = this.#sweep(Number(from));
+    this.#setTerms(TIDIED, `${store.micros()}|${next}`);
+    const first = this.head();
+    if (first !== undefined && first.name !== self && !this.#hasLooked(first)) this.tellHead(self);
+    const left = store.fields(terms);
+    if (left !== WRONG_TYPE && left.size > 2 * this.#waiting().length + MOST_LEFT) store.delete(terms);
+    return true;
+  }
+
+  /** Tells the next clients as well if the first may be gone. */
+  #tellMore(): void {
+    const tried = new Set<string>();
+    let told = 0;
+    for (const [i, member] of this.#waiting().slice(0, MOST_TIDIED).entries()) {
+      if (tried.has(publicPart(member.name))) continue;
+      tried.add(publicPart(member.name));
+      const isTold = i === 0 || this.push(member.name, 'w') !== 0;
+      if (isTold) told++;
+      if (told === MOST_TOLD || (isTold && this.#hasLooked(member))) return;
+    }
+  }
+
+  /** It has looked lately. */
+  #hasLooked({ name }: Member): boolean {
+    const look = lookIn(this.#termsOf(name));
+    return look !== undefined && this.#store.micros() - look <= TIDY_MS * 1_000;
+  }
+
+  /** @returns from which place on the next one goes on */
+  #sweep(from: number): number {
+    const found = this.#waiting().slice(from, from + MOST_TIDIED);
+    const gone = found.filter(({ name }) => this.#isGone(name));
+    this.#drop(gone.map(({ name }) => name));
+    return found.length === MOST_TIDIED ? from + found.length - gone.length : 0;
+  }
+
+  #drop(tokens: readonly string[]): void {
+    for (const token of tokens) {
+      this.remove(token);
+      this.#setTerms(token, undefined);
+    }
+  }
+
+  #termsOf(token: string): string | undefined {
+    const fields = this.#direct && this.#store.fields(this.#direct.terms);
+    return fields === undefined || fields === WRONG_TYPE ? undefined : fields.get(token);
+  }
+
+  #setTerms(token: string, text: string | undefined): void {
+    if (this.#direct !== undefined) this.#store.setFields(this.#direct.terms, { [token]: text });
+  }
+
+  #isGone(token: string): boolean {
+    return isGone(this.#termsOf(token), this.#store.micros());
   }
 
   /** @param self  counts as reached */
@@ -214,10 +303,8 @@ export class QueueLine {
   }
 
   #fresh(token: string): Fresh | undefined {
-    const fields = this.#direct && this.#store.fields(this.#direct.terms);
-    if (fields === undefined || fields === WRONG_TYPE) return undefined;
     const form = /^(\d+)\|(\d+)\|(\d+)\|(\d+)\|(\w*)\|(\d+)$/;
-    const [, look, sent = '', ttl, life = '', run, least] = form.exec(fields.get(token) ?? '') ?? [];
+    const [, look, sent = '', ttl, life = '', run, least] = form.exec(this.#termsOf(token) ?? '') ?? [];
     const lookUs = Number(look ?? NaN);
     const ageUs = this.#store.micros() - lookUs;
     if (!(ageUs >= 0 && ageUs <= FRESH_MS * 1_000)) return undefined;
@@ -228,15 +315,16 @@ export class QueueLine {
 
   #give({ name: token, score: ticket }: Member, self: string | undefined): Attempt {
     if (token === self) return { receivers: 1 };
+    if (this.#isGone(token)) return STALE;
     const serial = this.nextSerial();
-    const fresh = this.#fresh(token);
+    const fresh = self === undefined ? this.#fresh(token) : undefined;
     if (fresh === undefined) {
       const receivers = this.push(token, `g ${serial}`);
       if (receivers !== undefined && receivers > 0) {
         this.#store.set(this.#lock, markedFor(token), RESERVE_MS);
         this.turnTo(token, ticket, serial, 0);
       }
-      return { receivers, serial };
+      return { receivers, isReserved: true };
     }
     const { fence, lookUs, sent, ttlMs } = fresh;
     const endingMs = Math.floor(this.#store.micros() / 1_000) + ttlMs;
@@ -247,7 +335,7 @@ export class QueueLine {
       `v ${serial} ${sent} ${endingMs - Math.ceil(lookUs / 1_000)} ${fence}`,
     );
     if (receivers === undefined || receivers === 0) this.#store.delete(this.#lock);
-    return { receivers, serial };
+    return { receivers };
   }
 
   /** Tries one waiter after another until one is reached. Waiters before it are dropped; a client is tried once. */
@@ -255,19 +343,16 @@ export class QueueLine {
     let told = attempt(first);
     if (told.receivers !== 0) return { ...told, member: first, isMore: false };
     const found = this.#waiting().slice(0, this.#spare.left + 1);
-    const gone = new Set([publicPart(first.name)]);
+    const gone = new Set(told.isStale === true ? [] : [publicPart(first.name)]);
     const dropped: string[] = [];
     for (const one of found) {
       const { name } = one;
       if (name === self || !gone.has(publicPart(name))) told = attempt(one);
       if (told.receivers !== 0 || dropped.length === this.#spare.left) break;
-      gone.add(publicPart(name));
+      if (told.isStale !== true) gone.add(publicPart(name));
       dropped.push(name);
     }
-    for (const name of dropped) {
-      this.remove(name);
-      if (this.#direct !== undefined) this.#store.setFields(this.#direct.terms, { [name]: undefined });
-    }
+    this.#drop(dropped);
     this.#spare.left -= dropped.length;
     const next = found[dropped.length];
     if (told.receivers !== 0) return { ...told, member: next, isMore: false };

@@ -1,9 +1,11 @@
 /** Twins of the scripts' functions for queues, one by one as in `lua/queue.ts`. */
+import { SHOWN_WAITERS } from '../../protocol/lua/gone.js';
 import { RESERVE_MS, REST_MS } from '../../protocol/lua/queue.js';
 import { AT_REST, isOurs } from '../../runtime/random.js';
 import { WRONG_TYPE, type Member } from './keyspace.js';
 import {
   type Direct,
+  isGone,
   isOf,
   type Look,
   markedFor,
@@ -75,13 +77,17 @@ export function queue(store: Store, waited: Waited, look: Look, direct: Direct, 
   if (owner === token) return [1, turn?.serial ?? us, us];
   if (owner !== undefined && owner !== markedFor(token)) {
     const ms = store.pttl(lock);
-    if (owner !== AT_REST && !isOurs(owner)) return [4, ms, us];
+    if (owner !== AT_REST && !isOurs(owner)) {
+      if (line.rank(token) >= 0) line.note(look);
+      return [4, ms, us];
+    }
     line.join(token, ticket, lifeMs);
     line.note(look);
     const isNamed = turn !== undefined && owner === markedFor(turn.token);
     if (isNamed && isBefore(ticket, token, { name: turn.token, score: turn.ticket })) {
       line.push(turn.token, `i ${turn.serial}`);
     }
+    if (line.rank(token) > 0) line.tidy(token);
     return [0, ms, us, line.rank(token)];
   }
   const first = text === undefined ? undefined : line.head();
@@ -111,6 +117,16 @@ export interface Yielding extends Waiter {
   readonly serial: number;
   /** The key rests for the holder of the lock. */
   readonly rests: boolean;
+}
+
+/** How many wait, and the first of them, without those that are gone. */
+export function waiters(store: Store, queueKey: string, termsKey: string): readonly [number, string[]] {
+  const found = store.members(queueKey);
+  const fields = store.fields(termsKey);
+  const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
+  const terms = fields === WRONG_TYPE ? new Map<string, string>() : fields;
+  const living = names.filter((name) => !isGone(terms.get(name), store.micros()));
+  return [living.length, living.slice(0, SHOWN_WAITERS)];
 }
 
 /** Yields, and queues again. */

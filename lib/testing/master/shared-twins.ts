@@ -4,7 +4,6 @@
  */
 import { HOLDS } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind, WATCH_MS } from '../../protocol/lua/shared.js';
-import { SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -18,6 +17,7 @@ import {
 import type { Script } from '../../redis/script.js';
 import { countAccepted, countClaim, guarded, type Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
+import { waiters } from './queue-twins.js';
 import { type Field, Hash, slotsOf } from './shared-hash.js';
 import type { Store, Twin } from './store.js';
 
@@ -226,16 +226,14 @@ function leave(store: Store, [key = '']: readonly string[], [token = '']: readon
   return [deleted, -2, 0];
 }
 
-function survey(store: Store, [key = '', gate = '', line = '']: readonly string[]): unknown {
+function survey(store: Store, [key = '', gate = '', line = '', terms = '']: readonly string[]): unknown {
   const all = store.fields(key);
   const head = store.get(gate);
-  const found = store.members(line);
-  const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
   const code = all === WRONG_TYPE ? 2 : all.size > 0 ? 1 : 0;
   const nowMs = Math.floor(store.micros() / 1_000);
   const fields = all === WRONG_TYPE ? [] : [...all].flat();
   const shown = typeof head === 'string' ? head : '';
-  return [code, store.pttl(key), nowMs, fields, shown, names.length, names.slice(0, SHOWN_WAITERS)];
+  return [code, store.pttl(key), nowMs, fields, shown, ...waiters(store, line, terms)];
 }
 
 export const SHARED_TWINS: readonly (readonly [Script, Twin])[] = [

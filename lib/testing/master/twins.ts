@@ -6,7 +6,7 @@
  * differ in integers and floats), would need a hand-written `redis.call` anyway, and would be a dependency.
  */
 import { HOLDS } from '../../protocol/lua/mutex.js';
-import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
+import { MAX_DROPPED } from '../../protocol/lua/queue.js';
 import { AT_REST, isOurs, RESERVED_MARK, tokenIn } from '../../runtime/random.js';
 import { pushChannel } from '../../protocol/keys.js';
 import { RIGHTS } from '../../protocol/lua/rights.js';
@@ -35,7 +35,7 @@ import { WRONG_TYPE } from './keyspace.js';
 import { NOTE_TWINS } from './note-twins.js';
 import { SHARED_TWINS } from './shared-twins.js';
 import { isOf, markedFor } from './queue-line.js';
-import { queue, yieldVote } from './queue-twins.js';
+import { queue, waiters, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
 import { longest, release, textAt, undo } from './withdrawal-twins.js';
@@ -317,11 +317,9 @@ function bootstrap(store: Store, [key = '']: readonly string[], [period, force]:
   return [1, 0, 0];
 }
 
-function inspect(store: Store, [key = '', line = '']: readonly string[]): unknown {
+function inspect(store: Store, [key = '', line = '', terms = '']: readonly string[]): unknown {
   const owner = store.get(key);
-  const found = store.members(line);
-  const names = found === WRONG_TYPE ? [] : found.map(({ name }) => name);
-  const waiting = [names.length, names.slice(0, SHOWN_WAITERS)];
+  const waiting = waiters(store, line, terms);
   if (owner === undefined || owner === AT_REST) return [0, -2, '', ...waiting];
   return owner === WRONG_TYPE
     ? [2, store.pttl(key), '', ...waiting]

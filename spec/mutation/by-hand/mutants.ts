@@ -2,6 +2,7 @@
  * Mutants: small changes to lib, most of which no spec noticed once, each with the spec files that do now. `find` must occur
  * exactly once in its file. `npm run mutants` builds them in, one at a time.
  */
+import { DEAD_WAITERS } from './dead-waiters.js';
 import { GATE_AND_DOOR } from './gate-and-door.js';
 import { FENCES } from './fences.js';
 import { DIRECT } from './direct.js';
@@ -24,6 +25,7 @@ const IN_LINE = ['spec/coordinator/acquisition-line.spec.ts'];
 
 export const MUTANTS: readonly Mutant[] = [
   ...FENCES,
+  ...DEAD_WAITERS,
   ...GATE_AND_DOOR,
   ...DIRECT,
   ...FAKED_TIME,

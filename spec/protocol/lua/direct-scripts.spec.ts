@@ -7,6 +7,7 @@ import type { Redis } from 'ioredis';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { TIDIED } from '../../../lib/protocol/lua/gone.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
@@ -107,6 +108,9 @@ describe('direct hand-off: scripts on a real server', () => {
   const leaveAt = (us: number, script: Script, token = DAN, proposal = us): Promise<unknown> =>
     run(atInstant(script, us), LOOKED, token, proposal);
   const waiting = (): Promise<string[]> => server.redis.zrange(LINE, '0', '-1');
+  /** Whose terms there are. */
+  const noted = async (): Promise<string[]> =>
+    (await server.redis.hkeys(TERMS)).filter((name) => name !== TIDIED);
   const holder = (): Promise<string | null> => server.redis.get(KEY);
   const turn = async (): Promise<readonly string[]> => ((await server.redis.get(TURN)) ?? 'none').split('|');
   const serial = async (): Promise<number> => Number((await turn())[0]);
@@ -220,10 +224,10 @@ describe('direct hand-off: scripts on a real server', () => {
       await server.redis.del(KEY);
       expect(numbers(await look(ANN, { ticket: TICKET + 9 }))[0]).to.equal(6);
       expect([await holder(), await waiting()]).to.deep.equal([marked(ANN), []]);
-      expect(await server.redis.hkeys(TERMS)).to.deep.equal([ANN]);
+      expect(await noted()).to.deep.equal([ANN]);
     });
 
-    it('{0, ms, us, rank}: one with an earlier ticket waits, and is handed it directly; the token queues', async () => {
+    it('{0, ms, us, rank}: one with an earlier ticket waits, and may be dead: it is reserved for it; the token queues', async () => {
       const us = await server.micros();
       await hold(DAN);
       await waits(ANN, TICKET, us);
@@ -231,10 +235,10 @@ describe('direct hand-off: scripts on a real server', () => {
       const reply = await lookAt(us, BEN, { ticket: TICKET + 1, proposal: us });
       const [code, ms = 0, , rank] = numbers(reply);
       expect([code, rank]).to.deep.equal([0, 0]);
-      expect(ms).to.be.within(TTL_MS - 5_000, TTL_MS);
-      expect([await holder(), await waiting(), await count()]).to.deep.equal([marked(ANN), [BEN], us]);
-      expect(await kinds()).to.deep.equal(['v ann', 'w ben']);
-      expect(await server.redis.hkeys(TERMS)).to.have.members([ANN, BEN]);
+      expect(ms).to.be.within(1, RESERVE_MS);
+      expect([await holder(), await waiting(), await count()]).to.deep.equal([marked(ANN), [BEN], undefined]);
+      expect(await kinds()).to.deep.equal(['g ann', 'w ben']);
+      expect(await noted()).to.have.members([ANN, BEN]);
     });
 
     it('{0, ms, us, rank}: likewise though nobody listens for it (yet): it keeps its place', async () => {
@@ -345,6 +349,7 @@ describe('direct hand-off: scripts on a real server', () => {
       const us = await server.micros();
       await lookAt(us, ANN);
       await lookAt(us + 1, BEN, { ttlMs: 1_234, counterMs: 0, sentAtMs: 0 });
+      await server.redis.hdel(TERMS, TIDIED);
       expect(await server.redis.hgetall(TERMS)).to.deep.equal({
         [ANN]: `${us}|${SENT_MS}|${TTL_MS}|${COUNTER_MS}||0`,
         [BEN]: `${us + 1}|0|1234|0||0`,
@@ -355,23 +360,32 @@ describe('direct hand-off: scripts on a real server', () => {
       );
     });
 
-    it(`they expire ${FRESH_MS} ms after the last look of any`, async () => {
+    it('they live as long as the queue', async () => {
       await look(ANN);
-      expect(await server.redis.pttl(TERMS)).to.be.within(1, FRESH_MS);
+      await expectMs(TERMS, LIFE_MS);
       await server.redis.pexpire(TERMS, 1);
-      await look(BEN);
-      expect(await server.redis.pttl(TERMS)).to.be.within(2, FRESH_MS);
+      await look(BEN, { lifeMs: 1_000 });
+      await expectMs(TERMS, LIFE_MS);
+      const line = await server.redis.pttl(LINE);
+      expect(await server.redis.pttl(TERMS)).to.be.at.most(line);
     });
 
-    it('a ttl of 0 leaves none', async () => {
-      expect(numbers(await look(ANN, { ttlMs: 0 }))[0]).to.equal(0);
-      expect(await server.redis.exists(TERMS)).to.equal(0);
+    it('a ttl of 0 leaves the instant of the look, in a form that no earlier version takes for terms', async () => {
+      const us = await server.micros();
+      expect(numbers(await lookAt(us, ANN, { ttlMs: 0 }))[0]).to.equal(0);
+      expect(await server.redis.hgetall(TERMS)).to.deep.equal({ [ANN]: `${us}` });
     });
 
-    it('{4, ms, us}: a foreign client holds it: none', async () => {
+    it('{4, ms, us}: a foreign client holds it: none, but of one that has a place: it has looked', async () => {
       await hold('foreign');
       expect(numbers(await look(ANN))[0]).to.equal(4);
       expect(await server.redis.keys('*')).to.deep.equal([KEY]);
+      await hold(DAN);
+      await look(ANN);
+      await hold('foreign');
+      const us = await server.micros();
+      expect(numbers(await lookAt(us, ANN))[0]).to.equal(4);
+      expect((await server.redis.hget(TERMS, ANN))?.split('|')[0]).to.equal(String(us));
     });
 
     for (const [place, key] of [
@@ -405,12 +419,12 @@ describe('direct hand-off: scripts on a real server', () => {
         await look(ANN);
         await look(BEN, { ticket: TICKET + 1 });
         await leaveAt(await server.micros(), script, ANN);
-        expect(await server.redis.hkeys(TERMS)).to.deep.equal([BEN]);
+        expect(await noted()).to.deep.equal([BEN]);
         await leaveAt(await server.micros(), script, DAN);
-        expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([marked(BEN), [BEN]]);
+        expect([await holder(), await noted()]).to.deep.equal([marked(BEN), [BEN]]);
         await look(CAT);
         await leaveAt(await server.micros(), script, BEN);
-        expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([marked(CAT), [CAT]]);
+        expect([await holder(), await noted()]).to.deep.equal([marked(CAT), [CAT]]);
       });
     }
   });
@@ -552,7 +566,7 @@ describe('direct hand-off: scripts on a real server', () => {
       const RESERVED: readonly Case[] = [
         ['no terms', {}, 0, () => server.redis.del(TERMS)],
         ['terms that cannot be read', {}, 0, () => server.redis.hset(TERMS, ANN, 'text')],
-        ['terms of another version', {}, 0, () => server.redis.hset(TERMS, ANN, '1|2|3|4||0|7')],
+        ['terms of another version', {}, 0, (us) => server.redis.hset(TERMS, ANN, `${us}|2|3|4||0|7`)],
         [`a look of more than ${FRESH_MS} ms before`, { agoUs: FRESH_US + 1 }],
         ['a look to come', { agoUs: -1 }],
         ['the run id of another process', { runId: 'other' }],
@@ -626,7 +640,7 @@ describe('direct hand-off: scripts on a real server', () => {
         expect(Number(named)).to.equal(us + 1); // a serial names one hand-over, be it one in vain
         expect([await count(), Number(fence)]).to.deep.equal([us + 1, us + 1]); // the first was counted in vain
         expect((await turn())[1]).to.equal(BEN);
-        expect(await server.redis.hkeys(TERMS)).to.have.members([BEN, CAT]);
+        expect(await noted()).to.have.members([BEN, CAT]);
       });
 
       it('the next has left no terms: it is reserved for it', async () => {
@@ -665,12 +679,13 @@ describe('direct hand-off: scripts on a real server', () => {
         const dead = Array.from({ length: MAX_DROPPED + 1 }, (_, i) => tokenFrom('dead', String(i)));
         await server.redis.zadd(LINE, ...dead.flatMap((token, i) => [i + 1, token]));
         await server.redis.pexpire(LINE, LIFE_MS);
+        await server.redis.hset(TERMS, TIDIED, `${us}|0`);
         await waits(BEN, TICKET, us);
         const terms = await server.redis.hget(TERMS, BEN);
         await server.redis.hset(TERMS, ...dead.flatMap((token) => [token, terms ?? '']));
         expect(await leaveAt(us, script)).to.deep.equal(script === UNDO ? [1, -2, 2] : -2);
         expect([await holder(), await turn(), await pushes()]).to.deep.equal([null, ['0', '', ''], []]);
-        expect(await server.redis.hlen(TERMS)).to.equal(2);
+        expect((await noted()).length).to.equal(2);
         expect(await leaveAt(us, script)).to.deep.equal(script === UNDO ? [0, -2, 0] : 0);
         expect([await holder(), await kinds()]).to.deep.equal([marked(BEN), ['v ben']]);
       });
@@ -952,7 +967,7 @@ describe('direct hand-off: scripts on a real server', () => {
             [ANN, BEN],
             ['0', '', ''],
           ]);
-          expect(await server.redis.hkeys(TERMS)).to.have.members([ANN, BEN]);
+          expect(await noted()).to.have.members([ANN, BEN]);
         });
       }
 

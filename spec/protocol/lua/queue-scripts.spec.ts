@@ -5,7 +5,8 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
-import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS } from '../../../lib/protocol/lua/queue.js';
+import { SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/gone.js';
+import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import {
   ACCEPT,
@@ -71,6 +72,8 @@ describe('fair waiting: scripts on a real server', () => {
   /** A vote that was claimed, as by any other client of this library. */
   const hold = (token: string, ttlMs = 30_000): Promise<unknown> => server.redis.set(KEY, token, 'PX', ttlMs);
   const waiting = (): Promise<string[]> => server.redis.zrange(LINE, '0', '-1');
+  /** What is left, beside terms: requests that do not name them leave them to expire. */
+  const left = async (): Promise<string[]> => (await server.redis.keys('*')).filter((key) => key !== TERMS);
   const holder = (): Promise<string | null> => server.redis.get(KEY);
   const turn = async (): Promise<readonly string[]> => ((await server.redis.get(TURN)) ?? 'none').split('|');
   const expectMs = async (key: string, ms: number): Promise<void> =>
@@ -105,6 +108,7 @@ describe('fair waiting: scripts on a real server', () => {
     }
     await server.redis.pexpire(line, LIFE_MS);
     await server.redis.set(turnKey(key), '0||', 'PX', LIFE_MS);
+    await server.redis.hset(termsKey(key), TIDIED, `${await server.micros()}|0`); // looks leave them alone
   };
 
   describe('queue: the lock is free', () => {
@@ -237,7 +241,7 @@ describe('fair waiting: scripts on a real server', () => {
       await server.redis.del(TURN, LINE);
       const [, clock, now] = numbers(await queue(ANN));
       expect(clock).to.equal(now);
-      expect(await server.redis.keys('*')).to.deep.equal([KEY]);
+      expect(await left()).to.deep.equal([KEY]);
     });
 
     it('{1, serial, us}: it asks for a reservation of what it holds for longer; neither vote nor turn is shortened', async () => {
@@ -309,7 +313,7 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(ANN, TICKET, 1);
       while ((await server.redis.exists(LINE, TURN)) > 0);
       expect(await release(DAN)).to.equal(1);
-      expect(await server.redis.dbsize()).to.equal(0);
+      expect(await left()).to.deep.equal([]);
       expect(await pushes()).to.deep.equal([]);
     });
 
@@ -408,7 +412,7 @@ describe('fair waiting: scripts on a real server', () => {
 
   it('queue, on no keys: does nothing, and is known from then on', async () => {
     expect(await run(QUEUE, [])).to.deep.equal([0, 0, 0, 0]);
-    expect(await server.redis.dbsize()).to.equal(0);
+    expect(await left()).to.deep.equal([]);
   });
 
   describe('queue under a guard', () => {
@@ -563,7 +567,7 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await server.redis.exists(LINE)).to.equal(0);
         await expectMs(TURN, LIFE_MS);
         expect(await leave(ANN)).to.deep.equal(DONE); // with the mark, too
-        expect(await server.redis.dbsize()).to.equal(0);
+        expect(await left()).to.deep.equal([]);
       });
 
       it('skips 20 dead waiters at once, also for the push to the next', async () => {
@@ -605,7 +609,7 @@ describe('fair waiting: scripts on a real server', () => {
         await hold(DAN);
         await lineUpDead(MAX_DROPPED, 3);
         expect(await leave(DAN)).to.deep.equal(DONE);
-        expect(await server.redis.dbsize()).to.equal(0);
+        expect(await left()).to.deep.equal([]);
       });
 
       it('the dead behind the one that is handed the lock: a bounded number is dropped, and the others later', async () => {
@@ -661,7 +665,7 @@ describe('fair waiting: scripts on a real server', () => {
         for (const token of [ANN, BEN]) await queue(token);
         await listenTo();
         expect(await leave(DAN)).to.deep.equal(DONE);
-        expect(await server.redis.dbsize()).to.equal(0);
+        expect(await left()).to.deep.equal([]);
       });
 
       it('one that waits leaves the queue, and nothing else happens while the lock is held', async () => {
@@ -674,7 +678,7 @@ describe('fair waiting: scripts on a real server', () => {
         expect(await pushes()).to.deep.equal([]);
         await leave(BEN);
         await leave(DAN);
-        expect(await server.redis.dbsize()).to.equal(0);
+        expect(await left()).to.deep.equal([]);
       });
 
       it('of a vote that has expired: hands over all the same', async () => {
@@ -799,7 +803,7 @@ describe('fair waiting: scripts on a real server', () => {
       await queue(ANN, TICKET - 1);
       await listenTo();
       expect(await yieldIt(BEN, serial)).to.equal(1);
-      expect(await server.redis.dbsize()).to.equal(0);
+      expect(await left()).to.deep.equal([]);
     });
 
     it('1: for good: it waits no more; otherwise it comes back, however short its place is kept', async () => {
@@ -879,7 +883,7 @@ describe('fair waiting: scripts on a real server', () => {
         expect([await holder(), await waiting()]).to.deep.equal([reserved(ANN), [BEN]]);
         await run(script, WAITED, BEN);
         await run(script, WAITED, ANN);
-        expect(await server.redis.dbsize()).to.equal(0);
+        expect(await left()).to.deep.equal([]);
       });
     }
 
@@ -935,14 +939,14 @@ describe('fair waiting: scripts on a real server', () => {
       await ask(CAT, TICKET + 1);
       const later = await server.micros(); // not before the looks, however long they took
       expect(await withRights(YIELD, ...yieldArgs(BEN, { ...PLACE, serial, proposal: later }))).to.equal(1);
-      expect(await other.eval(INSPECT.source, 2, KEY, LINE)).to.deep.include.members([
+      expect(await other.eval(INSPECT.source, 3, KEY, LINE, TERMS)).to.deep.include.members([
         reserved(ANN),
         2,
         [BEN, CAT],
       ]);
       expect(await withRights(RELEASE, ANN, later)).to.equal(1);
       expect(await withRights(UNDO, BEN, later)).to.deep.equal([1, -2, 0]);
-      expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([reserved(CAT), [CAT]]);
+      expect([await holder(), await server.redis.hkeys(TERMS)]).to.deep.equal([reserved(CAT), [CAT, TIDIED]]);
       const kinds = (await pushes()).map((text) => text.split(' ').slice(0, 2).join(' '));
       expect(kinds).to.deep.equal(['i ben', 'v ann', 'w ben', 'g ben', 'w cat', 'v cat']); // ben left no terms
     });
@@ -1013,7 +1017,7 @@ describe('fair waiting: scripts on a real server', () => {
         ...lookArgs(ANN, { ticket: TICKET, lifeMs: LIFE_MS }),
       ).catch((error: Error) => error.message);
       expect(failure).to.be.a('string').that.matches(NO_RIGHT);
-      expect(await server.redis.dbsize()).to.equal(0);
+      expect(await left()).to.deep.equal([]);
     });
 
     for (const [right, owner] of [
@@ -1034,7 +1038,7 @@ describe('fair waiting: scripts on a real server', () => {
   });
 
   describe('inspect', () => {
-    const inspect = (): Promise<unknown> => run(INSPECT, [KEY, LINE]);
+    const inspect = (): Promise<unknown> => run(INSPECT, [KEY, LINE, TERMS]);
 
     it(`{code, ms, owner, waiting, tokens}: the first ${SHOWN_WAITERS} of them, in their order`, async () => {
       await hold(DAN);

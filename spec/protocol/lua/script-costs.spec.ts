@@ -17,7 +17,12 @@ import { tokenFrom } from '../../simulation/world/seeded.js';
 import { oneListener, oneServer } from '../../support/server.js';
 
 const SCOPE = new SettledScope(['r'], { isFenced: true, marker: 'quorate:guard', guardMs: 0, kind: MUTEX });
-const [ANN, BEN, CAT] = ['ann', 'ben', 'cat'].map((name) => tokenFrom(name, '1')) as [string, string, string];
+const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1')) as [
+  string,
+  string,
+  string,
+  string,
+];
 const TTL_MS = 60_000;
 
 /** The rows of the table: case → its commands, as `GET ×3 SET`, and how many they are. */
@@ -76,6 +81,12 @@ describe('what the scripts of exclusive locks run, on a real server', () => {
       return look(ANN, 1);
     },
     'look, held: behind another': async () => {
+      await hold(BEN);
+      await send(await look(ANN, 1));
+      await send(await look(CAT, 2)); // tidies
+      return look(DAN, 3);
+    },
+    'look, held: behind another, and tidies the queue': async () => {
       await hold(BEN);
       await send(await look(ANN, 1));
       return look(CAT, 2);

@@ -9,6 +9,7 @@
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
+import { GONE_MS, MOST_LEFT, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/gone.js';
 import { FRESH_MS, MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
@@ -58,7 +59,7 @@ const PERIODS = [50_000_000, 90_000_000];
 const LAST = [LAST_FENCE - 1, LAST_FENCE, LAST_FENCE + 1];
 const CASES = [
   ...[CLAIM, CLAIM, CLAIM, CLAIM, ACCEPT, ACCEPT, ACCEPT, UNDO, UNDO],
-  ...[RELEASE, RELEASE, RELEASE, EXTEND, EXTEND],
+  ...[RELEASE, RELEASE, RELEASE, EXTEND, EXTEND, EXTEND],
   ...[QUEUE, QUEUE, QUEUE, QUEUE, QUEUE, QUEUE, YIELD, YIELD, VOUCH, BOOTSTRAP, INSPECT],
 ];
 
@@ -142,8 +143,17 @@ describe('scripts: the twins do the same as the server', () => {
     readonly leastAgoUs: number;
     readonly counterMs: number;
   }
+  /** When the queue was tidied last, and from where it is next. */
+  interface Tidied {
+    readonly tidiedAgoUs: number;
+    readonly from: number;
+  }
   type Step =
-    'drop the lock' | 'line up the dead' | Left | readonly [script: Script, ...args: (string | number)[]];
+    | Tidied
+    | 'drop the lock'
+    | 'line up the dead'
+    | Left
+    | readonly [script: Script, ...args: (string | number)[]];
 
   /** More than one call may drop, of several clients, before the tickets of this spec and behind all but the last. */
   async function lineUpDead(fake: FakeMaster): Promise<void> {
@@ -176,6 +186,12 @@ describe('scripts: the twins do the same as the server', () => {
       }
       if (step === 'line up the dead') {
         await lineUpDead(fake);
+        continue;
+      }
+      if ('tidiedAgoUs' in step) {
+        const tidied = `${us - step.tidiedAgoUs}|${step.from}`;
+        await server.redis.hset('sa', TIDIED, tidied);
+        fake.setFields('sa', { [TIDIED]: tidied });
         continue;
       }
       if ('token' in step) {
@@ -249,6 +265,57 @@ describe('scripts: the twins do the same as the server', () => {
       ]);
     });
   }
+
+  const [goneUs, tidyUs] = [GONE_MS * 1_000, TIDY_MS * 1_000];
+  for (const ago of [0, 1]) {
+    it(`${ago} µs more than it takes to be gone, and one less than until it is tidied: who is dropped, and told`, () => {
+      const gone = (token: string | undefined, agoUs: number): Step => ({
+        ...{ token: token ?? '', agoUs, leastAgoUs: 0, counterMs: 0 },
+      });
+      const [hears] = ALIVE;
+      expect(hears).to.equal(pushChannel(ann ?? ''));
+      return expectAlike('+publish', [
+        ...([queue(dead, 2), queue(ann, 0), queue(OURS[1], 1), look(ben, 3)] as const),
+        ...([gone(ann, goneUs + ago), gone(OURS[1], goneUs + ago), look(ben, 3)] as const),
+        ...([gone(ann, goneUs + ago), { tidiedAgoUs: tidyUs - 1, from: 0 }, look(ben, 3)] as const),
+        ...([{ tidiedAgoUs: tidyUs, from: 1 }, gone(OURS[1], goneUs + ago), look(ben, 3)] as const),
+        ...([
+          { tidiedAgoUs: -tidyUs, from: 0 },
+          queue(ann, 0),
+          gone(ann, tidyUs + ago),
+          look(ben, 3),
+        ] as const),
+        ...([gone(ann, goneUs + ago), [RELEASE, dead ?? '', NOW], look(ann, 0)] as const),
+      ]);
+    });
+  }
+
+  it('more places than are gone through at a time: it goes on from there, and begins again', () => {
+    const lastToCome = look(ben, 2 ** 53 - 1);
+    const again: Step = { tidiedAgoUs: tidyUs, from: 500 };
+    return expectAlike('+publish', [
+      ...([queue(dead, 2), queue(ann, 0), 'line up the dead', lastToCome, again, lastToCome] as const),
+      ...([{ ...again, from: 5_000 }, lastToCome, { ...again, from: 0 }, lastToCome] as const),
+    ]);
+  });
+
+  it('far more terms than places: all are dropped, and written again by looks', () => {
+    const left = Array.from({ length: MOST_LEFT + 4 }, (_, i) => tokenFrom('gone', String(i)));
+    const terms = left.map((token) => ({ token, agoUs: 0, leastAgoUs: 0, counterMs: 0 }));
+    const again: Step = { tidiedAgoUs: tidyUs, from: 0 };
+    return expectAlike('+publish', [
+      ...([queue(dead, 2), look(ann, 1), look(ben, 3)] as const),
+      ...([
+        ...terms.slice(0, MOST_LEFT),
+        again,
+        look(ben, 3),
+        ...terms,
+        again,
+        look(ben, 3),
+        look(ann, 1),
+      ] as const),
+    ]);
+  });
 
   const freshUs = FRESH_MS * 1_000;
   for (const [agoUs, leastAgoUs, counterMs] of [
@@ -390,15 +457,15 @@ describe('scripts: the twins do the same as the server', () => {
           `${nowUs + 9e6}|x|7`,
           '7|x|',
         ]);
-        return put(turn, text, draw.pick(TTLS));
+        return put(turn, text, TTLS.at(-1)); // as long as any queue
       }
       case 14:
       case 15: {
         if (fake.fields(terms) === WRONG_TYPE) return;
         const waiters = fake.members(QUEUES[TERMS.indexOf(terms)] ?? '');
         const [first] = waiters === WRONG_TYPE ? [] : waiters;
-        const token = draw.pick([first?.name ?? draw.pick(OURS), draw.pick(OURS)]);
-        const left = drawTerms(draw, nowUs);
+        const token = draw.pick([first?.name ?? draw.pick(OURS), draw.pick(OURS), TIDIED]);
+        const left = token === TIDIED ? drawTidied(draw, nowUs) : drawTerms(draw, nowUs);
         await redis.hset(terms, token, left);
         await redis.pexpire(terms, TTLS[0] ?? 0);
         fake.setFields(terms, { [token]: left });
@@ -456,7 +523,7 @@ function drawCall(draw: Draw, nowUs: number, before: Snapshot): Call {
       return call([...waited, ...places.map((i) => TERMS[i] ?? ''), ...own], holder, proposal);
     }
     case INSPECT:
-      return call([locks[0] ?? '', QUEUES[places[0] ?? 0] ?? '']);
+      return call([LOCKS, QUEUES, TERMS].map((list) => list[places[0] ?? 0] ?? ''));
     case QUEUE:
     case YIELD: {
       const keys = [LOCKS, QUEUES, TURNS, TERMS, COUNTERS].map((list) => list[places[0] ?? 0] ?? '');
@@ -526,13 +593,19 @@ function fakeState(fake: FakeMaster, key: string): string {
 }
 
 /** What a look has left, at any of the bounds, or what cannot be read. */
+function drawTidied(draw: Draw, nowUs: number): string {
+  const agoMs = draw.pick([-TIDY_MS, 0, TIDY_MS - 1_000, TIDY_MS + 1_000, TIDY_MS + 1_000]);
+  return draw.pick([`${nowUs - agoMs * 1_000}|${draw.below(3)}`, 'text']);
+}
+
 function drawTerms(draw: Draw, nowUs: number): string {
   const freshUs = FRESH_MS * 1_000;
-  const look =
-    nowUs - draw.pick([0, 1, 10_000, BACK_US, freshUs - 50_000, freshUs + 1, freshUs + 1, -1, -1e6]);
+  const goneUs = GONE_MS * 1_000;
+  const ages = [0, 1, 10_000, BACK_US, freshUs - 50_000, freshUs + 1, goneUs - 1e6, goneUs + 1e6, -1, -1e6];
+  const look = nowUs - draw.pick(ages);
   const [ttl, life] = [draw.pick(TTLS), draw.pick([0, ...COUNTER_TTLS])];
   const run = draw.pick(['', '', 'other']);
   const least = draw.pick([0, 0, nowUs - 5_000, nowUs + 1e6]);
   const terms = [look, draw.below(1_000), ttl, life, run, least].join('|');
-  return draw.pick([terms, terms, terms, terms, 'text', `${terms}|7`]);
+  return draw.pick([terms, terms, terms, terms, String(look), 'text', `${terms}|7`]);
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
+import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
 import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
 import {
@@ -56,7 +56,7 @@ describe('scripts on a real server', () => {
     run(atInstant(ACCEPT, BIG), keys, 'mine', fence, LIFE, -1);
   const extend = (keys: readonly string[], ttlMs = 60_000, mayCreate = 1): Promise<unknown> =>
     run(EXTEND, keys, 'mine', ttlMs, mayCreate, -1);
-  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key)]);
+  const inspect = (key: string): Promise<unknown> => run(INSPECT, [key, queueKey(key), termsKey(key)]);
   const expectMs = async (key: string, ms: number): Promise<void> =>
     void expect(await server.redis.pttl(key)).to.be.within(ms - 5_000, ms);
 

@@ -35,6 +35,7 @@ export type Property =
   | 'codes'
   | 'progress'
   | 'fairness'
+  | 'service'
   | 'commands'
   | 'leftovers'
   | 'exception';

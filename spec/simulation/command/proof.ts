@@ -6,6 +6,7 @@ import type { Beyond } from '../world/faults.js';
 import { simulateCoordination } from '../coordination-simulation.js';
 import { simulateLong } from '../long/long-world.js';
 import { DAY, type LongOptions } from '../long/setting.js';
+import { simulateCrashes } from '../crash-simulation.js';
 import { simulate } from '../simulation.js';
 import { simulateService } from '../service-simulation.js';
 import { simulateOneMaster } from '../one-master.js';
@@ -241,5 +242,22 @@ export async function proveService(say: (line: string) => void, seeds = 40): Pro
   say(
     `a day of service: ${seen}; ${seeds} runs, the fresh ones from seed ${first} on, ${hours} h of virtual time`,
   );
+  return failures;
+}
+
+/** Many die at an instant: whoever lives is served. */
+export async function proveCrashes(say: (line: string) => void, seeds = 40): Promise<string[]> {
+  const failures: string[] = [];
+  const sum = { served: 0, dead: 0, longestIdleMs: 0 };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { dead, longestIdleMs, served, violations } = await simulateCrashes(seed);
+    sum.served += served;
+    sum.dead += dead;
+    sum.longestIdleMs = Math.max(sum.longestIdleMs, longestIdleMs);
+    for (const { property, text } of violations.slice(0, 1))
+      failures.push(`crashes, seed ${seed}: ${property}: ${text}`);
+  }
+  const idle = `a lock was idle for ${sum.longestIdleMs.toFixed(0)} ms at most`;
+  say(`crashes: ${sum.served} served behind ${sum.dead} dead in ${seeds} runs; ${idle}`);
   return failures;
 }

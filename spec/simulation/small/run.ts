@@ -1,5 +1,6 @@
 /** One run of a small world under one schedule, from its beginning to its end, with nothing drawn. */
 import { Checker, type Violation } from '../checker/checker.js';
+import { clockOfService } from '../checker/service.js';
 import { Ending, lookOnward } from '../ending.js';
 import { describe } from '../workers/worker.js';
 import { type Player, Stage } from '../world/stage.js';
@@ -52,6 +53,7 @@ export async function runSmall(
     },
   );
   const checkers = checkersOf(stage, checker, small);
+  const service = clockOfService(stage);
   const scheduler = new Scheduler(stage, small, schedule);
   let isOver = false;
   world.after(0, () => {
@@ -64,6 +66,7 @@ export async function runSmall(
     checker.look();
     checkers.shared.look();
     checkers.leaders.look();
+    service.look();
   };
   lookOnward(stage, checkers.shared, () => isOver);
   await world.run(() => isOver || world.nowMs > LONGEST_MS);

@@ -11,6 +11,7 @@ import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
 import type { LongOptions } from '../long/setting.js';
+import type { CrashOptions } from '../crash-simulation.js';
 import type { SimulationOptions } from '../simulation.js';
 import { type Finding, nothing, type Search } from '../small/search.js';
 import type { TimestampSimulationOptions } from '../timestamp-simulation.js';
@@ -26,7 +27,12 @@ export interface Hunt {
   /** It ends after this time of a core, whatever is left. */
   readonly limitMs: number;
   readonly options:
-    SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions | LongOptions;
+    | SimulationOptions
+    | TimestampSimulationOptions
+    | CoordinationOptions
+    | ServiceOptions
+    | LongOptions
+    | CrashOptions;
   /** Which simulation; by default, that of the quorum lock. */
   readonly of?: Simulated | undefined;
   /** Ends at the first seed that breaks one of these; any violation by default. */
@@ -57,6 +63,7 @@ import { simulateOneMaster } from './spec/simulation/one-master.js';
 import { simulateCoordination } from './spec/simulation/coordination-simulation.js';
 import { simulateService } from './spec/simulation/service-simulation.js';
 import { simulateLong } from './spec/simulation/long/long-world.js';
+import { simulateCrashes } from './spec/simulation/crash-simulation.js';
 import { nothing, search } from './spec/simulation/small/search.js';
 import { timeline } from './spec/simulation/timeline.js';
 const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
@@ -66,6 +73,7 @@ const others = {
   coordination: simulateCoordination,
   service: simulateService,
   'long jobs': simulateLong,
+  crashes: simulateCrashes,
 };
 const run = others[of] ?? simulate;
 const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();

@@ -10,6 +10,8 @@ import { COORDINATION_VARIANTS } from './coordination-variants.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
 import { CODE_VARIANTS } from './code-variants.js';
+import { CRASH_VARIANTS } from './crash-variants.js';
+import type { CrashOptions } from '../crash-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
@@ -32,7 +34,7 @@ export interface SmallFind {
 }
 
 /** Simulations beside that of the quorum lock. */
-export type Simulated = 'timestamps' | 'one master' | 'coordination' | 'service' | 'long jobs';
+export type Simulated = 'timestamps' | 'one master' | 'coordination' | 'service' | 'long jobs' | 'crashes';
 
 export interface Variant {
   readonly name: string;
@@ -49,7 +51,12 @@ export interface Variant {
   readonly from?: number;
   /** Options that make it show soon; the correct code is run with the same ones. */
   readonly options?:
-    SimulationOptions | TimestampSimulationOptions | CoordinationOptions | ServiceOptions | LongOptions;
+    | SimulationOptions
+    | TimestampSimulationOptions
+    | CoordinationOptions
+    | ServiceOptions
+    | LongOptions
+    | CrashOptions;
 }
 
 export const VARIANTS: readonly Variant[] = [
@@ -57,6 +64,7 @@ export const VARIANTS: readonly Variant[] = [
   ...COORDINATION_VARIANTS,
   ...SERVICE_VARIANTS,
   ...LONG_JOB_VARIANTS,
+  ...CRASH_VARIANTS,
   ...FENCE_VARIANTS,
   ...HAND_OFF_VARIANTS,
   ...PUSH_VARIANTS,

@@ -1,0 +1,98 @@
+/**
+ * Waiters that are killed on real masters, and then the holder: whoever lives is served, and places of the dead do not stay.
+ * When it is served is shown under virtual time: `spec/simulation/crash-simulation.ts`, `spec/line/dead-waiters.spec.ts`.
+ */
+import { expect } from 'chai';
+import { gateKey, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
+import { GONE_MS } from '../../lib/protocol/lua/gone.js';
+import type { Redlock } from '../../lib/redlock.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
+import { eventually } from '../support/real.js';
+import { RealBench } from './support/real-bench.js';
+
+const TERMS = { ttlMs: 3_000, waitMs: Infinity, renew: true };
+const DEAD = 8;
+
+/** What is wanted, the lock whose queue it is, and how somebody else asks for it. */
+const WANTED: readonly (readonly [string, string, (redlock: Redlock) => Promise<{ release(): unknown }>])[] =
+  [
+    ['lock', 'r', (redlock) => redlock.acquire('r', TERMS)],
+    ['write', gateKey('r'), (redlock) => redlock.readWriteLock('r').write.acquire(TERMS)],
+    [
+      'lead',
+      'r',
+      async (redlock) => {
+        const election = redlock.election('r', { ttlMs: 3_000 });
+        const leadership = await election.campaign('another', { waitMs: Infinity });
+        return { release: () => leadership.resign() };
+      },
+    ],
+  ];
+
+describe('waiters that are killed, on real masters', () => {
+  let bench: RealBench;
+  beforeEach(async () => {
+    bench = new RealBench();
+    await bench.open(3, { persist: true });
+  });
+  afterEach(() => bench.close());
+
+  const waiting = (line: string): Promise<string[][]> =>
+    Promise.all(bench.hands.map((hand) => hand.zrange(queueKey(line), '0', '-1')));
+  const inLine = (line: string, count: number): Promise<void> =>
+    eventually(async () => (await waiting(line)).every(({ length }) => length === count));
+
+  for (const [kind, line, want] of WANTED) {
+    it(`${kind}: ${DEAD} waiters are killed, and their places are dropped while the holder lives; then it is killed`, async () => {
+      const holder = bench.program('want-for-good', '1', 'r', kind);
+      await holder.says('served');
+      const dead = bench.program('want-for-good', String(DEAD), 'r', kind);
+      const atGate = line === 'r' ? 0 : 1; // the first of them is at the door
+      await inLine(line, DEAD - atGate);
+      const wait = want(await bench.lock());
+      await inLine(line, DEAD + 1 - atGate);
+      dead.kill();
+      await inLine(line, 1 - atGate);
+      holder.kill();
+      await (await wait).release();
+      await inLine(line, 0);
+    });
+  }
+
+  it('a hundred places of nobody: dropped by the first look of one that lives; they are not counted as waiting', async () => {
+    const holder = await (await bench.lock()).acquire('r', TERMS);
+    const tokens = Array.from({ length: 100 }, (_, i) => tokenFrom(`gone${i}`, String(i)));
+    for (const hand of bench.hands) {
+      await hand.zadd(queueKey('r'), ...tokens.flatMap((token, i) => [i + 1, token]));
+      await hand.set(turnKey('r'), '0||');
+    }
+    const lock = await bench.lock();
+    expect((await lock.inspect('r')).waiting).to.equal(100); // nobody knows better
+    const wait = lock.acquire('r', TERMS);
+    await inLine('r', 1);
+    expect((await lock.inspect('r')).waiting).to.equal(1);
+    await holder.release();
+    await (await wait).release();
+  });
+
+  for (const kind of ['exclusive', 'shared'] as const) {
+    it(`${kind}: places whose owners have not looked for ${GONE_MS} ms are not counted as waiting, whoever looks`, async () => {
+      const line = kind === 'exclusive' ? 'r' : gateKey('r');
+      const [dead = '', living = '', unknown = ''] = ['dead', 'living', 'unknown'].map((name) =>
+        tokenFrom(name, '1'),
+      );
+      for (const hand of bench.hands) {
+        const [seconds] = await hand.time();
+        await hand.zadd(queueKey(line), 1, dead, 2, living, 3, unknown);
+        const look = (agoS: number): string => `${Number(seconds) - agoS}000000`;
+        await hand.hset(termsKey(line), {
+          [dead]: `${look(GONE_MS / 1_000 + 1)}|7|3000|0||0`,
+          [living]: look(0),
+        });
+      }
+      const lock = await bench.lock();
+      const told = kind === 'exclusive' ? lock.inspect('r') : lock.readWriteLock('r').write.inspect();
+      expect((await told).waiting).to.equal(2);
+    });
+  }
+});
