@@ -1,6 +1,10 @@
 /**
  * Extends leases by quorum (protocol E). Renewals that fall due together share one call to each master; every other
  * extension has a round of its own.
+ *
+ * Votes that arrive after an extension has failed still count, those of one round alone: if they make a quorum while the
+ * lease is held, it is prolonged from the instant at which that round was sent. So a round trip that jumps beyond the node
+ * timeout costs no lease.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { Grant } from '../quorum/grant.js';
@@ -28,8 +32,12 @@ export interface ExtensionOrder {
   readonly ttlMs: number;
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
+  /** The one before failed for silence: it takes the upper bound of the node timeout. */
+  readonly isPatient: boolean;
   /** Called once. @param answers  of the masters, where it was extended */
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  /** A quorum has extended it after all, in time. */
+  readonly onLate: () => void;
 }
 
 /** A renewal that is due. */
@@ -68,6 +76,7 @@ export class Extensions {
         if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED, one);
         else this.#extendAlone(one);
       },
+      onLate: (one, sentAtMs) => this.#onLateQuorum(one, sentAtMs),
       onUnsure: (one) => {
         this.#keep(one.grant, one.request.ttlMs, clock.earliest());
         if (one.grant.isHeld) this.#extendAlone(one);
@@ -97,11 +106,18 @@ export class Extensions {
     renewTogether(this.#renewals, together, onAnswered);
   }
 
-  /** The fan-out of such a request. The undo or release of the grant will follow it. */
-  round(grant: Grant, request: Request): Round {
-    const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
+  /**
+   * The fan-out of such a request. The undo or release of the grant will follow it.
+   *
+   * @param onLateQuorum  called if votes make a quorum after the round is over
+   */
+  round(grant: Grant, request: Request, onLateQuorum?: (sentAtMs: number) => void): Round {
+    const { clock, nodes } = this.#environment;
+    const round = new Round(nodes, request, clock.earliest(), {
       onLateVote: (node) => {
+        this.#keep(grant, request.ttlMs, clock.earliest());
         if (grant.isEnded) this.owe(node, grant);
+        else if (round.isCompletedLate) onLateQuorum?.(round.sentAtMs);
       },
     });
     round.became(grant);
@@ -149,7 +165,7 @@ export class Extensions {
     const leftMs = grant.validUntilMs - clock.inTurn();
     const nodeTimeoutMs = nodeTimeoutOf(nodes, one);
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
-    const round = this.round(grant, request);
+    const round = this.round(grant, request, (sentAtMs) => this.#onLateQuorum(one, sentAtMs));
     round.isUrgent = leftMs < request.ttlMs / 2;
     const onSettled = (): void => {
       this.note(grant, round);
@@ -160,6 +176,12 @@ export class Extensions {
       if (isInside) this.#alone.leave((nowMs - round.sentAtMs) / deadlineMs);
     };
     this.vote(round, deadlineMs, onSettled, nodeTimeoutMs);
+  }
+
+  /** What has ended stays so; and as for any extension, it is too late once the old validity is over. */
+  #onLateQuorum({ grant, request, onLate }: Renewing, sentAtMs: number): void {
+    if (!grant.isHeld) return;
+    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#environment.clock.inTurn())) onLate();
   }
 
   /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */

@@ -110,7 +110,7 @@ export class Batch {
     groups[countAt] = String(count);
     const guardMs = this.#guardMs ?? NO_MARKER;
     if (this.#marker !== undefined) keys.push(this.#marker);
-    const { source } = this.#script;
+    const { source } = this.script;
     const script = mustBeWhole ? source : scriptDigest(source);
     return {
       name: mustBeWhole ? 'eval' : 'evalsha',
@@ -118,7 +118,8 @@ export class Batch {
     };
   }
 
-  get #script(): Script {
+  /** The script that carries them. */
+  get script(): Script {
     const script = this.requests[0]?.operation.batch;
     if (script === undefined) throw new Error('what goes alone is no batch');
     return script;

@@ -70,6 +70,8 @@ export class Round implements Sink, Counts {
   #alignedOn: string | undefined;
   #asked = 0;
   #answered = 0;
+  /** How many votes have arrived since it was over. */
+  #lateVotes = 0;
   #isOver = false;
   #settle: (() => void) | undefined;
 
@@ -107,6 +109,11 @@ export class Round implements Sink, Counts {
   /** Votes that arrive from now on are useless. */
   get isGone(): boolean {
     return this.#hasFailed || this.#grant?.isEnded === true;
+  }
+
+  /** The late vote that has just arrived makes a quorum, with those of this round alone. */
+  get isCompletedLate(): boolean {
+    return this.#lateVotes > 0 && this.granted + this.#lateVotes === quorumOf(this.#nodes.length);
   }
 
   /** The decision; only once the round is over. */
@@ -234,7 +241,9 @@ export class Round implements Sink, Counts {
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
-      if (!isFollowed) this.#late.onLateVote(node, this);
+      if (isFollowed) return;
+      this.#lateVotes++;
+      this.#late.onLateVote(node, this);
       return;
     }
     this.#add(node, outcome ?? odd(reply));

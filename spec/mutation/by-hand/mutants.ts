@@ -7,6 +7,7 @@ import { FENCES } from './fences.js';
 import { DIRECT } from './direct.js';
 import { HAND_OFF } from './hand-off.js';
 import { PACE } from './pace.js';
+import { ROUND_TRIPS } from './round-trips.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
 export interface Mutant extends Patch {
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DIRECT,
   ...HAND_OFF,
   ...PACE,
+  ...ROUND_TRIPS,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
     file: 'lib/coordinator/acquisition.ts',
