@@ -22,7 +22,8 @@ export type Outcome =
   /**
    * Refused: another claimant has the vote, or (`isWrongType`) the key does not hold such a lock. `isForeignClient`: that
    * claimant is known not to be a client of this library, and does not hand over. `holds`: what the key holds instead, if
-   * the node reported it. `permits`: the holders use another number of permits than this claim.
+   * the node reported it. `permits`: the holders use another number of permits than this claim. `isTaken`: nobody has
+   * the vote, and this token may not have it again, since its lease was taken away.
    */
   | {
       readonly kind: 'refused';
@@ -31,6 +32,7 @@ export type Outcome =
       readonly isForeignClient: boolean;
       readonly holds?: string;
       readonly permits?: { readonly theirs: number; readonly ours: number };
+      readonly isTaken?: boolean;
     }
   /** The node may have forgotten votes, and abstains for `remainingMs`. */
   | { readonly kind: 'quarantined'; readonly remainingMs: number }

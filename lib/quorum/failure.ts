@@ -136,7 +136,9 @@ export function extensionError(
   const failure = isLate ? 'late' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
   if (failure !== 'held' && failure !== 'wrongType') return error;
-  return lossError('masters refuse to extend it', context.resources, error);
+  const isTaken = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isTaken === true);
+  const why = isTaken ? 'it was taken away by force (quorate unlock)' : 'masters refuse to extend it';
+  return lossError(why, context.resources, error);
 }
 
 /** The error for a lease whose validity ended. @param failure  why the last extension failed, if one did */

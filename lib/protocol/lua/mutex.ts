@@ -8,6 +8,7 @@
  */
 import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
 import { markedInLua, oursInLua } from './queue.js';
+import { TAKEN, TAKEN_AWAY } from './taken.js';
 
 /**
  * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
@@ -326,7 +327,7 @@ end
 `;
 
 /** A vote with the mark loses it: what was handed over and is extended is a vote from then on. */
-export const EXTENDING = `local function extend(first, n, token, ttl, create)
+export const EXTENDING = `${TAKEN}local function extend(first, n, token, ttl, create)
   local last, marked = first + n - 1, nil
   for i = first, last do
     local owner = redis.pcall('GET', KEYS[i])
@@ -339,6 +340,7 @@ export const EXTENDING = `local function extend(first, n, token, ttl, create)
       marked = owner
     end
     if not owner and create == '0' then return 0, -2, 0 end
+    if not owner and create == '2' and isTaken(token) then return ${TAKEN_AWAY}, 0, 0 end
   end
   for i = first, last do
     local ms = redis.call('PTTL', KEYS[i])

@@ -9,6 +9,7 @@ import { HOLDS } from '../../protocol/lua/mutex.js';
 import { MAX_DROPPED, SHOWN_WAITERS } from '../../protocol/lua/queue.js';
 import { isOurs } from '../../runtime/random.js';
 import { RIGHTS } from '../../protocol/lua/rights.js';
+import { TAKEN_AWAY } from '../../protocol/lua/taken.js';
 import {
   ACCEPT,
   BOOTSTRAP,
@@ -37,7 +38,7 @@ import { isOf, markedFor } from './queue-line.js';
 import { queue, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
-import { longest, release, textAt, undo } from './withdrawal-twins.js';
+import { isTaken, longest, release, takenAway, TAKEN_TWINS, textAt, undo } from './withdrawal-twins.js';
 
 /** The scripts that a server knows by digest; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
@@ -58,6 +59,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   ...TIMESTAMP_TWINS,
   ...NOTE_TWINS,
   ...SHARED_TWINS,
+  ...TAKEN_TWINS,
 ]);
 
 const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
@@ -253,13 +255,15 @@ function giveUp(store: Store, keys: readonly string[], args: readonly string[], 
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
   const [token = '', ttl, mayCreate, guard] = args;
-  const { locks, refusal } = parts(store, keys, { hasCounters: false }, Number(guard));
+  const { keys: named, taken } = takenAway(keys, mayCreate, Number(guard));
+  const { locks, refusal } = parts(store, named, { hasCounters: false }, Number(guard));
   if (refusal !== undefined) return refusal;
   for (const key of locks) {
     const owner = store.get(key);
     if (owner === WRONG_TYPE) return [2, 0, 0];
     if (owner !== undefined && !isOf(token, owner)) return [0, store.pttl(key), 0];
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
+    if (owner === undefined && isTaken(store, taken, token)) return [TAKEN_AWAY, 0, 0];
   }
   for (const key of locks) {
     const ms = store.pttl(key);

@@ -8,6 +8,7 @@ import { DIRECT } from './direct.js';
 import { HAND_OFF } from './hand-off.js';
 import { PACE } from './pace.js';
 import { ROUND_TRIPS } from './round-trips.js';
+import { TAKEN } from './taken.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
 export interface Mutant extends Patch {
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HAND_OFF,
   ...PACE,
   ...ROUND_TRIPS,
+  ...TAKEN,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
     file: 'lib/coordinator/acquisition.ts',
