@@ -1,6 +1,6 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './runtime/errors.js';
-import { leaderChannel, markerKey, queueKey, recordKey, RESERVED, valueKey } from './protocol/keys.js';
+import { leaderChannel, markerKey, queueKey, recordKey, RESERVED, takenKey, valueKey } from './protocol/keys.js';
 import type { NotePlace } from './protocol/note-requests.js';
 import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
@@ -83,14 +83,15 @@ interface Settings {
 
 /**
  * A claim by script looks for the marker also where this instance has no guard, since it would void that of others. A
- * plain claim cannot; and on a cluster the marker lies in a slot of its own.
+ * plain claim cannot; and on a cluster the marker lies in a slot of its own, as does the list of taken tokens.
  */
 function settingsFor(hasCluster: boolean, { keyPrefix, restartGuardMs: guardMs }: InstanceTerms): Settings {
   const guarded = { marker: markerKey(keyPrefix), guardMs };
   const unguarded = { marker: undefined, guardMs: NO_MARKER };
+  const rest = { kind: MUTEX, taken: hasCluster ? undefined : takenKey(keyPrefix) };
   return {
-    fenced: { isFenced: true, kind: MUTEX, ...(hasCluster ? unguarded : guarded) },
-    unfenced: { isFenced: false, kind: MUTEX, ...(guardMs === 0 ? unguarded : guarded) },
+    fenced: { isFenced: true, ...rest, ...(hasCluster ? unguarded : guarded) },
+    unfenced: { isFenced: false, ...rest, ...(guardMs === 0 ? unguarded : guarded) },
   };
 }
 
@@ -98,6 +99,5 @@ function settingsFor(hasCluster: boolean, { keyPrefix, restartGuardMs: guardMs }
 function settingOfKind(settings: Settings, kind: Kind, fencing: boolean): Setting {
   const { fenced, unfenced } = settings;
   if (kind.name === 'mutex') return fencing ? fenced : unfenced;
-  const { marker, guardMs } = fenced;
-  return { isFenced: fencing && kind.name === 'write', marker, guardMs, kind };
+  return { ...fenced, isFenced: fencing && kind.name === 'write', kind };
 }

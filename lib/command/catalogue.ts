@@ -125,9 +125,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     operands: 'NAME',
     summary: 'take a lock away from its holder',
     details: [
-      'Releases NAME whoever holds it, and hands it over to the first who waits. The holder may go on working until its next renewal fails: only fencing tokens keep its late writes out. Asks before it does so, unless --force is given.',
+      'Releases NAME whoever holds it, and hands it over to the first who waits. The holder may go on working until its next renewal fails, which does not take the lock back: only fencing tokens keep its late writes out. Asks before it does so, unless --force is given.',
     ],
-    flags: [{ name: 'force', text: 'do not ask' }, JSON_FLAG, ...MASTERS],
+    flags: [
+      { name: 'force', text: 'do not ask' },
+      { name: 'for', value: 'TIME', text: 'keep it from everybody for so long, in place of handing it over' },
+      JSON_FLAG,
+      ...MASTERS,
+    ],
   },
   {
     name: 'doctor',

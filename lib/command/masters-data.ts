@@ -11,9 +11,12 @@ import {
   RedisTransport,
   release,
   RESERVED,
+  RESERVED_MARK,
   SettledScope,
   Silence,
   STORED_KIND,
+  takenKey,
+  taking,
   toError,
   tokenIn,
 } from './library.js';
@@ -102,14 +105,58 @@ export interface Holders {
   readonly tokens: readonly string[];
   /** It has no expiry, as no lock of any library. */
   readonly isEndless: boolean;
+  /** How long the key lives, in ms; 0 if there is none. */
+  readonly remainingMs: number;
 }
 
 /** @throws Error */
 export async function holdersOn(transport: RedisTransport, key: string): Promise<Holders> {
   const reply = await ask(transport, { name: 'eval', args: [HOLDERS, '1', key] });
   const [type, ttlMs, ...tokens] = Array.isArray(reply) ? reply.map(String) : [];
-  return { isShared: type === 'shared', isEndless: ttlMs === '-1', tokens: tokens.map(tokenIn) };
+  return {
+    isShared: type === 'shared',
+    isEndless: ttlMs === '-1',
+    remainingMs: Math.max(0, Number(ttlMs ?? 0)),
+    tokens: tokens.map(tokenIn),
+  };
 }
+
+/** Has the master refuse extensions that would set a vote of these tokens again. @throws Error */
+export async function takeAway(
+  transport: RedisTransport,
+  keyPrefix: string,
+  tokens: readonly string[],
+  lifeMs: number,
+): Promise<void> {
+  if (tokens.length > 0) await ask(transport, taking(takenKey(keyPrefix), tokens, lifeMs).whole());
+}
+
+/** Puts an own token in place of the holders'. @returns whether it has the vote now @throws Error */
+export async function keepOn(
+  transport: RedisTransport,
+  key: string,
+  {
+    token,
+    forMs,
+    holders,
+  }: { readonly token: string; readonly forMs: number; readonly holders: readonly string[] },
+): Promise<boolean> {
+  const args = [KEEPING, '1', key, token, String(forMs), ...holders];
+  return (await ask(transport, { name: 'eval', args })) === 1;
+}
+
+/**
+ * Keeps an exclusive lock from everybody, its waiters too.
+ * KEYS 1 resource · ARGV 1 own token, 2 for how long in ms, then the holders' tokens → 1 done · 0 somebody else holds it
+ */
+const KEEPING = `local owner = redis.pcall('GET', KEYS[1])
+local isTaken = owner == false
+for i = 3, #ARGV do
+  if owner == ARGV[i] or owner == ARGV[i] .. '${RESERVED_MARK}' then isTaken = true end
+end
+if not isTaken then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
 
 /** Takes the lock away from them, and hands it over to the first who waits. @throws Error */
 export async function releaseOn(

@@ -1,6 +1,10 @@
 /**
  * Extends leases by quorum (protocol E). Renewals that fall due together share one call to each master; every other
  * extension has a round of its own.
+ *
+ * Votes that arrive after an extension has failed still count, those of one round alone: if they make a quorum while the
+ * lease is held, it is prolonged from the instant at which that round was sent. So a round trip that jumps beyond the node
+ * timeout costs no lease.
  */
 import type { Clock, Timers } from '../runtime/clock.js';
 import { isRefusedByWaiters } from '../quorum/failure.js';
@@ -31,8 +35,18 @@ export interface ExtensionOrder {
   readonly ttlMs: number;
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
+  /** The one before failed for silence: it takes the upper bound of the node timeout. */
+  readonly isPatient: boolean;
   /** Called once. @param answers  of the masters, where it was extended */
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  /** A quorum has extended it after all, in time. */
+  readonly onLate: () => void;
+}
+
+/** What is told of an extension's fan-out beside its end. */
+export interface RoundHooks {
+  readonly onRefused?: (node: Node) => void;
+  readonly onLateQuorum?: (sentAtMs: number) => void;
 }
 
 /** A renewal that is due. */
@@ -73,6 +87,7 @@ export class Extensions {
         if (this.#prolong(grant, request.ttlMs, sentAtMs, nowMs)) onEnd(EXTENDED, one);
         else this.#extendAlone(one);
       },
+      onLate: (one, sentAtMs) => this.#onLateQuorum(one, sentAtMs),
       onUnsure: (one) => {
         this.#keep(one.grant, one.request.ttlMs, clock.earliest());
         if (one.grant.isHeld) this.#extendAlone(one);
@@ -111,12 +126,16 @@ export class Extensions {
   /**
    * The fan-out of such a request. The undo or release of the grant will follow it.
    *
-   * @param onRefused  called for each master that refused by the vote of another
+   * @param hooks  `onRefused` is called for each master that refused by the vote of another, `onLateQuorum` if votes make a
+   *   quorum after the round is over
    */
-  round(grant: Grant, request: Request, onRefused?: (node: Node) => void): Round {
-    const round = new Round(this.#environment.nodes, request, this.#environment.clock.earliest(), {
+  round(grant: Grant, request: Request, { onLateQuorum, onRefused }: RoundHooks = {}): Round {
+    const { clock, nodes } = this.#environment;
+    const round = new Round(nodes, request, clock.earliest(), {
       onLateVote: (node) => {
+        this.#keep(grant, request.ttlMs, clock.earliest());
         if (grant.isEnded) this.owe(node, grant);
+        else if (round.isCompletedLate) onLateQuorum?.(round.sentAtMs);
       },
       ...(onRefused && { onRefused }),
     });
@@ -166,9 +185,10 @@ export class Extensions {
     const nodeTimeoutMs = nodeTimeoutOf(nodes, one);
     const deadlineMs = Math.min(nodeTimeoutMs, Math.max(leftMs, 0));
     const { tries } = one;
-    const round = this.round(grant, request, (node) =>
-      this.#regains.begin(grant, request.ttlMs, node, tries),
-    );
+    const round = this.round(grant, request, {
+      onRefused: (node) => this.#regains.begin(grant, request.ttlMs, node, tries),
+      onLateQuorum: (sentAtMs) => this.#onLateQuorum(one, sentAtMs),
+    });
     round.isUrgent = leftMs < request.ttlMs / 2;
     const onSettled = (): void => {
       this.note(grant, round);
@@ -205,7 +225,7 @@ export class Extensions {
   /** Extends it at these masters only, for their votes. */
   #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onRefused: (node: Node) => void): void {
     const { nodes, timers } = this.#environment;
-    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), onRefused);
+    const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), { onRefused });
     const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     round.askThen(targets, () => {
@@ -213,6 +233,12 @@ export class Extensions {
       round.end(NOT_ALL, false);
       this.note(grant, round);
     });
+  }
+
+  /** What has ended stays so; and as for any extension, it is too late once the old validity is over. */
+  #onLateQuorum({ grant, request, onLate }: Renewing, sentAtMs: number): void {
+    if (!grant.isHeld) return;
+    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#environment.clock.inTurn())) onLate();
   }
 
   /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */

@@ -2,6 +2,7 @@
 import type { Timer } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import type { DueExtension } from '../coordinator/extensions.js';
+import { isForSilence } from '../quorum/failure.js';
 import type { Answers } from '../protocol/tally.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
@@ -41,6 +42,8 @@ export class Care {
   failure: RedlockError | undefined;
   /** How many have failed since the last that did not. */
   failures = 0;
+  /** The last one failed because masters were silent: the next one waits longer. */
+  wasSilence = false;
   /** Somebody wants to hear of its loss when it happens. */
   isAwaited = false;
   /** No timer is set any more: its instance was closed. */
@@ -50,12 +53,14 @@ export class Care {
   failed(error: RedlockError): void {
     this.failure = error;
     this.failures++;
+    this.wasSilence = isForSilence(error.tally);
   }
 
-  /** An extension did not. */
-  succeeded(): void {
+  /** An extension did not. @param isLate  its quorum came after its node timeout: the next one is patient still */
+  succeeded(isLate: boolean): void {
     this.failure = undefined;
     this.failures = 0;
+    this.wasSilence &&= isLate;
   }
 }
 

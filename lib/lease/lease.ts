@@ -133,7 +133,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       observer.released();
       const done = observer.hearsReleases
         ? this.#releaseHeard()
-        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs);
+        : coordinator.release(this.#grant, this.#nodeTimeoutNowMs());
       this.#state = { kind: 'released', done };
     }
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
@@ -179,7 +179,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   #releaseHeard(): Promise<void> {
     const { coordinator, observer } = this.#environment;
-    const timeoutMs = this.#nodeTimeoutNowMs;
+    const timeoutMs = this.#nodeTimeoutNowMs();
     return observer.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
   }
 
@@ -201,9 +201,9 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   /** The node timeout of what begins now. */
-  get #nodeTimeoutNowMs(): number {
+  #nodeTimeoutNowMs(isPatient = false): number {
     const nodeTimeoutMs = this.#nodeTimeoutMs;
-    return this.#environment.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs });
+    return this.#environment.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs, isPatient });
   }
 
   /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
@@ -218,6 +218,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return {
       ttlMs,
       nodeTimeoutMs: this.#nodeTimeoutMs,
+      isPatient: this.#care?.wasSilence === true,
+      onLate: () => this.#onLate(startedAtMs),
       onEnd: (end, answers) => {
         const others = this.#extending ?? [];
         this.#extending = undefined;
@@ -239,16 +241,25 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (end.kind !== 'extended') this.checkValidity(this.#environment.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = endErrorOf(this.#state, this.resources);
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
-    if (end.kind === 'extended') this.#onExtended(startedAtMs);
+    if (end.kind === 'extended') {
+      this.#care?.succeeded(false);
+      this.#renewFrom(startedAtMs);
+    }
     return error;
   }
 
-  #onExtended(startedAtMs: number): void {
+  /** The next renewal is due a third of the ttl after that. */
+  #renewFrom(startedAtMs: number): void {
     const care = this.#care;
     if (care === undefined) return;
-    care.succeeded();
     if (care.renewal !== undefined) care.renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
     this.#arm();
+  }
+
+  /** An extension that had failed has prolonged it after all. Another one may be under way. */
+  #onLate(startedAtMs: number): void {
+    this.#care?.succeeded(true);
+    if (this.#extending === undefined) this.#renewFrom(startedAtMs);
   }
 
   /** Why it was not extended; undefined where it was given back meanwhile. */
@@ -308,7 +319,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     care.renewal.dueAtMs = Infinity;
     // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
     // to be watched as well.
-    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * this.#nodeTimeoutNowMs) this.#arm();
+    const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
+    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.#arm();
     return this.#renewal(care.renewal);
   }
 

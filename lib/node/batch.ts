@@ -7,7 +7,7 @@
  */
 import { atEndOfTurn, type IdleTime } from '../runtime/clock.js';
 import { NO_MARKER } from '../protocol/scope.js';
-import { namedKeys } from '../protocol/operation.js';
+import { namedKeys, takenOf } from '../protocol/operation.js';
 import type { Request } from '../protocol/request.js';
 import { toInteger, YES } from '../protocol/replies.js';
 import { ENTRY } from '../protocol/lua/scripts.js';
@@ -39,6 +39,8 @@ export class Batch {
   /** The guard of its entries; undefined while no entry is guarded. */
   #guardMs: number | undefined;
   #marker: string | undefined;
+  /** The list of taken tokens that some of its entries look at. */
+  #taken: string | undefined;
 
   /** Adds a request. @returns false if it does not fit, and a new batch has to be started */
   add(request: Request): boolean {
@@ -46,6 +48,7 @@ export class Batch {
     this.requests.push(request);
     this.#load += loadOf(request);
     for (const key of request.scope.keys) this.#length += key.length;
+    this.#taken ??= takenOf(request);
     if (!request.isGuarded) return true;
     this.#guardMs = request.scope.guardMs;
     this.#marker = request.scope.marker;
@@ -109,8 +112,9 @@ export class Batch {
     }
     groups[countAt] = String(count);
     const guardMs = this.#guardMs ?? NO_MARKER;
+    if (this.#taken !== undefined) keys.push(this.#taken);
     if (this.#marker !== undefined) keys.push(this.#marker);
-    const { source } = this.#script;
+    const { source } = this.script;
     const script = mustBeWhole ? source : scriptDigest(source);
     return {
       name: mustBeWhole ? 'eval' : 'evalsha',
@@ -118,7 +122,8 @@ export class Batch {
     };
   }
 
-  get #script(): Script {
+  /** The script that carries them. */
+  get script(): Script {
     const script = this.requests[0]?.operation.batch;
     if (script === undefined) throw new Error('what goes alone is no batch');
     return script;

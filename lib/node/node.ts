@@ -29,6 +29,7 @@ import type { PushListener, Subscription } from '../redis/subscription.js';
 import type { Command, Transport, TransportState } from '../redis/transport.js';
 import { SendQueue } from './send-queue.js';
 import { ConnectionListeners } from '../redis/connection-listeners.js';
+import { Introductions } from './introductions.js';
 import { SendWindow } from './send-window.js';
 import type { Pace, PacedCall } from './pace.js';
 import { Quarantine } from './quarantine.js';
@@ -44,6 +45,7 @@ export class Node {
   readonly timing: CallTiming;
   readonly window: SendWindow;
   readonly quarantine: Quarantine;
+  readonly introductions = new Introductions();
   readonly #transport: Transport;
   readonly #turn: LoopTurn;
   readonly #pace: Pace | undefined;
@@ -206,9 +208,7 @@ export class Node {
   /** Resolves when nothing is in flight or waiting, requests that are sent again included. */
   idle(): Promise<void> {
     if (this.window.inFlight === 0 && this.#queue.size === 0 && !this.#isFlushDue) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#idlers.push(resolve);
-    });
+    return new Promise((resolve) => void this.#idlers.push(resolve));
   }
 
   /**
@@ -273,11 +273,11 @@ export class Node {
     const most = this.isCluster ? 1 : this.#turn.shareOf(entries.length, this.window.inFlight);
     const taken = batch.take(entries, most);
     const [first] = taken;
-    if (taken.length > 1) this.#transmitBatch(taken, this.#turn.commandFor(batch));
+    if (taken.length > 1) this.#transmitBatch(taken, this.introductions.batchFor(batch, this.#turn));
     else if (first !== undefined) this.#transmit(first);
   }
 
-  #transmit(ask: Ask, command = ask.request.command): void {
+  #transmit(ask: Ask, command = this.introductions.commandFor(ask.request)): void {
     const paced = ask.request.sharesCalls ? this.#pace?.sent(command, 1) : undefined;
     this.#deliver([ask], command, paced, (reply) => ask.sink.onReply(this, reply));
   }

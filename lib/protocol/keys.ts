@@ -64,6 +64,11 @@ export function leaderChannel(key: string): string {
   return `${PUSH_CHANNELS}leader:${key}`;
 }
 
+/** The key under which a master lists tokens whose votes are never set again; one for each prefix. */
+export function takenKey(keyPrefix: string): string {
+  return keyPrefix === '' ? 'quorate:taken' : `quorate:taken:${keyPrefix}`;
+}
+
 /** The key under which a master keeps the id of the process that has lost no data; one for each prefix. */
 export function markerKey(keyPrefix: string): string {
   return keyPrefix === '' ? 'quorate:guard' : `quorate:guard:${keyPrefix}`;

@@ -1,7 +1,7 @@
 /** Operations on exclusive locks: how each is sent, alone or in a batch with others, and how its reply is read. */
 import { counterKey, queueKey, turnKey } from './keys.js';
 import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
-import { allKeys, command, namedKeys, type Operation } from './operation.js';
+import { allKeys, command, creation, namedKeys, type Operation } from './operation.js';
 import {
   readAcceptance,
   readClock,
@@ -206,7 +206,7 @@ export const EXTENDING: Operation = {
   leavesVote: true,
   withQueues: false,
   read: readVote,
-  head: ({ mayCreate, ttlMs }) => [String(ttlMs), mayCreate ? '1' : '0'],
+  head: (request) => [String(request.ttlMs), creation(request)],
   rest: () => undefined,
   alone: (request) => {
     const { scope, token } = request;

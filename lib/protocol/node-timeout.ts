@@ -9,6 +9,10 @@
  * not fail an attempt. It never exceeds a quarter of the ttl, so that a renewal, which starts at a third of it, has time
  * for a second attempt. Nor does it exceed `MOST_MS`: a master takes a fencing token for `BACK_US` after it was proposed
  * (protocol A2), so an attempt that takes longer could not agree on one.
+ *
+ * A lease's extension that failed because masters were silent is followed by a patient one, which takes the upper bound: a
+ * round trip that jumps is longer than anything measured so far, and the time that is left does not last for finding out
+ * step by step.
  */
 import { BACK_US } from './lua/fence-bounds.js';
 import { quorumOf } from './quorum.js';
@@ -25,6 +29,8 @@ export interface NodeTimeoutTerms {
   readonly ttlMs: number;
   /** What the caller asked for; 0 stands for the default. */
   readonly nodeTimeoutMs: number;
+  /** It takes the upper bound, whatever was measured. @default false */
+  readonly isPatient?: boolean;
 }
 
 /** A master, and how fast it answers; times in milliseconds. */
@@ -53,6 +59,7 @@ export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: NodeTimeoutTerms): n
 /** The node timeout of an attempt that starts now. */
 export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutTerms): number {
   if (terms.nodeTimeoutMs > 0) return terms.nodeTimeoutMs;
+  if (terms.isPatient === true) return mostNodeTimeoutMs(terms);
   const leastMs = leastNodeTimeoutMs(terms.ttlMs);
   let fast = 0;
   for (const master of masters) if (patienceOf(master) <= leastMs) fast++;

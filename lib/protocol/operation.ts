@@ -76,12 +76,25 @@ export function namedKeys({ operation, withCounters, scope }: Asked, keys: strin
   return keys;
 }
 
-/** All keys in the order of the scripts: resources, queues, turns, terms, counters, marker. */
+/** All keys in the order of the scripts: resources, queues, turns, terms, counters, list of taken tokens, marker. */
 export function allKeys(request: Asked): readonly string[] {
   const keys = namedKeys(request);
   const { marker } = request.scope;
+  const taken = takenOf(request);
+  if (taken !== undefined) keys.push(taken);
   if (marker !== undefined) keys.push(marker);
   return keys;
+}
+
+/** The list of tokens that may not be set again, if the request is one that may set a key again. */
+export function takenOf({ mayCreate, scope }: Asked): string | undefined {
+  return mayCreate ? scope.taken : undefined;
+}
+
+/** What a script is told of that: '0' not to set a free key again, '1' to do so, '2' unless the token is listed. */
+export function creation({ mayCreate, scope }: Asked): string {
+  if (!mayCreate) return '0';
+  return scope.taken === undefined ? '1' : '2';
 }
 
 export function command(

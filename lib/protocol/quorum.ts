@@ -23,7 +23,8 @@ export type Outcome =
    * Refused: another claimant has the vote, or (`isWrongType`) the key does not hold such a lock. `isForeignClient`: that
    * claimant is known not to be a client of this library, and does not hand over. `holds`: what the key holds instead, if
    * the node reported it. `permits`: the holders use another number of permits than this claim. `isAsked`: the vote is that
-   * of a waiter, which was asked to let it rest for the holder whose extension was refused (protocol C3a).
+   * of a waiter, which was asked to let it rest for the holder whose extension was refused (protocol C3a). `isTaken`: nobody
+   * has the vote, and this token may not have it again, since its lease was taken away.
    */
   | {
       readonly kind: 'refused';
@@ -33,6 +34,7 @@ export type Outcome =
       readonly holds?: string;
       readonly permits?: { readonly theirs: number; readonly ours: number };
       readonly isAsked?: true;
+      readonly isTaken?: boolean;
     }
   /** The node may have forgotten votes, and abstains for `remainingMs`. */
   | { readonly kind: 'quarantined'; readonly remainingMs: number }

@@ -3,6 +3,7 @@
  * unknown.
  */
 import { HOLDS } from './lua/mutex.js';
+import { TAKEN_AWAY } from './lua/taken.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 
@@ -15,6 +16,8 @@ const REFUSED_UNSEEN: Outcome = Object.freeze({
   isWrongType: false,
   isForeignClient: false,
 });
+/** Its token may not be set again: the lease was taken away. */
+const REFUSED_TAKEN: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isTaken: true });
 const REFUSED_WRONG_TYPE: Outcome = Object.freeze({ ...REFUSED_UNSEEN, isWrongType: true });
 /** What an outcome `holds` if the counter is at fault, not the lock's key. */
 export const SPENT_COUNTER = 'a counter that no fence can follow';
@@ -171,6 +174,8 @@ export function readNo(
       return { kind: 'quarantined', remainingMs: amount ?? 0 };
     case -2:
       return { kind: 'unknown', cause: guardError(amount, guard), isMisconfigured: true };
+    case TAKEN_AWAY:
+      return REFUSED_TAKEN;
     default:
       return undefined;
   }

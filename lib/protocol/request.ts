@@ -13,7 +13,15 @@ import {
   UNDOING_SHARED,
 } from './shared-operations.js';
 import { SHARED_ENTRY, SURVEY_SHARED } from './lua/shared-scripts.js';
-import { allKeys, type Asked, command, namedKeys, type Operation, type Watch } from './operation.js';
+import {
+  allKeys,
+  type Asked,
+  command,
+  creation,
+  namedKeys,
+  type Operation,
+  type Watch,
+} from './operation.js';
 import {
   ACCEPTING,
   EXTENDING,
@@ -179,7 +187,7 @@ export class Request implements Asked {
       this.ttlMs === other.ttlMs &&
       this.scope.keys.length === other.scope.keys.length &&
       this.withCounters === other.withCounters &&
-      this.mayCreate === other.mayCreate &&
+      creation(this) === creation(other) &&
       this.watch?.rank === other.watch?.rank &&
       isAlike(this.scope.kind, other.scope.kind) &&
       (this.operation.proposes !== true || this.scope.isFenced === other.scope.isFenced) &&

@@ -41,6 +41,8 @@ export interface Scope {
   /** The guard period in ms; 0 without a guard, `NO_MARKER` if the marker is not looked at. */
   readonly guardMs: number;
   readonly kind: Kind;
+  /** The key of the list of tokens that may not be set again; undefined if it is not looked at. */
+  readonly taken?: string | undefined;
 }
 
 /**
@@ -51,6 +53,7 @@ export interface Setting {
   readonly marker: string | undefined;
   readonly guardMs: number;
   readonly kind: Kind;
+  readonly taken?: string | undefined;
 }
 
 /**
@@ -82,6 +85,10 @@ export class SettledScope implements Scope {
   get kind(): Kind {
     return this.setting.kind;
   }
+
+  get taken(): string | undefined {
+    return this.setting.taken;
+  }
 }
 
 /** Only the key is needed, and only yes or no as the answer: `SET key token NX PX ttl` suffices. */
@@ -96,7 +103,7 @@ export function settingOf(scope: Scope): Setting {
 
 /** A claim's scope with the permits that a quorum gave. */
 export function withSlots(scope: Scope, slots: string | undefined): Scope {
-  const { isFenced, marker, guardMs, kind } = scope;
+  const { kind } = scope;
   if (slots === undefined || kind.name !== 'semaphore') return scope;
-  return new SettledScope(scope.keys, { isFenced, marker, guardMs, kind: { ...kind, slots } });
+  return new SettledScope(scope.keys, { ...settingOf(scope), kind: { ...kind, slots } });
 }

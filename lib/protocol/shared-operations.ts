@@ -11,7 +11,15 @@ import {
   SHARED_BATCH,
   SHARED_ENTRY,
 } from './lua/shared-scripts.js';
-import { allKeys, type Asked, command, type Letter, namedKeys, type Operation } from './operation.js';
+import {
+  allKeys,
+  type Asked,
+  command,
+  creation,
+  type Letter,
+  namedKeys,
+  type Operation,
+} from './operation.js';
 import { readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
 import { type Kind, type Permits } from './scope.js';
 import type { Script } from '../redis/script.js';
@@ -68,10 +76,6 @@ function watchArgs({ watch }: Asked): readonly [watcher: string, rank: string] {
 
 function guardOf({ scope }: Asked): string {
   return String(scope.guardMs);
-}
-
-function creation({ mayCreate }: Asked): string {
-  return mayCreate ? '1' : '0';
 }
 
 function permitsOf({ scope: { kind } }: Asked): Permits {

@@ -41,7 +41,7 @@ export function roundError(
   const tally = tallyOf(round, nodes);
   const disagreement = failure === 'held' ? disagreementOf(round.outcomes, context.resources) : undefined;
   const begin = disagreement ?? opening(failure, context.resources, round.outcomes);
-  const text = `${begin}: ${describe(tally, nodes)}${adviceFor(failure, round.outcomes, nodes.length)}`;
+  const text = `${begin}: ${describe(tally, nodes)}${adviceFor(failure, tally)}`;
   const remaining =
     failure === 'quarantined' ? { remainingMs: quorumBack(round.outcomes, nodes.length) } : {};
   const code = disagreement === undefined ? CODES[failure] : 'WRONG_KIND';
@@ -151,7 +151,9 @@ export function extensionError(
   const failure = isLate ? 'late' : isRegaining ? 'unknown' : failureOf(round.decision);
   const error = roundError(failure, round, nodes, context);
   if (failure !== 'held' && failure !== 'wrongType') return error;
-  return lossError('masters refuse to extend it', context.resources, error);
+  const isTaken = round.outcomes.some((outcome) => outcome?.kind === 'refused' && outcome.isTaken === true);
+  const why = isTaken ? 'it was taken away by force (quorate unlock)' : 'masters refuse to extend it';
+  return lossError(why, context.resources, error);
 }
 
 /** Waiters' votes refuse an extension, which are no quorum, and about to rest for the holder (protocol C3a). */
@@ -207,11 +209,16 @@ export function nameResources(resources: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
+/** Masters that were silent could have made a quorum: nothing else was missing than time. */
+export function isForSilence(tally: readonly NodeOutcome[]): boolean {
+  const silent = tally.filter((one) => one.outcome === 'unknown' && one.cause instanceof Silence).length;
+  const granted = tally.filter((one) => one.outcome === 'granted').length;
+  return granted + silent >= quorumOf(tally.length);
+}
+
 /** Where silent masters could have made a quorum: how to wait longer for them. */
-function adviceFor(failure: RoundFailure, outcomes: readonly (Outcome | undefined)[], nodes: number): string {
-  const silent = outcomes.filter((one) => one?.kind === 'unknown' && one.cause instanceof Silence).length;
-  const granted = outcomes.filter((one) => one?.kind === 'granted').length;
-  if (failure !== 'unknown' || granted + silent < quorumOf(nodes)) return '';
+function adviceFor(failure: RoundFailure, tally: readonly NodeOutcome[]): string {
+  if (failure !== 'unknown' || !isForSilence(tally)) return '';
   return '. nodeTimeoutMs is how long an attempt waits for a silent master';
 }
 

@@ -4,7 +4,7 @@
  * the wire.
  *
  * A batch only ever confirms. Leases that a quorum did not confirm in time are renewed one by one at once; that second
- * extension gives the reason if it fails, and the consequences.
+ * extension gives the reason if it fails, and the consequences. Answers to the batch that arrive later still confirm.
  */
 import { Batch, entryReply, isAllYes } from '../node/batch.js';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
@@ -15,7 +15,7 @@ import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import { GRANTED, type Outcome, quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
 import type { Request } from '../protocol/request.js';
-import type { Round } from './round.js';
+import { mayPass, type Round } from './round.js';
 import { isUnknownScript, Silence } from '../redis/server-errors.js';
 
 /** With fewer than this, leases are renewed one by one. */
@@ -32,7 +32,9 @@ export type ExtensionEnd =
 interface Terms {
   /** 0 stands for the default. */
   readonly nodeTimeoutMs: number;
+  readonly isPatient: boolean;
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  readonly onLate: () => void;
 }
 
 /** Callbacks for what becomes of each lease. */
@@ -46,6 +48,8 @@ export interface RenewalEnvironment {
   readonly onDropped: (one: Renewing) => void;
   /** A quorum had extended it by the instant `nowMs`, with a request sent at `sentAtMs`. */
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
+  /** The same for one that was unsure before. */
+  readonly onLate: (one: Renewing, sentAtMs: number) => void;
   /** It has to be renewed alone, unless it was released or handed over meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
   /** It may be extended there soon: another's vote was in the way, or the master did not know the script. */
@@ -60,7 +64,12 @@ export class Renewing implements Withdrawn, Answers {
   readonly grant: Grant;
   readonly request: Request;
   readonly nodeTimeoutMs: number;
+  /** Its next round takes the upper bound of the node timeout. */
+  isPatient: boolean;
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
+  readonly onLate: () => void;
+  /** A quorum extended it by the batch. */
+  isSure = false;
   /** How many masters extended it, apart from those that extended the whole batch. */
   granted = 0;
   /** How often all masters were asked again, since waiters' votes were in the way. */
@@ -69,11 +78,13 @@ export class Renewing implements Withdrawn, Answers {
   renewal: RenewalBatch | undefined;
   #followedAt: Node[] | undefined;
 
-  constructor(grant: Grant, request: Request, { nodeTimeoutMs, onEnd }: Terms) {
+  constructor(grant: Grant, request: Request, { nodeTimeoutMs, isPatient, onEnd, onLate }: Terms) {
     this.grant = grant;
     this.request = request;
     this.nodeTimeoutMs = nodeTimeoutMs;
+    this.isPatient = isPatient;
     this.onEnd = onEnd;
+    this.onLate = onLate;
   }
 
   get ttlMs(): number {
@@ -182,7 +193,8 @@ class RenewalBatch implements Sink {
     const { clock, nodes, timers } = this.#environment;
     const targets = nodes.filter((node) => node.takesMany);
     if (targets.length < quorumOf(nodes.length)) return this.#conclude();
-    const command = this.#batch.command(false);
+    const isFirst = targets.map((node) => node.introductions.introduces(this.#batch.script)).includes(true);
+    const command = this.#batch.command(isFirst);
     this.#sentAtMs = clock.earliest();
     let timeoutMs = Infinity;
     for (const member of this.#members) {
@@ -220,7 +232,7 @@ class RenewalBatch implements Sink {
       this.#members.forEach((member, i) => {
         const { request } = member;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && !outcome.isWrongType) this.#environment.onMissed(member, node);
+        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#environment.onMissed(member, node);
         if (outcome?.kind !== 'granted') return;
         member.granted++;
         this.#undoLate(member, node);
@@ -258,7 +270,7 @@ class RenewalBatch implements Sink {
 
   #proceed(): void {
     this.#awaited--;
-    if (this.#isOver) return;
+    if (this.#isOver) return this.#tellLate();
     const isSure = this.#members.every((member) => this.#isSure(member));
     if (isSure || this.#awaited === 0) this.#conclude();
     if (isSure) this.#onSure?.();
@@ -271,6 +283,7 @@ class RenewalBatch implements Sink {
   #onTimeout(withinMs: number): void {
     const silence = new Silence(withinMs);
     for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
+    for (const member of this.#members) member.isPatient = true;
     this.#conclude();
   }
 
@@ -281,8 +294,18 @@ class RenewalBatch implements Sink {
     const { clock, onExtended, onUnsure } = this.#environment;
     const nowMs = clock.inTurn();
     for (const member of this.#members) {
-      if (this.#isSure(member) && member.grant.isHeld) onExtended(member, this.#sentAtMs, nowMs);
+      member.isSure = this.#isSure(member);
+      if (member.isSure && member.grant.isHeld) onExtended(member, this.#sentAtMs, nowMs);
       else onUnsure(member);
+    }
+  }
+
+  /** An answer came when it was over: it may complete the quorum of some. */
+  #tellLate(): void {
+    for (const member of this.#members) {
+      if (member.isSure || !this.#isSure(member)) continue;
+      member.isSure = true;
+      this.#environment.onLate(member, this.#sentAtMs);
     }
   }
 

@@ -74,10 +74,10 @@ export class Round implements Sink, Counts {
   /** The permits that each master gave, by its index; empty unless permits were claimed. */
   readonly #slots: (string | undefined)[] = [];
   #alignedOn: string | undefined;
-  /** How many votes came after the round was over. */
-  #grantedLate = 0;
   #asked = 0;
   #answered = 0;
+  /** How many votes have arrived since it was over. */
+  #lateVotes = 0;
   #isOver = false;
   #settle: (() => void) | undefined;
 
@@ -115,6 +115,11 @@ export class Round implements Sink, Counts {
   /** Votes that arrive from now on are useless. */
   get isGone(): boolean {
     return this.#hasFailed || this.#grant?.isEnded === true;
+  }
+
+  /** The late vote that has just arrived makes a quorum, with those of this round alone. */
+  get isCompletedLate(): boolean {
+    return this.#lateVotes > 0 && this.granted + this.#lateVotes === quorumOf(this.#nodes.length);
   }
 
   /** The decision; only once the round is over. */
@@ -239,12 +244,12 @@ export class Round implements Sink, Counts {
     // on a cluster, requests may overtake each other
     const isFollowed = this.#deliveries.isFollowed(node) && !node.isCluster;
     const outcome = this.request.read(reply);
-    if (this.#isOver && outcome?.kind === 'granted') this.#grantedLate++;
+    if (this.#isOver && outcome?.kind === 'granted') this.#lateVotes++;
     this.#noteAnswer(node);
     if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
       this.#late.onClock?.(node, outcome.clockUs, this);
     else if (outcome?.kind === 'quarantined') node.quarantine.lasts(outcome.remainingMs);
-    else if (outcome?.kind === 'refused' && !outcome.isWrongType) this.#late.onRefused?.(node);
+    else if (outcome?.kind === 'refused' && mayPass(outcome)) this.#late.onRefused?.(node);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
@@ -275,7 +280,7 @@ export class Round implements Sink, Counts {
 
   /** Every master has given its vote. */
   get isWhole(): boolean {
-    return this.granted + this.#grantedLate === this.#nodes.length;
+    return this.granted + this.#lateVotes === this.#nodes.length;
   }
 
   #noteAnswer(node: Node): void {
@@ -360,6 +365,11 @@ export class Round implements Sink, Counts {
     if (this.#deliveries.sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
     this.#settle?.();
   }
+}
+
+/** Another's vote refused it, and will be gone; neither data nor a lease that was taken away. */
+export function mayPass({ isTaken, isWrongType }: Outcome & { readonly kind: 'refused' }): boolean {
+  return !isWrongType && isTaken !== true;
 }
 
 function odd(reply: unknown): Outcome {

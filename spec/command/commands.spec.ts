@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { counterKey } from '../../lib/protocol/keys.js';
+import type { Lease } from '../../lib/lease/public.js';
 import { Redlock } from '../../lib/redlock.js';
+import type { RedlockError } from '../../lib/runtime/errors.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { freePort } from '../../scripts/masters/wait.js';
 import { needs } from '../support/parts.js';
@@ -25,6 +27,8 @@ interface Measured {
 }
 
 const NODES = 3;
+/** Renewed every second. */
+const RENEWED = { ttlMs: 3_000, renew: true } as const;
 const NOBODY = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
 
 describe(`the command: N=${NODES}, real masters`, function () {
@@ -200,6 +204,76 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(second.fence).to.be.greaterThan(lease.fence ?? Infinity);
       await second.release();
       await other.close();
+    });
+
+    /** A lock of each kind that its holder renews. */
+    const KINDS: readonly (readonly [string, () => Promise<Lease>])[] = [
+      ['a lock', () => redlock.acquire('u', RENEWED)],
+      ['a lock among others that are renewed together', () => acquireMany()],
+      ['several locks', () => redlock.acquire(['u', 'v'], RENEWED)],
+      ['a read lock', () => redlock.readWriteLock('u').read.acquire(RENEWED)],
+      ['a write lock', () => redlock.readWriteLock('u').write.acquire(RENEWED)],
+      ['a permit', () => redlock.semaphore('u', 2).acquire(RENEWED)],
+    ];
+    const acquireMany = async (): Promise<Lease> => {
+      const names = ['u', ...Array.from({ length: 9 }, (_, i) => `o${i}`)];
+      const [lease] = await Promise.all(names.map((name) => redlock.acquire(name, RENEWED)));
+      if (lease === undefined) throw new Error('there are ten');
+      return lease;
+    };
+
+    for (const [title, acquire] of KINDS) {
+      it(`${title} of a holder that is alive: it learns by its renewal that it was taken away, and the name stays free`, async () => {
+        const lease = await acquire();
+        const lost = once(lease.signal, 'abort');
+        expect((await quorate(['unlock', '--force', 'u'], { env })).code).to.equal(0);
+        await lost;
+        const reason = lease.signal.reason as RedlockError; // as a loss gives it
+        expect(reason.code).to.equal('LOCK_LOST');
+        expect(reason.message).to.contain('was lost: it was taken away by force (quorate unlock)');
+        await eventually(async () =>
+          (await Promise.all(hands.map((hand) => hand.exists('u', 'v')))).every((n) => n === 0),
+        );
+        await (await redlock.acquire('u', { waitMs: 0 })).release();
+      });
+    }
+
+    it('--for keeps it from its holder, from who waits and from everybody else, for that time', async () => {
+      const lease = await redlock.acquire('u', RENEWED);
+      const lost = once(lease.signal, 'abort');
+      const other = Redlock.connect(masters.urls);
+      const next = other.acquire('u', { waitMs: 30_000 });
+      await eventually(async () => (await redlock.inspect('u')).waiting === 1);
+      const begun = performance.now();
+      expect(await json('unlock', '--force', '--for', '3s', 'u')).to.deep.equal({
+        resource: 'u',
+        released: NODES,
+        silent: 0,
+        keptForMs: 3_000,
+      });
+      await lost;
+      expect((lease.signal.reason as RedlockError).code).to.equal('LOCK_LOST');
+      expect(await redlock.tryAcquire('u')).to.equal(null);
+      const second = await next;
+      expect(performance.now() - begun).to.be.at.least(3_000);
+      await second.release();
+      await other.close();
+    });
+
+    it('--for of a name that nobody holds keeps it, too; --force ends that', async () => {
+      const { code, out } = await quorate(['unlock', '--force', '--for', '10m', 'u'], { env });
+      expect([code, out]).to.deep.equal([0, 'u was taken on 0 masters, and is kept from all for 10 min\n']);
+      expect(await redlock.tryAcquire('u')).to.equal(null);
+      expect((await quorate(['unlock', '--force', 'u'], { env })).code).to.equal(0);
+      await (await redlock.acquire('u', { waitMs: 0 })).release();
+    });
+
+    it('--for is for exclusive locks (65), and longer than nothing (64)', async () => {
+      const lease = await redlock.readWriteLock('u').read.acquire();
+      expect((await quorate(['unlock', '--force', '--for', '1m', 'u'], { env })).code).to.equal(65);
+      expect((await quorate(['unlock', '--force', '--for', '0s', 'u'], { env })).code).to.equal(64);
+      lease.assertHeld();
+      await lease.release();
     });
 
     it('a vote that another has by now, or claims at this moment, is left alone', async () => {

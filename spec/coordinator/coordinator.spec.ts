@@ -47,7 +47,8 @@ function bench(nodes: number): Bench {
 }
 
 function extendBy(coordinator: Coordinator, grant: Grant, ttlMs: number): Promise<ExtensionEnd> {
-  return new Promise((resolve) => coordinator.extend(grant, { ttlMs, nodeTimeoutMs: 50, onEnd: resolve }));
+  const terms = { ttlMs, nodeTimeoutMs: 50, isPatient: false, onLate: () => undefined };
+  return new Promise((resolve) => coordinator.extend(grant, { ...terms, onEnd: resolve }));
 }
 
 describe('Coordinator', () => {

@@ -39,6 +39,10 @@ function bench(): Bench {
   const orderOf = (grant: Grant, nodeTimeoutMs: number, ttlMs: number) => ({
     ttlMs,
     nodeTimeoutMs,
+    isPatient: false,
+    onLate: () => {
+      ends[grant.keys[0] ?? ''] += ', then extended';
+    },
     onEnd: (end: { readonly kind: string; readonly isLate?: boolean }) => {
       ends[grant.keys[0] ?? ''] = end.isLate === true ? 'late' : end.kind;
     },
@@ -164,6 +168,88 @@ describe('an extension', () => {
       expect(grant.validUntilMs > validUntilMs).to.equal(end === 'extended' && ttlMs > TTL_MS);
     });
   }
+});
+
+describe('an extension that is answered after its node timeout', () => {
+  it('by a quorum: the lease is prolonged from the instant of its sending, once', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    const [grant] = hold(['a']);
+    for (const master of masters) master.latencyMs = 80;
+    const sentAtMs = time.now();
+    await time.advance(100);
+    extend([grant].filter((one) => one !== undefined));
+    await time.advance(79);
+    expect([ends['a'], grant?.validUntilMs]).to.deep.equal(['failed', sentAtMs + VALID_MS]);
+    await time.advance(1);
+    expect([ends['a'], grant?.validUntilMs]).to.deep.equal([
+      'failed, then extended',
+      sentAtMs + 100 + VALID_MS,
+    ]);
+    expect(grant?.expiredByMs).to.equal(time.now() + KEPT_MS);
+  });
+
+  it('by less than a quorum: nothing is prolonged, nor with the votes for the next one', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    const grants = hold(['a']);
+    const validUntilMs = grants[0]?.validUntilMs;
+    const [one, other, last] = masters;
+    if (one === undefined || other === undefined || last === undefined) return;
+    for (const master of masters) master.manner = 'lose-request';
+    one.manner = 'freeze';
+    extend(grants);
+    await time.advance(50);
+    one.thaw();
+    one.manner = 'lose-request';
+    other.manner = 'freeze';
+    extend(grants);
+    await time.advance(50);
+    other.thaw();
+    await settle();
+    expect(ends).to.deep.equal({ a: 'failed' });
+    expect(grants[0]?.validUntilMs).to.equal(validUntilMs);
+  });
+
+  it('of a lease that is over, or not here any more: it stays so', async () => {
+    const finishes: readonly ((grant: Grant) => void)[] = [
+      (grant) => grant.end(),
+      (grant) => grant.handOver(),
+    ];
+    for (const finish of finishes) {
+      const { ends, extend, hold, masters, time } = bench();
+      const grants = hold(['a']);
+      const validUntilMs = grants[0]?.validUntilMs;
+      for (const master of masters) master.latencyMs = 80;
+      extend(grants);
+      await time.advance(50);
+      for (const grant of grants) finish(grant);
+      await time.advance(30);
+      expect([ends, grants[0]?.validUntilMs]).to.deep.equal([{ a: 'failed' }, validUntilMs]);
+    }
+  });
+
+  it('when the validity is over: it stays over', async () => {
+    const { ends, extend, hold, masters, time } = bench();
+    const grants = hold(['a'], 60);
+    const validUntilMs = grants[0]?.validUntilMs;
+    for (const master of masters) master.latencyMs = 60;
+    extend(grants);
+    await time.advance(60);
+    expect([ends, grants[0]?.validUntilMs]).to.deep.equal([{ a: 'failed' }, validUntilMs]);
+  });
+
+  it('of many that are due together: each is prolonged by that call, also while it is extended alone', async () => {
+    const { ends, hold, masters, renew, time } = bench();
+    const grants = hold(['a', 'b'], 500);
+    const endsAtMs = (): number[] => grants.map(({ validUntilMs }) => validUntilMs);
+    for (const master of masters) master.latencyMs = 70;
+    const sentAtMs = time.now();
+    renew(grants);
+    await time.advance(69);
+    expect(endsAtMs()).to.deep.equal([sentAtMs + 500, sentAtMs + 500]);
+    await time.advance(1);
+    expect(endsAtMs()).to.deep.equal([sentAtMs + VALID_MS, sentAtMs + VALID_MS]);
+    expect(ends).to.deep.equal({ a: 'undefined, then extended', b: 'undefined, then extended' });
+  });
 });
 
 describe('renewals that are due together', () => {

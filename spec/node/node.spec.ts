@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { LoopTurn } from '../../lib/node/batch.js';
 import { Node, type Sink, type Withdrawn } from '../../lib/node/node.js';
+import { EXTEND } from '../../lib/protocol/lua/scripts.js';
 import { SILENT_WINDOW, WINDOW } from '../../lib/node/send-window.js';
 import {
   extension,
@@ -244,7 +245,8 @@ describe('node: a script that the master does not know (rule 11)', () => {
   ];
   for (const [title, request] of cases) {
     it(`${title} is sent again, whole, and its answer is the answer`, async () => {
-      const { master, send } = environment();
+      const { master, node, send } = environment();
+      node.introductions.introduces(EXTEND);
       master.knowsScripts = false;
       const notes = send(request);
       await settle();
@@ -252,6 +254,28 @@ describe('node: a script that the master does not know (rule 11)', () => {
       expect([notes.replies.length, notes.failures]).to.deep.equal([1, []]);
     });
   }
+
+  it('the first extension carries its source, by each script: it may have no time for a second round trip', async () => {
+    const { master, send } = environment();
+    const extend = extension(plainScope('a'), 'token', { ttlMs: 30_000, mayCreate: true });
+    send(extend);
+    await settle();
+    send(extend);
+    await settle();
+    expect(names(master)).to.deep.equal(['eval', 'evalsha']);
+    master.manner = 'freeze';
+    const calls: string[] = [];
+    const call = master.call.bind(master);
+    master.call = (command) => {
+      calls.push(command.name);
+      return call(command);
+    };
+    for (let i = 0; i < 2; i++) {
+      for (let n = 0; n < 4; n++) send(extend); // the first two go at once
+      await settle();
+    }
+    expect(calls).to.deep.equal(['evalsha', 'evalsha', 'eval', 'evalsha']);
+  });
 
   it('a claim is not sent again once nobody waits for it: it would overtake its undo (rule 5)', async () => {
     const { master, node, send } = environment();

@@ -13,7 +13,7 @@ import { GRANTED } from '../../lib/protocol/quorum.js';
 import { extension } from '../../lib/protocol/request.js';
 import { BATCH, EXTEND } from '../../lib/protocol/lua/scripts.js';
 import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
-import { scriptDigest } from '../../lib/redis/script.js';
+import { type Script, scriptDigest } from '../../lib/redis/script.js';
 import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
 import { scriptOf } from '../../lib/testing/master/twins.js';
 import type { Command } from '../../lib/redis/transport.js';
@@ -22,6 +22,7 @@ import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
+const TERMS = { nodeTimeoutMs: 50, isPatient: false, onEnd: () => undefined, onLate: () => undefined };
 const MANY = 600;
 const TTL_MS = 9_000;
 /** ttl / 3, less the sixteenth that a renewal among many may be early. */
@@ -265,10 +266,10 @@ describe('renewals of many leases', () => {
       const { leases, masters, time, calls } = await keepAll(nodes);
       await time.advance(TTL_MS / 3);
       for (const own of calls) {
-        const shared = own.filter(({ args }) => args[0] === scriptDigest(SHARED_BATCH.source));
-        const exclusive = own.filter((one) =>
-          [BATCH, EXTEND].some(({ source }) => scriptDigest(source) === one.args[0]),
-        );
+        const isBy = ({ args }: Command, { source }: Script): boolean =>
+          args[0] === source || args[0] === scriptDigest(source);
+        const shared = own.filter((one) => isBy(one, SHARED_BATCH));
+        const exclusive = own.filter((one) => isBy(one, BATCH) || isBy(one, EXTEND));
         expect(own.length).to.equal(shared.length + exclusive.length);
         // the first few go by themselves, and one that is alone among them goes alone
         for (const { length } of [shared, exclusive]) expect(length).to.be.within(1, 2);
@@ -458,6 +459,8 @@ describe('renewals: one call', () => {
     readonly missed: [number, string][];
     /** How each of them ended. */
     readonly ends: string[];
+    /** Of those that a quorum extended only after that: when the call had been sent. */
+    readonly late: Record<string, number>;
     send(): void;
     /** How often it was told that a quorum has extended them all. */
     answered(): number;
@@ -480,10 +483,11 @@ describe('renewals: one call', () => {
     const dropped: string[] = [];
     const missed: [number, string][] = [];
     const ends = grants.map(() => 'open');
+    const late: Record<string, number> = {};
     const owe = (node: Node, { token }: Grant): void => void owed.push([node.name, token]);
     const due = grants.map((grant, i) => {
       const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
-      return new Renewing(grant, request, { nodeTimeoutMs: timeoutsMs[i] ?? 50, onEnd: () => undefined });
+      return new Renewing(grant, request, { ...TERMS, nodeTimeoutMs: timeoutsMs[i] ?? 50 });
     });
     const environment: RenewalEnvironment = {
       nodes,
@@ -492,6 +496,7 @@ describe('renewals: one call', () => {
       owe,
       onDropped: ({ grant }) => void dropped.push(grant.token),
       onExtended: (one, sentAtMs) => void (ends[due.indexOf(one)] = `extended from ${sentAtMs}`),
+      onLate: (one, sentAtMs) => void (late[one.grant.token] = sentAtMs),
       onUnsure: (one) => void (ends[due.indexOf(one)] = 'unsure'),
       onMissed: (one, node) => void missed.push([due.indexOf(one), node.name]),
     };
@@ -505,6 +510,7 @@ describe('renewals: one call', () => {
       dropped,
       missed,
       ends,
+      late,
       send: () => renewTogether(environment, due, () => void answered++),
       answered: () => answered,
     };
@@ -619,6 +625,38 @@ describe('renewals: one call', () => {
     expect(time.pending).to.equal(0);
   });
 
+  it('answered by a quorum after that: each is told once, with the instant of its sending', async () => {
+    const { ends, late, masters, send, time } = scene();
+    for (const master of masters) master.manner = 'freeze';
+    masters[0]?.set('b', 'somebody', 1_000);
+    masters[1]?.set('b', 'somebody', 1_000);
+    const sentAtMs = time.now();
+    send();
+    await time.advance(60);
+    expect([...new Set(ends)]).to.deep.equal(['unsure']);
+    masters[0]?.thaw();
+    await settle();
+    expect(late).to.deep.equal({});
+    masters[1]?.thaw();
+    await settle();
+    expect(late).to.deep.equal({ ta: sentAtMs, tc: sentAtMs, td: sentAtMs });
+    for (const token of Object.keys(late)) delete late[token];
+    masters[2]?.thaw();
+    await settle();
+    expect(late).to.deep.equal({});
+  });
+
+  it('answered by a quorum in time: the last answer tells nothing', async () => {
+    const { late, masters, send } = scene();
+    const [slow] = masters;
+    if (slow !== undefined) slow.manner = 'freeze';
+    send();
+    await settle();
+    slow?.thaw();
+    await settle();
+    expect(late).to.deep.equal({});
+  });
+
   it('masters have no longer to answer than the shortest node timeout among them, whichever comes first', async () => {
     for (const timeoutsMs of [
       [20, 900, 900, 900],
@@ -668,7 +706,7 @@ describe('renewals: one call', () => {
     }
   });
 
-  it('two go together, in one call without the source of its script', async () => {
+  it('two go together, in one call: the first to a master has the source of its script', async () => {
     const { ends, grants, masters, send, time } = scene();
     const calls: Command[] = [];
     const [first] = masters;
@@ -681,8 +719,10 @@ describe('renewals: one call', () => {
     for (const grant of grants.slice(2)) grant.end();
     send();
     await settle();
+    send();
+    await settle();
     expect(ends.slice(0, 2)).to.deep.equal(new Array(2).fill(`extended from ${time.now()}`));
-    expect(calls.map(({ name }) => name)).to.deep.equal(['evalsha']);
+    expect(calls.map(({ name }) => name)).to.deep.equal(['eval', 'evalsha']);
     expect(time.pending).to.equal(0);
   });
 
@@ -792,7 +832,7 @@ describe('renewals: one call', () => {
     const [node] = nodes;
     if (grant === undefined || node === undefined) return;
     const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
-    const alone = new Renewing(grant, request, { nodeTimeoutMs: 50, onEnd: () => undefined });
+    const alone = new Renewing(grant, request, TERMS);
     alone.drop();
     expect(alone.outcomes).to.deep.equal([]);
     expect([alone.owes(node), alone.follow(node), alone.isFollowedAt(node)]).to.deep.equal([

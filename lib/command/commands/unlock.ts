@@ -3,38 +3,65 @@ import { createInterface } from 'node:readline/promises';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure, misuse } from '../failure.js';
-import { isOurs, quorumOf, RedisTransport } from '../library.js';
-import { type Holders, holdersOn, releaseOn } from '../masters-data.js';
+import { isOurs, quorumOf, RedisTransport, SystemRandom } from '../library.js';
+import { type Holders, holdersOn, keepOn, releaseOn, takeAway } from '../masters-data.js';
 import { type Connection, connect, settingsOf } from '../settings.js';
-import { complain, print, printJson } from '../terminal.js';
+import { complain, print, printJson, shownTime } from '../terminal.js';
 import { see, shownLock } from './status.js';
 
-/** One master that has holders. */
-interface Held {
+/** One master that answers. */
+interface Seen {
   readonly transport: RedisTransport;
   readonly holders: Holders;
 }
 
+/** What is done to the lock. */
+interface Taking {
+  readonly key: string;
+  readonly keyPrefix: string;
+  /** Masters that answer. */
+  readonly seen: readonly Seen[];
+  /** Those that have votes, with the votes that are taken. */
+  readonly taken: readonly Seen[];
+}
+
+/** Extensions that were sent before the lease was over may come so much later, in ms. */
+const LATE_MS = 10_000;
+
 export async function unlock(args: Arguments): Promise<number> {
   const name = args.name();
   const isForced = args.has('force');
+  const forMs = args.timeMs('for');
+  if (forMs === 0) throw misuse('--for must be longer than nothing', args.command);
   if (!isForced && !process.stdin.isTTY)
     throw misuse('it asks, and there is no terminal to answer on: say --force', args.command);
   const connection = connect(settingsOf(args));
   try {
-    const seen = await see(connection, name);
-    const { held, silent } = await lookFor(connection, connection.keyPrefix + name);
-    if (connection.clients.length - silent < quorumOf(connection.clients.length))
+    const shown = await see(connection, name);
+    const { keyPrefix, clients } = connection;
+    const { seen, silent } = await lookFor(connection, keyPrefix + name);
+    const held = seen.filter(({ holders }) => holders.tokens.length > 0);
+    const quorum = quorumOf(clients.length);
+    if (seen.length < quorum)
       throw new Failure(
         `${silent} masters do not answer, so ${name} may be held there; quorate doctor looks into it`,
         EXIT.noQuorum,
       );
-    check(name, held, isForced);
-    if (held.length === 0) return report(args, { resource: name, released: 0, silent });
-    if (!isForced && !(await isWanted(name, shownLock(seen)))) return EXIT.no;
-    const taken = whatIsTaken(held, quorumOf(connection.clients.length));
-    await releaseAll(taken, connection.keyPrefix + name);
-    return report(args, { resource: name, released: taken.length, silent });
+    check(name, held, isForced, forMs !== undefined);
+    if (held.length === 0 && forMs === undefined)
+      return report(args, { resource: name, released: 0, silent });
+    if (!isForced && !(await isWanted(name, shownLock(shown)))) return EXIT.no;
+    const taken = whatIsTaken(held, quorum);
+    const taking = { key: keyPrefix + name, keyPrefix, seen, taken };
+    await forbid(taking);
+    if (forMs === undefined) {
+      await releaseAll(taking);
+      return report(args, { resource: name, released: taken.length, silent });
+    }
+    const kept = await keepAll(taking, forMs);
+    if (kept < quorum)
+      throw new Failure(`${name} is kept on ${kept} masters only: others hold it elsewhere`, EXIT.noQuorum);
+    return report(args, { resource: name, released: taken.length, silent, keptForMs: forMs });
   } finally {
     await connection.close();
   }
@@ -43,25 +70,22 @@ export async function unlock(args: Arguments): Promise<number> {
 async function lookFor(
   { clients }: Connection,
   key: string,
-): Promise<{ readonly held: readonly Held[]; readonly silent: number }> {
+): Promise<{ readonly seen: readonly Seen[]; readonly silent: number }> {
   const looks = await Promise.allSettled(
     clients.map(async (client) => {
       const transport = new RedisTransport(client);
       return { transport, holders: await holdersOn(transport, key) };
     }),
   );
-  const answers = looks.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
-  return {
-    held: answers.filter(({ holders }) => holders.tokens.length > 0),
-    silent: clients.length - answers.length,
-  };
+  const seen = looks.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
+  return { seen, silent: clients.length - seen.length };
 }
 
 /**
  * The votes of those who have a quorum. Others are of one who claims at this moment, or is handed a vote: it would count
  * votes that are gone, and hold the lock beside the next one. Where nobody has a quorum, all votes are taken.
  */
-function whatIsTaken(held: readonly Held[], quorum: number): readonly Held[] {
+function whatIsTaken(held: readonly Seen[], quorum: number): readonly Seen[] {
   const votes = new Map<string, number>();
   for (const token of held.flatMap(({ holders }) => holders.tokens))
     votes.set(token, (votes.get(token) ?? 0) + 1);
@@ -75,15 +99,42 @@ function whatIsTaken(held: readonly Held[], quorum: number): readonly Held[] {
     .filter(({ holders }) => holders.tokens.length > 0);
 }
 
-/** At once: whoever waits claims on all masters with the first that is free. @throws Error the first master's that failed */
-async function releaseAll(taken: readonly Held[], key: string): Promise<void> {
-  const releases = taken.map(({ transport, holders }) => releaseOn(transport, key, holders));
-  const ends = await Promise.allSettled(releases);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+/**
+ * From here on no holder sets its vote again, on any master that answers: it learns by its next extension that its lease
+ * is gone. @throws Error the first master's that failed
+ */
+async function forbid({ keyPrefix, seen, taken }: Taking): Promise<void> {
+  const tokens = [...new Set(taken.flatMap(({ holders }) => holders.tokens))].filter(isOurs);
+  const lifeMs = LATE_MS + Math.max(0, ...taken.map(({ holders }) => holders.remainingMs));
+  await all(seen.map(({ transport }) => takeAway(transport, keyPrefix, tokens, lifeMs)));
+}
+
+/** At once: whoever waits claims on all masters with the first that is free. */
+async function releaseAll({ key, taken }: Taking): Promise<void> {
+  await all(taken.map(({ transport, holders }) => releaseOn(transport, key, holders)));
+}
+
+/** Under a token that nobody has. @returns on how many masters */
+async function keepAll({ key, seen, taken }: Taking, forMs: number): Promise<number> {
+  const token = new SystemRandom().token();
+  const holders = [...new Set(taken.flatMap((one) => one.holders.tokens))];
+  const kept = await all(seen.map(({ transport }) => keepOn(transport, key, { token, forMs, holders })));
+  return kept.filter(Boolean).length;
+}
+
+/** @throws Error the first that failed, when all have ended */
+async function all<T>(calls: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(calls);
+  return Promise.all(calls);
 }
 
 /** A text that some program keeps there would be deleted for a lock. */
-function check(name: string, held: readonly Held[], isForced: boolean): void {
+function check(name: string, held: readonly Seen[], isForced: boolean, isKept: boolean): void {
+  if (isKept && held.some(({ holders }) => holders.isShared))
+    throw new Failure(
+      `${name} is a read-write lock or a semaphore; --for keeps exclusive locks`,
+      EXIT.wrongKind,
+    );
   if (held.some(({ holders }) => holders.isEndless))
     throw new Failure(
       `${name} holds a value without expiry, which is no lock; nothing was changed`,
@@ -101,7 +152,6 @@ async function isWanted(name: string, shown: string): Promise<boolean> {
   print(shown);
   print('');
   print('Its holder may go on working until its next renewal fails, beside the next one who gets the lock.');
-  print('Where nobody waits for it, a holder that is alive takes it back by that renewal.');
   print('Only a fence that checks fencing tokens keeps its late writes out.');
   const reader = createInterface({ input: process.stdin, output: process.stdout });
   try {
@@ -113,15 +163,26 @@ async function isWanted(name: string, shown: string): Promise<boolean> {
 
 function report(
   args: Arguments,
-  result: { readonly resource: string; readonly released: number; readonly silent: number },
+  result: {
+    readonly resource: string;
+    readonly released: number;
+    readonly silent: number;
+    readonly keptForMs?: number;
+  },
 ): number {
-  const { resource, released, silent } = result;
+  const { resource, released, silent, keptForMs } = result;
   if (args.has('json')) printJson(result);
+  else if (keptForMs !== undefined)
+    print(
+      `${resource} was taken on ${released} ${mastersOf(released)}, and is kept from all for ${shownTime(keptForMs)}`,
+    );
   else if (released === 0) print(`${resource} is held by nobody`);
   else
-    print(
-      `${resource} was released on ${released} master${released === 1 ? '' : 's'}; its holder may still be working`,
-    );
+    print(`${resource} was released on ${released} ${mastersOf(released)}; its holder may still be working`);
   if (silent > 0) complain(`${silent} of the masters did not answer: a vote there ends with its ttl`);
   return EXIT.done;
+}
+
+function mastersOf(count: number): string {
+  return count === 1 ? 'master' : 'masters';
 }

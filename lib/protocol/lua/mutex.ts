@@ -10,6 +10,7 @@ import { AHEAD_US, BACK_US, LAST_FENCE } from './fence-bounds.js';
 import { AT_REST, RESERVED_MARK } from '../../runtime/random.js';
 import { PUSH_CHANNELS } from '../keys.js';
 import { markedInLua, oursInLua } from './queue.js';
+import { TAKEN, TAKEN_AWAY } from './taken.js';
 
 /**
  * The number after code 2 in a reply: what the key holds instead, or that its counter cannot be raised to another fencing
@@ -332,7 +333,7 @@ end
  * for what may set one. `ask` asks a waiter whose vote, which it has not touched, is in the way to let it rest (protocol
  * C3a); it returns whether the push reached anybody.
  */
-export const EXTENDING = `local function ask(i, owner)
+export const EXTENDING = `${TAKEN}local function ask(i, owner)
   local other = string.match(owner, '^(.*)%${RESERVED_MARK}$')
   if not other or not ${oursInLua('owner')} then return false end
   local channel = '${PUSH_CHANNELS}' .. string.match(other, '^[^:]*')
@@ -347,13 +348,14 @@ local function extend(first, n, token, ttl, create)
       if string.find(owner.err, 'WRONGTYPE', 1, true) then return 2, 0, 0 end
       return owner
     end
-    if owner == '${AT_REST}' and create == '1' then owner = false end
+    if owner == '${AT_REST}' and create ~= '0' then owner = false end
     if not owner and create == '0' then return 0, -2, 0 end
+    if not owner and create == '2' and isTaken(token) then return ${TAKEN_AWAY}, 0, 0 end
     own[i] = owner == token
     if owner and not own[i] and owner ~= ${markedInLua('token')} then
       local ms = redis.call('PTTL', KEYS[i])
       if not left or ms == -1 or (left ~= -1 and ms > left) then left = ms end
-      if create == '1' and ask(i, owner) then asked = 2 end
+      if create ~= '0' and ask(i, owner) then asked = 2 end
     end
   end
   if left then return 0, left, asked end

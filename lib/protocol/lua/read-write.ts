@@ -2,10 +2,11 @@
  * The Lua of read-write locks: what each operation does to one lock, at index `i` of KEYS; a writer's counter is behind
  * it. `shared-scripts.ts` builds the scripts for one entry and for many from it. Each function returns its reply, or the
  * error of a command that failed. They need LOOKING and IN_THE_WAY; claims need NEXT, extensions TELLING, and whatever sets
- * the counter needs COUNTER.
+ * the counter needs COUNTER. Extensions need TAKEN.
  */
 import { HOLDS } from './mutex.js';
 import { STORED_KIND } from './shared.js';
+import { TAKEN_AWAY } from './taken.js';
 
 const KIND = STORED_KIND.readWrite;
 
@@ -74,6 +75,7 @@ export const RW_EXTENDING = `local function extendRole(i, token, role, ttl, crea
   if refusal then return refusal end
   local own = members[token]
   if not own and create == '0' then return {0, -2, 0} end
+  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end
   local left = own and 0 or inTheWay(token, role)
   if own and role == 'w' and own[1] ~= 'w' then left = own[2] - now end
   if left > 0 then return {0, left, 0} end

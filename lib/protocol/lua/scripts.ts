@@ -15,6 +15,7 @@
  *   3 no, that fencing token is not accepted here: a counter has reached it, or it is too far from the master's clock
  *   4 no, a foreign client holds it: by its token it is not a client of this library, and does not hand over
  *   −1 quarantined: the master may have forgotten votes · −2 the deployment has another guard period
+ *   −3 no, the key is gone, and its token may not set it again (`taken.ts`)
  */
 import { ALL_REPLIES, ENTRIES } from './entries.js';
 import { WAITERS } from './gone.js';
@@ -34,6 +35,7 @@ import {
 } from './mutex.js';
 import { NOTE_SCRIPTS } from './note.js';
 import { LEAVING, QUEUEING, SPARE, YIELDING } from './queue.js';
+import { TAKE } from './taken.js';
 import { SHARED_SCRIPTS } from './shared-scripts.js';
 import { AT_REST } from '../../runtime/random.js';
 import type { Script } from '../../redis/script.js';
@@ -108,18 +110,23 @@ return release(1, #KEYS / (ARGV[2] and 5 or 3), ARGV[1], ARGV[2])`,
 
 /**
  * Extends all keys or none, and never shortens one.
- * KEYS resources, marker if ARGV 4 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key, or one at rest, is set again, '0' = it is a refusal, 4 guard period in ms,
- *      as above
+ * KEYS resources, list of taken tokens if ARGV 3 is '2', marker if ARGV 4 ≥ 0
+ * ARGV 1 token, 2 ttl in ms, 3 '1' = a free key, or one at rest, is set again, '2' = unless the token is listed, '0' = it is a
+ *      refusal, 4 guard period in ms, as above
  * → {1, 0, 0} all keys hold this token for at least the ttl
  *   {0, ms, s} refused: others hold keys (the longest time left, −1 without expiry), or one is gone and may not be set again
  *              (−2); s = 2 if a waiter that holds one was asked to let it rest, else 0
  *   {2, 0, 0} refused: a key holds something that is not such a lock · {-1, ms, 0} · {-2, ms, 0}
+ *   {-3, 0, 0} refused: a key is gone, and the token is listed
  */
 export const EXTEND: Script = {
   name: 'extend',
   source: `${GUARD}${EXTENDING}${REPLY}local guard = tonumber(ARGV[4])
-${MARKER}return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3]))`,
+${MARKER}if ARGV[3] == '2' then
+  takenAt = n
+  n = n - 1
+end
+return reply(extend(1, n, ARGV[1], ARGV[2], ARGV[3]))`,
 };
 
 /** The kinds of entries in a batch; the letter is among the arguments. */
@@ -140,7 +147,8 @@ export const ENTRY = {
 /**
  * Many entries in one call, run one after another as if each had been sent alone, in groups with shared arguments. An
  * entry that fails does not affect the others.
- * KEYS for each entry its resources, queues, turns and counters, as above; marker if ARGV 1 ≥ 0
+ * KEYS for each entry its resources, queues, turns and counters, as above; list of taken tokens, if an entry looks at it;
+ *      marker if ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each, and
  *      c  ttl, life of counters (0 = no fencing), proposed fencing token · for each entry its token
  *      l  the same for waiters from the queue: with queues and turns
@@ -149,7 +157,7 @@ export const ENTRY = {
  *      v, h  the same with terms and counters: proposed fencing token · token
  *      q  ttl, life of counters, proposed fencing token · token, place; one resource each, with queue, turn, terms, counter
  *      y  proposed fencing token · token, place; likewise
- *      e  ttl, '1' or '0' as above · token
+ *      e  ttl, '2', '1' or '0' as above · token
  * → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
  *   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
  *   If that makes 1 for every entry, only the number of entries.
@@ -180,7 +188,7 @@ while a <= #ARGV do
     end
   elseif kind == 'e' then
     local ttl, create = ARGV[a], ARGV[a + 1]
-    a = a + 2
+    a, takenAt = a + 2, #KEYS - (guard < 0 and 0 or 1)
     local done = {}
     if n == 1 and not check() and not barred then
       local ok, many = pcall(extendMany, k, a, count, ttl)
@@ -359,6 +367,7 @@ export const SCRIPTS: readonly Script[] = [
   QUEUE,
   YIELD,
   INSPECT,
+  TAKE,
   ...NOTE_SCRIPTS,
   ...SHARED_SCRIPTS,
 ];

@@ -1,9 +1,10 @@
 /**
  * The Lua of semaphores: what each operation does to one lock, at index `i` of KEYS. `shared-scripts.ts` builds the
  * scripts for one entry and for many from it. Each function returns its reply, or the error of a command that failed.
- * They need LOOKING, PERMITS and SLOTS; claims need NEXT, the others TELLING. Permits are "slots" in Lua.
+ * They need LOOKING, PERMITS and SLOTS; claims need NEXT, the others TELLING, extensions TAKEN. Permits are "slots" in Lua.
  */
 import { STORED_KIND } from './shared.js';
+import { TAKEN_AWAY } from './taken.js';
 
 const KIND = STORED_KIND.semaphore;
 
@@ -85,6 +86,7 @@ export const SEM_EXTENDING = `local function extendPermits(i, token, ttl, text, 
   if refusal then return refusal end
   local own = members[token]
   if not own and create == '0' then return {0, -2, 0} end
+  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end
   takeStock(token, tonumber(k))
   if others then return {5, othersMs, others} end
   local isOther = own ~= nil and own[1] ~= text

@@ -15,6 +15,7 @@ import { COUNTER } from './mutex.js';
 import { IN_THE_WAY, RW_ACCEPTING, RW_CLAIMING, RW_EXTENDING } from './read-write.js';
 import { SEM_ALIGNING, SEM_CLAIMING, SEM_EXTENDING, SLOTS } from './semaphore.js';
 import { LEFT, LOOKING, NEXT, PERMITS, REMOVING, TELLING } from './shared.js';
+import { TAKEN } from './taken.js';
 import type { Script } from '../../redis/script.js';
 
 /**
@@ -51,18 +52,19 @@ ${MARKER}${LOOKING}${RW_ACCEPTING}return acceptWriter(1, ARGV[1], ARGV[2], ARGV[
 /**
  * Extends a reader or the writer, and never shortens. A writer that is extended as a reader is a reader from then on; the
  * reverse is not possible.
- * KEYS 1 resource, marker if ARGV 5 ≥ 0
- * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 '1' = set again if it is gone and nobody excludes it, '0' = gone is a refusal,
- *      5 guard period in ms
+ * KEYS 1 resource, 2 list of taken tokens if ARGV 4 is '2', marker if ARGV 5 ≥ 0
+ * ARGV 1 token, 2 'r' or 'w', 3 ttl in ms, 4 '1' = set again if it is gone and nobody excludes it, '2' = unless the token is
+ *      listed, '0' = gone is a refusal, 5 guard period in ms
  * → {1, 0, 0} this token has that role for at least the ttl
  *   {0, ms, 0} refused: others exclude it, or it is a reader here and wants to write (ms left), or it is gone (−2)
- *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
+ *   {2, what, 0} · {-1, ms, 0} · {-2, ms, 0} · {-3, 0, 0} it is gone, and listed
  */
 export const RW_EXTEND: Script = {
   name: 'rw-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
 ${GUARD}local guard = tonumber(ARGV[5])
-${MARKER}${LOOKING}${TELLING}${IN_THE_WAY}${RW_EXTENDING}return extendRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
+${MARKER}${TAKEN}${LOOKING}${TELLING}${IN_THE_WAY}${RW_EXTENDING}takenAt = 2
+return extendRole(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`,
 };
 
 /**
@@ -100,18 +102,19 @@ ${MARKER}${LOOKING}${TELLING}${SLOTS}${SEM_ALIGNING}return alignPermits(1, ARGV[
 
 /**
  * Extends a holder of permits, with exactly these permits, and never shortens. Others that it has here are given up.
- * KEYS 1 resource, marker if ARGV 6 ≥ 0
- * ARGV 1 token, 2 ttl in ms, 3 permits, as '0,3', 4 k, 5 '1' = set again if it is gone and the permits are free, '0' = gone
- *      is a refusal, 6 guard period in ms
+ * KEYS 1 resource, 2 list of taken tokens if ARGV 5 is '2', marker if ARGV 6 ≥ 0
+ * ARGV 1 token, 2 ttl in ms, 3 permits, as '0,3', 4 k, 5 '1' = set again if it is gone and the permits are free, '2' = unless
+ *      the token is listed, '0' = gone is a refusal, 6 guard period in ms
  * → {1, 0, 0} this token holds these permits for at least the ttl
  *   {0, ms, 0} refused: another holds one (the shortest time left among the others), or it is gone (−2)
- *   {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
+ *   {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0} · {-3, 0, 0} it is gone, and listed
  */
 export const SEM_EXTEND: Script = {
   name: 'sem-extend',
   source: `if #KEYS == 0 then return {0, 0, 0} end
 ${GUARD}local guard = tonumber(ARGV[6])
-${MARKER}${LOOKING}${TELLING}${SLOTS}${SEM_EXTENDING}return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])`,
+${MARKER}${TAKEN}${LOOKING}${TELLING}${SLOTS}${SEM_EXTENDING}takenAt = 2
+return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])`,
 };
 
 /**
@@ -142,15 +145,16 @@ export const SHARED_ENTRY = {
 
 /**
  * Many entries for shared locks in one call, as in BATCH. Entries that are about one lock read it once.
- * KEYS for each entry its resource, and its counter as above; marker if ARGV 1 ≥ 0
+ * KEYS for each entry its resource, and its counter as above; list of taken tokens, if an entry looks at it; marker if
+ *      ARGV 1 ≥ 0
  * ARGV 1 guard period in ms, as above; then groups: kind, number of entries, resources of each (1), and
  *      C  'r' or 'w', ttl, life of counters (0 = no fencing), proposed fencing token, rank of the watchers ('' = none) ·
  *         for each entry its token, and its watcher if there is a rank
  *      A  life of counters · token, fencing token
- *      E  'r' or 'w', ttl, '1' or '0' as above · token
+ *      E  'r' or 'w', ttl, '2', '1' or '0' as above · token
  *      P  ttl, how many permits, k, rank as above · token, and its watcher if there is a rank
  *      S  k · token, permits
- *      X  ttl, k, '1' or '0' as above · token, permits
+ *      X  ttl, k, '2', '1' or '0' as above · token, permits
  *      L  nothing · token
  * → for each entry the reply of its script, with short forms: 1 for {1, 0, 0}, and for {1, fence, 0} with the fencing token
  *   that the entry put to the master, else the fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L;
@@ -159,7 +163,7 @@ export const SHARED_ENTRY = {
  */
 export const SHARED_BATCH: Script = {
   name: 'shared-batch',
-  source: `${GUARD}${COUNTER}${ENTRIES}${LOOKING}${TELLING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}${RW_ACCEPTING}${RW_EXTENDING}${SLOTS}${SEM_CLAIMING}${SEM_ALIGNING}${SEM_EXTENDING}${REMOVING}${LEFT}local function vote(operation, ...)
+  source: `${GUARD}${COUNTER}${ENTRIES}${TAKEN}${LOOKING}${TELLING}${NEXT}${IN_THE_WAY}${RW_CLAIMING}${RW_ACCEPTING}${RW_EXTENDING}${SLOTS}${SEM_CLAIMING}${SEM_ALIGNING}${SEM_EXTENDING}${REMOVING}${LEFT}local function vote(operation, ...)
   local trouble = check()
   if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end
@@ -183,6 +187,7 @@ local function leave(token)
   end
   return reply[3] == 0 and reply[1] or reply
 end
+takenAt = #KEYS - (guard < 0 and 0 or 1)
 while a <= #ARGV do
   local letter, count, n = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
   a = a + 3

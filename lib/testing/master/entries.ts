@@ -52,6 +52,8 @@ interface Kind {
   /** The arguments of the script that sends it alone. */
   readonly args: (head: readonly string[], token: string, rest: readonly string[], guard: string) => string[];
   readonly isGuarded: boolean;
+  /** The argument of its head that says, by '2', that it looks at the list of taken tokens. */
+  readonly creationAt?: number;
 }
 
 /** What entries for shared locks usually have. */
@@ -77,6 +79,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   [ENTRY.extend]: {
     script: EXTEND,
     heads: 2,
+    creationAt: 1,
     hasCounters: () => false,
     hasQueues: false,
     rests: () => 0,
@@ -123,6 +126,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     ...SHARED,
     script: RW_EXTEND,
     heads: 3,
+    creationAt: 2,
     args: ([role = '', ttl = '', create = ''], token, _rest, guard) => [token, role, ttl, create, guard],
   },
   [SHARED_ENTRY.claimPermits]: {
@@ -145,6 +149,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     ...SHARED,
     script: SEM_EXTEND,
     heads: 3,
+    creationAt: 2,
     rests: () => 1,
     args: ([ttl = '', permits = '', create = ''], token, [slots = ''], guard) => [
       ...[token, ttl, slots, permits, create, guard],
@@ -202,6 +207,7 @@ function* unpacked({ name, args }: Command): Generator<Command> {
   const keys = args.slice(2, 2 + count);
   const [guard = '', ...groups] = args.slice(2 + count);
   const marker = Number(guard) >= 0 ? keys.splice(-1) : [];
+  const last = keys.slice(-1); // the list of taken tokens, where an entry looks at it
   while (groups.length > 0) {
     const [letter = '', entries, resources] = groups.splice(0, 3);
     const kind = KINDS[letter];
@@ -211,7 +217,8 @@ function* unpacked({ name, args }: Command): Generator<Command> {
       Number(resources) *
       (1 + (kind.hasQueues ? 2 : 0) + (kind.hasTerms ? 1 : 0) + (kind.hasCounters(head) ? 1 : 0));
     for (let i = 0; i < Number(entries); i++) {
-      const own = [...keys.splice(0, ofEach), ...(kind.isGuarded ? marker : [])];
+      const taken = kind.creationAt !== undefined && head[kind.creationAt] === '2' ? last : [];
+      const own = [...keys.splice(0, ofEach), ...taken, ...(kind.isGuarded ? marker : [])];
       const [token = ''] = groups.splice(0, 1);
       const more = kind.args(head, token, groups.splice(0, kind.rests(head)), guard);
       const script = name === 'eval' ? kind.script.source : scriptDigest(kind.script.source);

@@ -4,6 +4,7 @@
  */
 import { HOLDS } from '../../protocol/lua/mutex.js';
 import { STORED_KIND, type StoredKind, WATCH_MS } from '../../protocol/lua/shared.js';
+import { TAKEN_AWAY } from '../../protocol/lua/taken.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -20,6 +21,7 @@ import { WRONG_TYPE } from './keyspace.js';
 import { waiters } from './queue-twins.js';
 import { type Field, Hash, slotsOf } from './shared-hash.js';
 import type { Store, Twin } from './store.js';
+import { isTaken } from './withdrawal-twins.js';
 
 /** The parts of a claim that concern the watch. */
 interface Next {
@@ -111,6 +113,7 @@ function extendReaderOrWriter(store: Store, keys: readonly string[], args: reado
   const { hash } = opened;
   const own = hash.members.get(token);
   if (own === undefined && create === '0') return [0, -2, 0];
+  if (own === undefined && create === '2' && isTaken(store, keys[1], token)) return [TAKEN_AWAY, 0, 0];
   const isUpgrade = own !== undefined && role === 'w' && own.first !== 'w';
   const left = isUpgrade ? own.ends - hash.nowMs : own === undefined ? hash.inTheWay(token, role) : 0;
   if (left > 0) return [0, left, 0];
@@ -189,6 +192,7 @@ function extendPermits(store: Store, keys: readonly string[], args: readonly str
   const { hash } = opened;
   const own = hash.members.get(token);
   if (own === undefined && create === '0') return [0, -2, 0];
+  if (own === undefined && create === '2' && isTaken(store, keys[1], token)) return [TAKEN_AWAY, 0, 0];
   const { taken, soonestMs, refusal } = takeStock(hash, token, Number(permits));
   if (refusal !== undefined) return refusal;
   const isOther = own !== undefined && own.first !== slots;

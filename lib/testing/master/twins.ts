@@ -10,6 +10,7 @@ import { MAX_DROPPED } from '../../protocol/lua/queue.js';
 import { AT_REST, isOurs, RESERVED_MARK, tokenIn } from '../../runtime/random.js';
 import { pushChannel } from '../../protocol/keys.js';
 import { RIGHTS } from '../../protocol/lua/rights.js';
+import { TAKEN_AWAY } from '../../protocol/lua/taken.js';
 import {
   ACCEPT,
   BOOTSTRAP,
@@ -38,7 +39,7 @@ import { isOf, markedFor } from './queue-line.js';
 import { queue, waiters, yieldVote } from './queue-twins.js';
 import type { Spare, Store, Twin } from './store.js';
 import { isPlain, PLAIN_TWINS, TIMESTAMP_TWINS } from './timestamp-twins.js';
-import { longest, release, textAt, undo } from './withdrawal-twins.js';
+import { isTaken, longest, release, takenAway, TAKEN_TWINS, textAt, undo } from './withdrawal-twins.js';
 
 /** The scripts that a server knows by digest; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;
@@ -59,6 +60,7 @@ const TWINS: ReadonlyMap<Script, Twin> = new Map<Script, Twin>([
   ...TIMESTAMP_TWINS,
   ...NOTE_TWINS,
   ...SHARED_TWINS,
+  ...TAKEN_TWINS,
 ]);
 
 const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
@@ -261,18 +263,20 @@ function giveUp(store: Store, keys: readonly string[], args: readonly string[], 
 
 function extend(store: Store, keys: readonly string[], args: readonly string[]): Reply {
   const [token = '', ttl, mayCreate, guard] = args;
-  const { locks, refusal } = parts(store, keys, { hasCounters: false }, Number(guard));
+  const { keys: named, taken } = takenAway(keys, mayCreate, Number(guard));
+  const { locks, refusal } = parts(store, named, { hasCounters: false }, Number(guard));
   if (refusal !== undefined) return refusal;
   const refusing: string[] = [];
   let isAsked = false;
   for (const key of locks) {
     const found = store.get(key);
     if (found === WRONG_TYPE) return [2, 0, 0];
-    const owner = found === AT_REST && mayCreate === '1' ? undefined : found;
+    const owner = found === AT_REST && mayCreate !== '0' ? undefined : found;
     if (owner === undefined && mayCreate === '0') return [0, -2, 0];
+    if (owner === undefined && isTaken(store, taken, token)) return [TAKEN_AWAY, 0, 0];
     if (owner === undefined || isOf(token, owner)) continue;
     refusing.push(key);
-    if (mayCreate === '1' && askToRest(store, key, owner)) isAsked = true;
+    if (mayCreate !== '0' && askToRest(store, key, owner)) isAsked = true;
   }
   if (refusing.length > 0) return [0, longest(refusing.map((key) => store.pttl(key))), isAsked ? 2 : 0];
   for (const key of locks) {

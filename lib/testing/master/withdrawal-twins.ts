@@ -1,9 +1,11 @@
-/** Twins of the scripts that give votes back, one by one as in `lua/mutex.ts`. */
+/** Twins of the scripts that give votes back, one by one as in `lua/mutex.ts`, and of what `lua/taken.ts` does. */
+import { MOST_TAKEN, TAKE } from '../../protocol/lua/taken.js';
+import type { Script } from '../../redis/script.js';
 import type { Reply } from './counter-twins.js';
 import { WRONG_TYPE } from './keyspace.js';
 import { type Direct, markedFor, type Waited } from './queue-line.js';
 import { deleteVote, leave } from './queue-twins.js';
-import type { Spare, Store } from './store.js';
+import type { Spare, Store, Twin } from './store.js';
 
 /** One resource of a release or an undo. */
 interface Given {
@@ -74,3 +76,35 @@ export function textAt(store: Store, key: string): string | undefined {
 export function longest(ttls: readonly number[]): number {
   return ttls.includes(-1) ? -1 : Math.max(...ttls);
 }
+
+/** Splits the list off the keys of an extension that looks at it. */
+export function takenAway(
+  keys: readonly string[],
+  creation: string | undefined,
+  guard: number,
+): { readonly keys: readonly string[]; readonly taken: string | undefined } {
+  if (creation !== '2') return { keys, taken: undefined };
+  const at = keys.length - (guard < 0 ? 1 : 2);
+  return { keys: keys.filter((_key, i) => i !== at), taken: keys[at] };
+}
+
+export function isTaken(store: Store, taken: string | undefined, token: string): boolean {
+  const found = taken === undefined ? undefined : store.get(taken);
+  return typeof found === 'string' && found.includes(`\n${token}|`);
+}
+
+function take(store: Store, [key = '']: readonly string[], [life, ...tokens]: readonly string[]): number {
+  const nowMs = Math.floor(store.micros() / 1_000);
+  const untilMs = nowMs + Number(life);
+  const found = store.get(key);
+  const before = typeof found === 'string' ? [...found.matchAll(/\n([^\n]*)\|(\d+)/g)] : [];
+  const kept = before
+    .map(([, token = '', ends]) => ({ token, ends: Number(ends) }))
+    .filter(({ token, ends }) => ends > nowMs && !tokens.includes(token));
+  const all = [...kept, ...tokens.map((token) => ({ token, ends: untilMs }))].slice(-MOST_TAKEN);
+  const lastMs = Math.max(untilMs, ...kept.map(({ ends }) => ends));
+  store.set(key, all.map(({ token, ends }) => `\n${token}|${ends}`).join(''), lastMs - nowMs);
+  return all.length;
+}
+
+export const TAKEN_TWINS: readonly (readonly [Script, Twin])[] = [[TAKE, take]];

@@ -12,6 +12,8 @@ import { JOBS } from './jobs.js';
 import { PACE } from './pace.js';
 import { PUSHES } from './pushes.js';
 import { REST } from './rest.js';
+import { ROUND_TRIPS } from './round-trips.js';
+import { TAKEN } from './taken.js';
 import type { Patch } from '../../simulation/variants/variants.js';
 
 export interface Mutant extends Patch {
@@ -34,6 +36,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...PACE,
   ...PUSHES,
   ...REST,
+  ...ROUND_TRIPS,
+  ...TAKEN,
   {
     name: 'acquisition: who stood in line gives back only what its claim was sent to',
     file: 'lib/coordinator/acquisition.ts',

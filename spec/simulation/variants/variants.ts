@@ -262,6 +262,20 @@ export const VARIANTS: readonly Variant[] = [
     ],
   },
   {
+    name: 'a late quorum of an extension counts from its arrival',
+    from: 60,
+    why: 'the masters count from the arrival of the extension, which was long before that of their answers',
+    breaks: ['exclusion'],
+    options: { favoured: ['partition', 'client paused', 'slow link'], fair: false, clients: 4 },
+    patches: [
+      {
+        file: 'lib/coordinator/extensions.ts',
+        find: 'else if (round.isCompletedLate) onLateQuorum?.(round.sentAtMs);',
+        replace: 'else if (round.isCompletedLate) onLateQuorum?.(clock.earliest());',
+      },
+    ],
+  },
+  {
     name: 'renewed together: an answer about all of them counts for each',
     from: 226,
     why: 'who was refused believes in a lease that others hold by now',

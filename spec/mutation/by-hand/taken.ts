@@ -1,0 +1,57 @@
+/** Known mistakes about votes that must not be set again. */
+import type { Mutant } from './mutants.js';
+
+const SCRIPTS = ['spec/protocol/lua/taken-scripts.spec.ts'];
+const COMMANDS = ['spec/command/commands.spec.ts'];
+
+export const TAKEN: readonly Mutant[] = [
+  {
+    name: 'taken: an exclusive lock is set again all the same',
+    file: 'lib/protocol/lua/mutex.ts',
+    find: "    if not owner and create == '2' and isTaken(token) then return ${TAKEN_AWAY}, 0, 0 end\n",
+    replace: '',
+    specs: SCRIPTS,
+  },
+  {
+    name: 'taken: a read-write lock is set again all the same',
+    file: 'lib/protocol/lua/read-write.ts',
+    find: "  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end\n",
+    replace: '',
+    specs: SCRIPTS,
+  },
+  {
+    name: 'taken: permits are set again all the same',
+    file: 'lib/protocol/lua/semaphore.ts',
+    find: "  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end\n",
+    replace: '',
+    specs: SCRIPTS,
+  },
+  {
+    name: 'taken: a token is found in another',
+    file: 'lib/protocol/lua/taken.ts',
+    find: "string.find(taken, '\\\\n' .. token .. '|', 1, true)",
+    replace: 'string.find(taken, token, 1, true)',
+    specs: SCRIPTS,
+  },
+  {
+    name: 'taken: an extension does not name the list',
+    file: 'lib/resource-keys.ts',
+    find: 'taken: hasCluster ? undefined : takenKey(keyPrefix)',
+    replace: 'taken: undefined',
+    specs: COMMANDS,
+  },
+  {
+    name: 'taken: unlock lists nothing',
+    file: 'lib/command/commands/unlock.ts',
+    find: 'await forbid(taking);',
+    replace: '',
+    specs: COMMANDS,
+  },
+  {
+    name: 'taken: unlock keeps nothing',
+    file: 'lib/command/commands/unlock.ts',
+    find: 'const kept = await keepAll(taking, forMs);',
+    replace: 'const kept = quorum; await releaseAll(taking);',
+    specs: COMMANDS,
+  },
+];
