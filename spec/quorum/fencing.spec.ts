@@ -17,9 +17,9 @@ import { rejection } from '../support/rejection.js';
 const SIZES = [1, 2, 3, 4, 5];
 const ONE_ATTEMPT = { waitMs: 0 } as const;
 
-/** Its keys without the queues that a release or an undo looks at. */
+/** Its keys without the queues that a release or an undo looks at, and the list of what was taken away. */
 const locksAndCounters = (command: Command): readonly string[] =>
-  keysOf(command).filter((key) => !/^quorate:(tagged:)?(queue|turn):/.test(key));
+  keysOf(command).filter((key) => !/^quorate:(?:(?:tagged:)?(?:queue|turn):|taken$)/.test(key));
 
 const counts = (masters: readonly FakeMaster[], key = 'r'): (string | undefined)[] =>
   masters.map((master) => master.value(counterKey(key)));

@@ -843,7 +843,8 @@ describe('renewals: one call', () => {
   });
 
   it('NOSCRIPT at one master: its leases may be extended there soon', async () => {
-    const { masters, missed, send, time } = scene();
+    const { masters, missed, nodes, send, time } = scene();
+    for (const node of nodes) node.introductions.introduces(BATCH);
     if (masters[1] !== undefined) masters[1].knowsScripts = false;
     send();
     await time.advance(1);

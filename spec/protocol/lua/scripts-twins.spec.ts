@@ -406,7 +406,7 @@ describe('scripts: the twins do the same as the server', () => {
       case 1:
         return put(
           lock,
-          draw.below(6) === 0 ? AT_REST : draw.pick(TOKENS) + draw.pick(['', '', RESERVED_MARK]),
+          draw.below(4) === 0 ? AT_REST : draw.pick(TOKENS) + draw.pick(['', '', RESERVED_MARK]),
           draw.pick([undefined, ...TTLS]),
         );
       case 2:
@@ -423,7 +423,7 @@ describe('scripts: the twins do the same as the server', () => {
         );
       case 5:
       case 6: {
-        const key = draw.pick([lock, counter, counter, queue, turn, terms, MARKER]);
+        const key = draw.pick([lock, lock, lock, counter, counter, queue, turn, terms, MARKER]);
         await drop(key);
         if (draw.below(2) > 0) return;
         await putData(redis, key, key === terms ? 'list' : draw.pick(['list', 'hash'] as const));
