@@ -46,10 +46,11 @@ end
  * are left out; without the right to read terms or the clock, nobody is known to be gone.
  */
 export const WAITERS = `${GONE}local function waiters(q, m)
-  local tokens, time = redis.pcall('ZRANGE', KEYS[q], 0, -1), redis.pcall('TIME')
+  local tokens, count, first = redis.pcall('ZRANGE', KEYS[q], 0, -1), 0, {}
+  if tokens.err or not tokens[1] then return 0, first end
+  local time = redis.pcall('TIME')
   local us = time.err and 0 or time[1] * 1000000 + time[2]
-  local count, first = 0, {}
-  for _, token in ipairs(tokens.err and {} or tokens) do
+  for _, token in ipairs(tokens) do
     if not isGone(redis.pcall('HGET', KEYS[m], token), us) then
       count = count + 1
       if count <= ${SHOWN_WAITERS} then first[count] = token end

@@ -245,7 +245,10 @@ ${TELLING_MORE}  local function handOver(self)
     if m then redis.pcall('HDEL', KEYS[m], token) end
     if not isGone then
       remove(token)
-      if redis.call('EXISTS', KEYS[l]) == 1 then return false end
+      if redis.call('EXISTS', KEYS[l]) == 1 then
+        if m and redis.call('EXISTS', KEYS[q]) == 0 then redis.call('DEL', KEYS[m]) end
+        return false
+      end
     end
     local winner, isMore = handOver()
     return not winner and isMore

@@ -201,7 +201,10 @@ export class QueueLine {
     if (!isGone) {
       if (this.#store.members(this.#queue) === WRONG_TYPE) throw new WrongType();
       this.remove(token);
-      if (this.#store.pttl(this.#lock) !== -2) return false;
+      if (this.#store.pttl(this.#lock) !== -2) {
+        if (this.#direct !== undefined && this.head() === undefined) this.#store.delete(this.#direct.terms);
+        return false;
+      }
     }
     return this.handOver() === 'more';
   }

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { TIDIED } from '../../../lib/protocol/lua/gone.js';
+import { TIDIED, TIDY_MS } from '../../../lib/protocol/lua/gone.js';
 import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
@@ -652,6 +652,19 @@ describe('direct hand-off: scripts on a real server', () => {
         await leaveAt(us, script);
         expect([await holder(), await kinds()]).to.deep.equal([marked(BEN), ['g ben']]);
         await expectMs(KEY, RESERVE_MS);
+      });
+
+      it('it is reserved: the next clients are told, each once, up to one that has looked lately', async () => {
+        const us = await server.micros();
+        const again = tokenFrom('ben', '2');
+        await hold(DAN);
+        for (const [i, token] of [ANN, BEN, again, CAT, DAN].entries())
+          await look(token, { ttlMs: 0, ticket: TICKET + i });
+        await pushes();
+        const long = String(us - TIDY_MS * 1_000 - 1);
+        await server.redis.hset(TERMS, { [ANN]: long, [BEN]: long, [again]: long });
+        await leaveAt(us, script);
+        expect(await kinds()).to.deep.equal(['g ann', 'w ben', 'w cat']);
       });
 
       it('nobody lives: the lock is free, and nothing is left but what was counted', async () => {

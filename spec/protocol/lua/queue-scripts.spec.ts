@@ -542,7 +542,7 @@ describe('fair waiting: scripts on a real server', () => {
       const leave = (token: string): Promise<unknown> => run(script, WAITED, token);
       const DONE = script === UNDO ? [1, -2, 0] : 1;
 
-      it('hands over to the first that waits, and sends the next a push; serials rise', async () => {
+      it('hands over to the first that waits, and sends the next a push, and those behind it, which it does not know to live; serials rise', async () => {
         await hold(DAN);
         for (const [i, token] of [CAT, BEN, ANN].entries()) await queue(token, TICKET - i);
         const before = await server.micros();
@@ -552,7 +552,7 @@ describe('fair waiting: scripts on a real server', () => {
         const [serial] = await turn();
         expect(await turn()).to.deep.equal([serial, ANN, String(TICKET - 2)]);
         expect(Number(serial)).to.be.at.least(before);
-        expect(await pushes()).to.deep.equal([`g ann ${serial}`, 'w ben']);
+        expect(await pushes()).to.deep.equal([`g ann ${serial}`, 'w ben', 'w cat']);
         await expectLife(LIFE_MS);
         await leave(ANN);
         const [next] = await turn();
@@ -619,7 +619,7 @@ describe('fair waiting: scripts on a real server', () => {
         await queue(BEN, TICKET);
         expect(await leave(DAN)).to.deep.equal(DONE);
         expect([await holder(), await server.redis.zcard(LINE)]).to.deep.equal([reserved(ANN), 11]);
-        expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['g ann']);
+        expect((await pushes()).map((text) => text.slice(0, 5))).to.deep.equal(['g ann', 'w ben']);
         await run(CLAIM, WAITED, ANN, HOUR_MS, 0, 0, -1, 1);
         expect(await leave(ANN)).to.deep.equal(DONE);
         expect([await holder(), await waiting()]).to.deep.equal([reserved(BEN), []]);
@@ -784,7 +784,7 @@ describe('fair waiting: scripts on a real server', () => {
       const [next, owner, ticket] = await turn();
       expect([owner, ticket]).to.deep.equal([ANN, String(TICKET - 1)]);
       expect(Number(next)).to.be.above(serial);
-      expect(await pushes()).to.deep.equal([`g ann ${next}`, 'w ben']);
+      expect(await pushes()).to.deep.equal([`g ann ${next}`, 'w ben', 'w cat']); // ben left no look
       await expectLife(LIFE_MS);
     });
 
