@@ -268,7 +268,6 @@ export class Acquisition implements LateVotes {
     this.#keep(grant, nowMs);
     round.became(grant);
     if (!round.isAnswered) grant.opened(round);
-    else if (!round.isWhole) grant.lacksVotes();
     if (this.#line?.isSpread === true) grant.cameFrom('queue');
     this.#line?.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);

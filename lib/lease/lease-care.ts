@@ -7,6 +7,7 @@ import type { Answers } from '../protocol/tally.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import type { ExtensionObserver } from '../telemetry/observer.js';
 import { Due } from '../runtime/timer-coalescer.js';
+import { RENEW_PARTIAL_MS } from '../protocol/validity.js';
 
 /** A renewal may be this part of the ttl earlier, where there are many. */
 export const RENEW_SLACK = 1 / 16;
@@ -19,6 +20,14 @@ export interface Renewed {
   takeRenewal(): DueExtension | undefined;
 }
 
+/** What the first renewal depends on; instants in ms. */
+interface FirstRenewal {
+  readonly nowMs: number;
+  readonly firstAtMs: number;
+  readonly untilMs: number;
+  readonly isWhole: boolean;
+}
+
 /** When the next renewal is due, and the instant after which none starts. */
 export class DueRenewal extends Due<Renewed> {
   dueAtMs: number;
@@ -26,11 +35,19 @@ export class DueRenewal extends Due<Renewed> {
   readonly firstAtMs: number;
   readonly untilMs: number;
 
-  constructor(lease: Renewed, dueAtMs: number, firstAtMs: number, untilMs: number) {
+  /** @param isWhole  every master has given its vote by now */
+  constructor(lease: Renewed, { firstAtMs, isWhole, nowMs, untilMs }: FirstRenewal) {
     super(lease);
-    this.dueAtMs = dueAtMs;
+    this.dueAtMs = isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS);
     this.firstAtMs = firstAtMs;
     this.untilMs = untilMs;
+  }
+
+  /** It is due early since votes were missing, and they have come. @returns whether it waits for its usual time now */
+  isPutOff(isWhole: boolean): boolean {
+    if (!isWhole || this.dueAtMs >= this.firstAtMs) return false;
+    this.dueAtMs = this.firstAtMs;
+    return true;
   }
 }
 

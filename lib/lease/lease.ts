@@ -17,13 +17,7 @@ import { endErrorOf, GIVEN_AWAY, HELD, type LeaseState } from './lease-state.js'
 import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
-import {
-  LOSS_MARGIN_MS,
-  RENEW_AT,
-  RENEW_PARTIAL_MS,
-  renewAgainInMs,
-  sentAtMs,
-} from '../protocol/validity.js';
+import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { ObservedLease } from '../telemetry/observer.js';
 import { Link } from '../runtime/linked-list.js';
 import type { Kind } from '../protocol/scope.js';
@@ -56,8 +50,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       const nowMs = environment.clock.earliest();
       // a lease that was handed over may have lived for a while
       const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
-      const atMs = grant.isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS);
-      this.#takeCare().renewal = new DueRenewal(this, atMs, firstAtMs, nowMs + terms.maxHoldMs);
+      const first = { nowMs, firstAtMs, untilMs: nowMs + terms.maxHoldMs, isWhole: grant.isWhole };
+      this.#takeCare().renewal = new DueRenewal(this, first);
     } else if (!environment.observer.awaitsLosses) return;
     this.#takeCare().isAwaited = environment.observer.awaitsLosses;
     this.#arm();
@@ -307,21 +301,17 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     }
     const { renewal } = care;
     if (renewal !== undefined && nowMs > renewal.untilMs) care.renewal = undefined;
-    if (care.renewal === undefined || care.renewal.dueAtMs === Infinity) {
+    const due = care.renewal;
+    if (due === undefined || due.dueAtMs === Infinity || due.isPutOff(this.#grant.isWhole)) {
       this.#arm();
       return undefined;
     }
-    if (care.renewal.dueAtMs < care.renewal.firstAtMs && this.#grant.isWhole) {
-      care.renewal.dueAtMs = care.renewal.firstAtMs;
-      this.#arm();
-      return undefined;
-    }
-    care.renewal.dueAtMs = Infinity;
+    due.dueAtMs = Infinity;
     // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
     // to be watched as well.
     const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.#arm();
-    return this.#renewal(care.renewal);
+    return this.#renewal(due);
   }
 
   #onTimer(): void {

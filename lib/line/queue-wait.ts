@@ -19,11 +19,12 @@
  * client always comes first.
  */
 import type { Timer } from '../runtime/clock.js';
-import { FRESH_MS, RESERVE_MS, REST_MS } from '../protocol/lua/queue.js';
+import { RESERVE_MS, REST_MS } from '../protocol/lua/queue.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
-import { LIFE_MARGIN_MS, lookAgainMs, placeLifeMs, pollMs, QueuePlace } from './queue-place.js';
+import { LookTimes, STALE_MS } from './look-times.js';
+import { LIFE_MARGIN_MS, placeLifeMs, QueuePlace } from './queue-place.js';
 import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
@@ -33,13 +34,6 @@ import { queueing, yielding } from '../protocol/queue-request.js';
 import { Silence } from '../redis/server-errors.js';
 import type { Recipient } from './subscriptions.js';
 
-/** A master without a clear answer is asked again after this time. */
-const FAILED_POLL_MS = 1_000;
-/** A master is asked 1 to this many ms after the instant at which its vote should be free. */
-export const SOON_MS = 5;
-/** Who looked longer ago than this looks again when it becomes the first: a fresh look is handed the vote directly. */
-const STALE_MS = FRESH_MS / 2;
-
 export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #environment: QueueEnvironment;
   readonly #terms: QueueWaitTerms;
@@ -47,6 +41,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   readonly #places: readonly QueuePlace[];
   readonly #onLate: OnLatePlace;
   readonly #deliveries: Deliveries;
+  readonly #times: LookTimes;
   #asked: Ask | undefined;
   #askedAtMs = -Infinity;
   #timer: Timer | undefined;
@@ -66,6 +61,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     this.#quorum = quorumOf(environment.nodes.length);
     this.#places = environment.nodes.map(() => new QueuePlace());
     this.#deliveries = new Deliveries(environment.nodes.length);
+    this.#times = new LookTimes(environment.clock, environment.random);
   }
 
   get isWanted(): boolean {
@@ -147,7 +143,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     switch (push.kind) {
       case 'first':
-        if (place.state === 'queued') place.dueAtMs = Math.min(place.dueAtMs, this.#dueAsFirst(place));
+        if (place.state === 'queued')
+          place.dueAtMs = Math.min(place.dueAtMs, this.#times.asFirst(place, this.#terms.directTtlMs));
         break;
       case 'given':
         // one acquisition waits for several resources under one token; keys are as the master sees them
@@ -264,58 +261,34 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (serial > place.yielded) return this.#take(node, serial, claimed);
     if (place.state === 'mine') return; // has a later vote, known from a push
     if (place.yielding === undefined) this.#yield(node, place, serial);
-    else place.giveBack(this.#soonAfter(RESERVE_MS));
+    else place.giveBack(this.#times.soonAfter(RESERVE_MS));
   }
 
   #take(node: Node, serial: number, claimed: ClaimedByLook | undefined): void {
     const place = this.#placeAt(node);
     if (serial <= place.yielded) return; // a push from before it was given back
     if (place.state === 'mine' && serial < place.serial) return;
-    place.has(serial, claimed && this.#voteOf(claimed));
-    const renewedInMs =
-      claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, this.#terms.directTtlMs / 3);
-    place.dueAtMs = this.#environment.clock.earliest() + renewedInMs;
+    const [{ clock, driftFactor }, { directTtlMs: ttlMs }] = [this.#environment, this.#terms];
+    const nowMs = clock.earliest();
+    place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));
+    place.dueAtMs = nowMs + (claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, ttlMs / 3));
     this.#yieldIfInquired(node);
     this.#restIfAsked(node);
   }
 
-  #voteOf(claimed: ClaimedByLook): DirectVote {
-    const { clock, driftFactor } = this.#environment;
-    return directVote(claimed, clock.earliest(), { ttlMs: this.#terms.directTtlMs, driftFactor });
-  }
-
-  /** It has become the first: its turn may come before its next look. */
-  #dueAsFirst(place: QueuePlace): number {
-    const isStale = this.#environment.clock.earliest() - place.sentAtMs > STALE_MS;
-    return isStale && this.#terms.directTtlMs > 0 ? this.#soonAfter(0) : this.#soonAfter(RESERVE_MS);
-  }
-
   #onRefusal(place: QueuePlace, remainingMs: number, rank: number, isForeignClient: boolean): void {
     this.wasRefused = true;
-    const { clock, random } = this.#environment;
-    const nowMs = clock.earliest();
-    const isRenewed = nowMs + remainingMs > place.freeAtMs;
-    place.freeAtMs = nowMs + remainingMs;
-    const freeInMs = this.#soonAfter(remainingMs) - nowMs;
-    const pollInMs = pollMs(rank, isForeignClient) * (0.75 + random.fraction() / 4);
-    const refused = { rank, freeInMs, pollInMs, isRenewed };
-    place.dueAtMs = nowMs + lookAgainMs(refused, random.fraction());
+    place.dueAtMs = this.#times.afterRefusal(place, { remainingMs, rank, isForeignClient });
   }
 
   /** Takes no part for now. */
   #shelve(place: QueuePlace, outcome: Outcome): void {
-    const { clock, random } = this.#environment;
-    place.shelve(outcome, clock.earliest() + FAILED_POLL_MS * (0.75 + random.fraction() / 2));
+    place.shelve(outcome, this.#times.afterFailure());
   }
 
   #fail(node: Node, outcome: Outcome): void {
     this.#shelve(this.#placeAt(node), outcome);
     this.#proceed();
-  }
-
-  #soonAfter(delayMs: number): number {
-    const { clock, random } = this.#environment;
-    return clock.earliest() + delayMs + 1 + random.fraction() * (SOON_MS - 1);
   }
 
   /** Yields to the earlier ticket, unless its own votes make a quorum. */
@@ -343,7 +316,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #yield(node: Node, place: QueuePlace, serial: number): void {
     const { scope, ticket, token } = this.#terms;
     const rests = serial === place.rested;
-    place.giveBack(this.#soonAfter(rests ? REST_MS : RESERVE_MS));
+    place.giveBack(this.#times.soonAfter(rests ? REST_MS : RESERVE_MS));
     this.wasRefused = true;
     const { clock, clocks: proposal } = this.#environment;
     const lifeMs = this.#lifeMs(clock.earliest());

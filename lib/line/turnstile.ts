@@ -21,7 +21,8 @@ import { owe, type Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
-import { QueueWait, SOON_MS } from './queue-wait.js';
+import { SOON_MS } from './look-times.js';
+import { QueueWait } from './queue-wait.js';
 import type { QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 

@@ -105,6 +105,7 @@ export class Round implements Sink, Counts {
   /** The round led to this grant, which learns of answers that arrive from now on. */
   became(grant: Outgrowth): void {
     this.#grant = grant;
+    if (this.#isOver && this.isAnswered && !this.isWhole) grant.lacksVotes();
   }
 
   /** The attempt failed: its votes are undone. */

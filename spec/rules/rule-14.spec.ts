@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { EXTENDING, EXTENDING_MANY } from '../../lib/protocol/lua/extend.js';
 import { counterKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { GUARD } from '../../lib/protocol/lua/guard.js';
 import {
@@ -6,8 +7,6 @@ import {
   CLAIMING,
   CLAIMING_AT_ONCE,
   COUNTER,
-  EXTENDING,
-  EXTENDING_MANY,
   RELEASING,
   RELEASING_AT_ONCE,
   RELEASING_MANY,

@@ -19,14 +19,13 @@
  */
 import { ALL_REPLIES, ENTRIES } from './entries.js';
 import { WAITERS } from './gone.js';
+import { EXTENDING, EXTENDING_MANY } from './extend.js';
 import { GUARD, MARKER } from './guard.js';
 import {
   ACCEPTING,
   CLAIMING,
   CLAIMING_AT_ONCE,
   COUNTER,
-  EXTENDING,
-  EXTENDING_MANY,
   RELEASING,
   RELEASING_AT_ONCE,
   RELEASING_MANY,

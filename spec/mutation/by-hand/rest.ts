@@ -1,7 +1,7 @@
 /** Mutants of votes at rest (protocol C3a): mistakes that a day of service does not find, or not soon. */
 import type { Mutant } from './mutants.js';
 
-const LUA = 'lib/protocol/lua/mutex.ts';
+const LUA = 'lib/protocol/lua/extend.ts';
 const QUEUE = 'lib/protocol/lua/queue.ts';
 const WAIT = 'lib/line/queue-wait.ts';
 const EXTENSIONS = 'lib/coordinator/extensions.ts';
@@ -13,22 +13,22 @@ export const REST: readonly Mutant[] = [
   {
     name: 'rest: extensions take votes that were handed over to others',
     file: LUA,
-    find: "if owner == '${AT_REST}' and create == '1' then owner = false end",
+    find: "if owner == '${AT_REST}' and create ~= '0' then owner = false end",
     replace:
-      "if owner and create == '1' and (owner == '${AT_REST}' or string.sub(owner, -1) == '+') then owner = false end",
+      "if owner and create ~= '0' and (owner == '${AT_REST}' or string.sub(owner, -1) == '+') then owner = false end",
     specs: scripts,
   },
   {
     name: 'rest: an adoption counts a key at rest',
     file: LUA,
-    find: "if owner == '${AT_REST}' and create == '1' then",
+    find: "if owner == '${AT_REST}' and create ~= '0' then",
     replace: "if owner == '${AT_REST}' then create, owner = '1', false",
     specs: scripts,
   },
   {
     name: 'rest: one that may not create asks',
     file: LUA,
-    find: "if create == '1' and ask(i, owner) then asked = 2 end",
+    find: "if create ~= '0' and ask(i, owner) then asked = 2 end",
     replace: 'if ask(i, owner) then asked = 2 end',
     specs: scripts,
   },

@@ -7,7 +7,7 @@ const COMMANDS = ['spec/command/commands.spec.ts'];
 export const TAKEN: readonly Mutant[] = [
   {
     name: 'taken: an exclusive lock is set again all the same',
-    file: 'lib/protocol/lua/mutex.ts',
+    file: 'lib/protocol/lua/extend.ts',
     find: "    if not owner and create == '2' and isTaken(token) then return ${TAKEN_AWAY}, 0, 0 end\n",
     replace: '',
     specs: SCRIPTS,

@@ -10,7 +10,7 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
     why: 'a waiter keeps the vote of a master that came back, for as long as it waits',
     of: 'service',
     breaks: ['erosion'],
-    patches: [{ file: TWINS, find: "if (mayCreate === '1' && askToRest", replace: 'if (false && askToRest' }],
+    patches: [{ file: TWINS, find: "if (mayCreate !== '0' && askToRest", replace: 'if (false && askToRest' }],
   },
   {
     name: 'rest: yielded to the next waiter',
@@ -41,9 +41,9 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
     breaks: ['erosion'],
     patches: [
       {
-        file: 'lib/lease/lease.ts',
-        find: 'const atMs = grant.isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS);',
-        replace: 'const atMs = firstAtMs;',
+        file: 'lib/lease/lease-care.ts',
+        find: 'isWhole ? firstAtMs : Math.min(firstAtMs, nowMs + RENEW_PARTIAL_MS)',
+        replace: 'firstAtMs + 0 * nowMs',
       },
     ],
   },

@@ -94,13 +94,9 @@ export class Stage {
 
   schedule(plan: readonly Fault[]): void {
     for (const fault of plan) {
-      if (fault.data === 'old') {
-        this.world.at(
-          fault.atMs - fault.snapshotAgeMs,
-          () => this.places[fault.server]?.server.save(),
-          false,
-        );
-      }
+      const saveAtMs = fault.atMs - fault.snapshotAgeMs;
+      if (fault.data === 'old')
+        this.world.at(saveAtMs, () => this.places[fault.server]?.server.save(), false);
       this.world.at(fault.atMs, () => this.begin(fault));
     }
   }
