@@ -1,6 +1,14 @@
 /** From the names of resources to the keys on the masters, and what requests about them have in common. */
 import { invalidArgument } from './runtime/errors.js';
-import { leaderChannel, markerKey, queueKey, recordKey, RESERVED, takenKey, valueKey } from './protocol/keys.js';
+import {
+  leaderChannel,
+  markerKey,
+  queueKey,
+  recordKey,
+  RESERVED,
+  takenKey,
+  valueKey,
+} from './protocol/keys.js';
 import type { NotePlace } from './protocol/note-requests.js';
 import { type InstanceTerms, resolveResources } from './input/options.js';
 import { type Kind, MUTEX, NO_MARKER, type Scope, type Setting, SettledScope } from './protocol/scope.js';
