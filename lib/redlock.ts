@@ -251,10 +251,10 @@ export class Redlock extends Listenable {
    *   `ABORTED`, `CLOSED`, `INVALID_ARGUMENT`
    */
   async adopt(handle: LeaseHandle, options: AdoptOptions = NO_OPTIONS): Promise<Lease> {
-    const { resources, token, ttlMs, fence, kind } = checkHandle(handle, this.#terms);
+    const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
     const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
     const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
-    return this.#source.adopt(resources, kind, { token, fence }, call, options.signal);
+    return this.#source.adopt(resources, kind, { ...held, fence }, call, options.signal);
   }
 
   /**

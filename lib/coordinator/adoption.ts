@@ -19,6 +19,8 @@ export interface Adopted {
   readonly token: string;
   /** 0 for a lease without fencing. */
   readonly fence: number;
+  /** Requests of an earlier holder may still arrive, and set votes again. */
+  readonly isInFlight: boolean;
 }
 
 export interface Adoption {

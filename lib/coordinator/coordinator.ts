@@ -13,14 +13,15 @@ import type { Clock, IdleTime, Timer, Timers, WallClock } from '../runtime/clock
 import { ClockReadings } from '../quorum/clock-readings.js';
 import { MasterClocks } from '../quorum/master-clocks.js';
 import type { Grant } from '../quorum/grant.js';
-import { Node } from '../node/node.js';
+import { Node, type Sink } from '../node/node.js';
 import { Pace } from '../node/pace.js';
 import { nodeTimeoutOf, type NodeTimeoutTerms } from '../protocol/node-timeout.js';
 import { quorumOf } from '../protocol/quorum.js';
 import type { Answers } from '../protocol/tally.js';
-import type { Random } from '../runtime/random.js';
+import { isOurs, type Random } from '../runtime/random.js';
 import { Repairs } from '../quorum/repairs.js';
 import { inspection, release, releaseInLine, type Request, undo, undoInLine } from '../protocol/request.js';
+import { taking } from '../protocol/taken-request.js';
 import { Subscriptions } from '../line/subscriptions.js';
 import { type Look, survey, type SurveyHooks } from '../quorum/survey.js';
 import type { Transport } from '../redis/transport.js';
@@ -30,6 +31,15 @@ import { type DueExtension, type ExtensionOrder, Extensions } from './extensions
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 import { Waiters } from './waiters.js';
 
+/** An extension may arrive this much later than its lease was given away, in ms. */
+const LATE_EXTENSION_MS = 10_000;
+/** Nobody waits for the answer. */
+const UNHEARD: Sink = Object.freeze({
+  isWanted: true,
+  onSent: () => undefined,
+  onReply: () => undefined,
+  onFailure: () => undefined,
+});
 /** A push about a vote may come this much later than the vote, in ms. */
 const LATE_PUSH_MS = 2_000;
 
@@ -62,6 +72,8 @@ export class Coordinator {
   readonly #extensions: Extensions;
   /** Until then, pushes about votes of leases that other processes took over are no news. */
   readonly #handedOver = new Set<Timer>();
+  /** Leases that were taken over while extensions of an earlier holder were in flight. */
+  readonly #inFlight = new WeakSet<Grant>();
   /** From now on, lost leases are not undone: their votes expire. */
   #isClosed = false;
 
@@ -128,8 +140,10 @@ export class Coordinator {
   }
 
   /** Takes over a lease of another process. Rejects with a `RedlockError`. */
-  adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
-    return adopt(this.#environment, this.#extensions, { terms, held, cancellation });
+  async adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
+    const grant = await adopt(this.#environment, this.#extensions, { terms, held, cancellation });
+    if (held.isInFlight) this.#inFlight.add(grant);
+    return grant;
   }
 
   /**
@@ -138,8 +152,7 @@ export class Coordinator {
    * @param onSettled  called with the answers by then, right before
    */
   release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
-    grant.setAside();
-    grant.end();
+    this.#end(grant);
     const request = this.#mayHaveQueue(grant)
       ? releaseInLine(grant, grant.token, this.#environment.clocks)
       : release(grant, grant.token);
@@ -180,8 +193,7 @@ export class Coordinator {
 
   /** The lease is lost: votes that may be left are undone once, and nothing stays scheduled for it. */
   abandon(grant: Grant): void {
-    grant.setAside();
-    grant.end();
+    this.#end(grant);
     if (this.#isClosed) return;
     const request = this.#mayHaveQueue(grant)
       ? undoInLine(grant, grant.token, this.#environment.clocks)
@@ -195,13 +207,40 @@ export class Coordinator {
     this.#forget(grant);
   }
 
-  /** Another process takes it over: its votes stay, late ones too, but it is not extended from here any more. */
-  handOver(grant: Grant): void {
+  #end(grant: Grant): void {
+    grant.setAside();
+    grant.end();
+    if (this.#inFlight.has(grant)) this.#forbid(grant);
+  }
+
+  /**
+   * Extensions that an earlier holder had in flight may arrive now, when the votes are gone: masters are told not to set
+   * these again. One that does not hear of it may keep a vote until its ttl ends.
+   */
+  #forbid({ expiredByMs, taken, token }: Grant): void {
+    if (taken === undefined || !isOurs(token)) return;
+    const leftMs = expiredByMs - this.#environment.clock.earliest();
+    const request = taking(taken, [token], Math.max(leftMs, LATE_EXTENSION_MS));
+    for (const node of this.nodes) node.send({ request, sink: UNHEARD });
+  }
+
+  /**
+   * Another process takes it over: its votes stay, late ones too, but it is not extended from here any more.
+   *
+   * @returns whether requests are in flight that may set a vote again, even when the other process has given it back
+   */
+  handOver(grant: Grant): boolean {
+    const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);
     grant.setAside();
     grant.handOver();
+    this.#expectPushes(grant);
+    return isInFlight;
+  }
+
+  /** For a while, pushes about its votes are no news: a vote that is declined would be lost to who takes it over. */
+  #expectPushes(grant: Grant): void {
     if (grant.origin === 'asked' || this.#isClosed) return;
     const { clock, timers } = this.#environment;
-    // a vote that is declined would be lost to who takes it over
     const leftMs = Math.max(LATE_PUSH_MS, grant.validUntilMs - clock.earliest());
     const timer = timers.background(leftMs, () => {
       this.#handedOver.delete(timer);

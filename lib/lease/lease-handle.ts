@@ -22,6 +22,11 @@ export interface LeaseHandle {
   readonly fence?: number | undefined;
   /** How it is held, where it is not an exclusive lock. */
   readonly lock?: 'read' | 'write' | HandedPermits | undefined;
+  /**
+   * Requests of the giver were in flight, such as a renewal. They may arrive when the lease has been given back: whoever
+   * gives it back tells the masters not to set its votes again.
+   */
+  readonly inFlight?: true | undefined;
 }
 
 /** Permits of a semaphore, in a handle. */
@@ -46,6 +51,7 @@ interface CheckedHandle {
   /** 0 without fencing. */
   readonly fence: number;
   readonly kind: Kind;
+  readonly isInFlight: boolean;
 }
 
 /** Names what is wrong with a handle, and never shows it: it carries the token. */
@@ -61,6 +67,7 @@ export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
     ttlMs,
     fence = 0,
     lock,
+    inFlight,
   } = handle as Partial<Record<keyof LeaseHandle, unknown>>; // checked below
   if (version !== 1 && version !== 2) throw invalidArgument('handle.version', version, '1 or 2');
   if (!isName(token)) {
@@ -75,11 +82,27 @@ export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
   const names = resolveResources(resources);
   if (kind.name !== 'mutex' && names.length > 1)
     throw invalidArgument('handle.resources', names, 'one name where handle.lock is given');
-  return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, bounds), fence, kind };
+  if (inFlight !== undefined && inFlight !== true)
+    throw invalidArgument('handle.inFlight', inFlight, 'true, or nothing');
+  const isInFlight = inFlight === true;
+  return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, bounds), fence, kind, isInFlight };
+}
+
+/** What a handle has only where it says something. */
+export function withMore(
+  fence: number | undefined,
+  kind: Kind,
+  isInFlight: boolean,
+): Pick<LeaseHandle, 'fence' | 'lock' | 'inFlight'> {
+  return {
+    ...(fence === undefined ? {} : { fence }),
+    ...heldAs(kind),
+    ...(isInFlight ? { inFlight: true as const } : {}),
+  };
 }
 
 /** What a handle says of how the lock is held. */
-export function heldAs(kind: Kind): Pick<LeaseHandle, 'lock'> {
+function heldAs(kind: Kind): Pick<LeaseHandle, 'lock'> {
   switch (kind.name) {
     case 'mutex':
       return {};

@@ -9,7 +9,7 @@ import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js'
 import type { RedlockError } from '../runtime/errors.js';
 import { closingError, expiryError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
-import { heldAs, type LeaseHandle } from './lease-handle.js';
+import { type LeaseHandle, withMore } from './lease-handle.js';
 import type { Lease as PublicLease, LeaseStatus } from './public.js';
 import { resolveTtl } from '../input/options.js';
 import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
@@ -136,11 +136,11 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   handle(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
-    this.#environment.coordinator.handOver(this.#grant);
+    const inFlight = this.#environment.coordinator.handOver(this.#grant);
     this.#environment.observer.handedOver(this);
     const { fence, resources, token, ttlMs } = this;
-    const more = { ...(fence === undefined ? {} : { fence }), ...heldAs(this.#grant.kind) };
-    return { version: this.#grant.origin === 'marked' ? 2 : 1, resources, token, ttlMs, ...more };
+    const version = this.#grant.origin === 'marked' ? 2 : 1;
+    return { version, resources, token, ttlMs, ...withMore(fence, this.#grant.kind, inFlight) };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -326,7 +326,7 @@ export function lone(
   scope: Scope,
   token: string,
   args: readonly string[],
-  manner: Partial<Pick<Operation, 'leavesVote' | 'withQueues' | 'read'>> = {},
+  manner: Partial<Pick<Operation, 'leavesVote' | 'withQueues' | 'read' | 'alone'>> = {},
 ): Request {
   const operation: Operation = {
     isClaim: false,

@@ -54,7 +54,7 @@ function bench(): Bench {
     maxWaiters: Infinity,
   });
   const adopt: Bench['adopt'] = (terms = {}, cancellation = new Cancellation()) =>
-    coordinator.adopt({ ...TERMS, ...terms }, HELD, cancellation);
+    coordinator.adopt({ ...TERMS, ...terms }, { ...HELD, isInFlight: false }, cancellation);
   return { time, masters, coordinator, adopt };
 }
 

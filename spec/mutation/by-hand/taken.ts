@@ -2,6 +2,7 @@
 import type { Mutant } from './mutants.js';
 
 const SCRIPTS = ['spec/protocol/lua/taken-scripts.spec.ts'];
+const HANDLES = ['spec/lease/handle-in-flight.spec.ts'];
 const COMMANDS = ['spec/command/commands.spec.ts'];
 
 export const TAKEN: readonly Mutant[] = [
@@ -39,6 +40,27 @@ export const TAKEN: readonly Mutant[] = [
     find: 'taken: hasCluster ? undefined : takenKey(keyPrefix)',
     replace: 'taken: undefined',
     specs: COMMANDS,
+  },
+  {
+    name: 'taken: who gives back what was given away lists nothing',
+    file: 'lib/coordinator/coordinator.ts',
+    find: 'if (this.#inFlight.has(grant)) this.#forbid(grant);',
+    replace: '',
+    specs: HANDLES,
+  },
+  {
+    name: 'taken: a handle does not say what is in flight',
+    file: 'lib/coordinator/coordinator.ts',
+    find: 'const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);',
+    replace: 'const isInFlight = false;',
+    specs: HANDLES,
+  },
+  {
+    name: 'taken: what was in flight is forgotten at the second hand',
+    file: 'lib/coordinator/coordinator.ts',
+    find: 'const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);',
+    replace: 'const isInFlight = grant.open.length > 0;',
+    specs: HANDLES,
   },
   {
     name: 'taken: unlock lists nothing',

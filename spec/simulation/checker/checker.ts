@@ -14,7 +14,9 @@ import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
+import { drawn, type Token } from './token.js';
 import { CountedVotes } from './counted-votes.js';
+import { GivenAway } from './given-away.js';
 import { Votes, votesOn } from './votes.js';
 import type { World } from '../world/world.js';
 
@@ -54,19 +56,6 @@ export interface Rules {
   readonly amnesia?: Amnesia | undefined;
 }
 
-/** A token that was drawn, and the servers that it may have reached. */
-interface Token {
-  readonly client: SimulatedClient;
-  readonly firstSentMs: number;
-  /** Its attempt failed, and was undone in one step on each connection. */
-  hasFailed: boolean;
-  endedAtMs: number | undefined;
-  /** Its votes may stay until they expire: documented exceptions. */
-  isExempt: boolean;
-  /** The servers whose answer to it reached the client: its undo there may have to wait for room. */
-  readonly answeredBy: Set<string>;
-}
-
 /** Votes are undone within this time if nothing disturbs it: two attempts of the repairs with their node timeouts. */
 const SETTLE_MS = 3_500;
 
@@ -82,6 +71,7 @@ export class Checker {
   readonly #open = new Map<string, Holding[]>();
   readonly #fences: Fences;
   readonly #tokens = new Map<string, Token>();
+  readonly #givenAway = new GivenAway();
   readonly #votes: Votes;
   readonly #counted = new CountedVotes();
   readonly #calls = new Calls<Token>();
@@ -147,7 +137,15 @@ export class Checker {
 
   /** A lease was taken over from another client, with its token and its fencing token. */
   adopted(client: SimulatedClient, lease: Lease): void {
+    const token = this.#tokens.get(lease.token);
+    if (token !== undefined) token.client = client;
     this.#hold(client, lease);
+  }
+
+  /** Its holder has given it away. Whoever takes it over and gives it back leaves no vote of it. */
+  handedOver(lease: Lease): void {
+    this.#letGo(lease);
+    this.#givenAway.add(lease.token);
   }
 
   #hold(client: SimulatedClient, lease: Lease): void {
@@ -183,16 +181,21 @@ export class Checker {
 
   /** Its holder let go of it. */
   ended(lease: Lease, isReleased: boolean): void {
+    this.#letGo(lease);
+    const token = this.#tokens.get(lease.token);
+    if (token === undefined) return;
+    token.endedAtMs ??= this.#world.nowMs;
+    this.#givenAway.ended(lease.token);
+    if (!isReleased) token.isExempt = true; // lost: its votes expire
+  }
+
+  #letGo(lease: Lease): void {
     this.#counted.ended(lease);
     for (const resource of lease.resources) {
       const list = this.#open.get(resource);
       const at = list?.findIndex((holding) => holding.lease === lease) ?? -1;
       if (at >= 0) list?.splice(at, 1);
     }
-    const token = this.#tokens.get(lease.token);
-    if (token === undefined) return;
-    token.endedAtMs ??= this.#world.nowMs;
-    if (!isReleased) token.isExempt = true; // lost or handed over: its votes expire
   }
 
   /** All leases of this client have no holder any more. */
@@ -221,14 +224,7 @@ export class Checker {
   #sent(client: SimulatedClient, command: Command): void {
     const name = tokenOf(command);
     if (name === undefined || this.#tokens.has(name)) return;
-    const token = {
-      client,
-      firstSentMs: this.#world.nowMs,
-      hasFailed: false,
-      endedAtMs: undefined,
-      isExempt: false,
-      answeredBy: new Set<string>(),
-    };
+    const token = drawn(client, this.#world.nowMs);
     this.#tokens.set(name, token);
     this.#calls.sent(client, locksOf(command), token);
   }
@@ -264,7 +260,13 @@ export class Checker {
 
   /** A server has carried out a command. */
   executed(server: MemoryServer, command: Command, reply: unknown): void {
+    for (const name of this.#givenAway.claimedLate(command)) this.#exempt(name);
     for (const [property, text] of this.#votes.carriedOut(server, command, reply)) this.fail(property, text);
+  }
+
+  #exempt(name: string | undefined): void {
+    const token = this.#tokens.get(name ?? '');
+    if (token !== undefined) token.isExempt = true;
   }
 
   /** A server tells a client. */
@@ -275,10 +277,7 @@ export class Checker {
 
   /** The command ran on a connection that had broken: its undo may have come before it. */
   orphaned(command: Command): void {
-    for (const entry of entriesOf(command)) {
-      const token = this.#tokens.get(tokenOf(entry) ?? '');
-      if (token !== undefined) token.isExempt = true;
-    }
+    for (const entry of entriesOf(command)) this.#exempt(tokenOf(entry));
   }
 
   /**
@@ -339,6 +338,8 @@ export class Checker {
         // a dead client's undo was sent on the claim's connection; if nothing disturbed that, it is carried out
         if (!client.isAlive && !link.carriedOut(token.firstSentMs)) continue;
         if (token.endedAtMs === undefined || this.#world.nowMs - token.endedAtMs < SETTLE_MS) continue;
+        // masters that did not hear that its votes may not be set again
+        if (this.#givenAway.has(name) && calmSinceMs(link) > token.endedAtMs) continue;
         token.isExempt = true; // reported once
         const ageMs = Math.round(this.#world.nowMs - token.endedAtMs);
         this.fail('orphan', `${key} on ${server.name} is ${name}'s, which ended ${ageMs} ms ago`);

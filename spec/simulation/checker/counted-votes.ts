@@ -4,11 +4,16 @@
  */
 import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
+import { driftMs } from '../../../lib/protocol/validity.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { isOf } from '../../../lib/testing/master/queue-line.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { SimulatedClient } from '../world/client.js';
+
+const DRIFT_FACTOR = 0.01;
+/** The part of the drift by which a vote that answers the claim outlives the validity, at least, when it is granted. */
+const SURE = 0.8;
 
 /** A lease whose votes are watched. */
 interface Counting {
@@ -60,7 +65,10 @@ export class CountedVotes {
           server.pttl(resource) >= untilMs - nowMs &&
           !hasYielded(server, resource),
       );
-      const terms = { client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters };
+      // a vote of before its claim may have lived long enough by its master's clock, and not by true time
+      const surelyMs = untilMs - nowMs + SURE * driftMs(lease.ttlMs, DRIFT_FACTOR);
+      const sure = voters.filter((server) => server.pttl(resource) >= surelyMs);
+      const terms = { client, lease, resource, sentAtMs, untilMs, aheadMs, suspendedMs, voters: sure };
       this.#counting.add(terms);
       const enough = this.servers.filter((server) => voters.includes(server) || this.#hasLost(terms, server));
       if (enough.length < quorumOf(this.servers.length))

@@ -3,6 +3,7 @@ import type { AcquireOptions } from '../../../lib/input/options.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Beginning } from '../checker/fences.js';
+import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { Redlock } from '../../../lib/redlock.js';
 import type { Checkers } from './checkers.js';
@@ -147,6 +148,26 @@ export class Hands {
     if (lease?.status !== 'held') return;
     await this.settles(lease, 'extend', () => lease.extend(ttlMs));
     this.note(`extended ${lease.token} by ${ttlMs}, if it was in time`);
+  }
+
+  handOver(lease: Lease): LeaseHandle {
+    const handle = lease.handle();
+    this.#stage.checker.handedOver(lease);
+    this.note(`hands ${lease.token} over`);
+    return handle;
+  }
+
+  /** @returns undefined if it could not be taken over */
+  async adopt(handle: LeaseHandle): Promise<Lease | undefined> {
+    try {
+      const lease = await this.redlock.adopt(handle, { waitMs: TTL_MS });
+      this.#stage.checker.adopted(this.player.client, lease);
+      this.note(`adopts ${lease.token}`);
+      return lease;
+    } catch (error) {
+      this.excuse(error);
+      return undefined;
+    }
   }
 
   async release(lease: Lease | undefined): Promise<void> {

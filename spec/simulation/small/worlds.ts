@@ -7,6 +7,7 @@ import type { Checkers } from './checkers.js';
 import { type Delay, type FaultName, TTL_MS } from './deviations.js';
 import { once, type SmallJob, ticking, tickInTheEnd } from './job-programs.js';
 import { asking, leading, leadInTheEnd, observing } from './leader-programs.js';
+import { giving, taking } from './hand-over-programs.js';
 import {
   again,
   ALONE,
@@ -117,6 +118,15 @@ const SCENARIOS: readonly Scenario[] = [
     about: 'a lease is extended, once by less, and the other waits for it',
     programs: [extending, turns(ALONE, 1)],
     faults: [...USUAL, 'stall'],
+  },
+  {
+    name: 'hand-over',
+    masters: [2, 3],
+    about: 'a long lease is handed over while it is extended, and the other gives it back at once',
+    programs: [giving, taking],
+    faults: ['cut', 'kill', 'stop', 'pause', 'crash'],
+    longestTtlMs: LONG_TTL_MS,
+    delays: ['next', 'late'],
   },
   {
     name: 'expiry',

@@ -276,6 +276,20 @@ export const VARIANTS: readonly Variant[] = [
     ],
   },
   {
+    name: 'an extension that was in flight at handle() sets votes again',
+    small: { world: 'hand-over-2', schedule: '5:late' },
+    why: 'it arrives when the lease was taken over and given back, and nobody undoes what nobody has',
+    breaks: ['orphan'],
+    options: { favoured: ['server stopped', 'slow link', 'partition'], sharedLocks: false, turns: false },
+    patches: [
+      {
+        file: 'lib/coordinator/coordinator.ts',
+        find: 'if (this.#inFlight.has(grant)) this.#forbid(grant);',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'renewed together: an answer about all of them counts for each',
     from: 226,
     why: 'who was refused believes in a lease that others hold by now',

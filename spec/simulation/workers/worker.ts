@@ -278,7 +278,7 @@ export class Worker {
     const way = this.#seeded.next();
     if (way < 0.12 && lease.status === 'held') {
       const handle = lease.handle();
-      checker.ended(lease, false);
+      checker.handedOver(lease);
       const other = this.#seeded.pick(players.filter(({ isClosing }) => !isClosing));
       this.#note(`hands ${lease.token} over to ${other.client.name}`);
       const adopter = this.#as(other);

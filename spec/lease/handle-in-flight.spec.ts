@@ -1,0 +1,144 @@
+/** Leases that are given away while an extension is in flight: it may arrive when the lease has been given back. */
+import { expect } from 'chai';
+import type { Lease } from '../../lib/lease/public.js';
+import { takenKey } from '../../lib/protocol/keys.js';
+import type { Redlock } from '../../lib/redlock.js';
+import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { settle } from '../support/fake-time.js';
+import { rejection } from '../support/rejection.js';
+
+const TTL = { ttlMs: 8_000 } as const;
+const KINDS: readonly (readonly [string, (redlock: Redlock) => Promise<Lease>])[] = [
+  ['a lock', (redlock) => redlock.acquire('r')],
+  ['several locks', (redlock) => redlock.acquire(['r', 's'])],
+  ['a read lock', (redlock) => redlock.readWriteLock('r').read.acquire()],
+  ['a write lock', (redlock) => redlock.readWriteLock('r').write.acquire()],
+  ['permits', (redlock) => redlock.semaphore('r', 3).acquire({ permits: 2 })],
+];
+
+/** How many keys of locks each master has. */
+function locks({ masters }: Bench): number[] {
+  return masters.map((master) => master.names().filter((name) => !name.startsWith('quorate:')).length);
+}
+
+/** A lease of which an extension is on its way to two masters. */
+async function extending(
+  bench: Bench,
+  acquire: (redlock: Redlock) => Promise<Lease>,
+): Promise<{ readonly lease: Lease; readonly arrive: () => Promise<void> }> {
+  const lease = await acquire(bench.redlock);
+  await settle();
+  const held: (() => void)[] = [];
+  for (const master of bench.masters.slice(1)) {
+    const call = master.call.bind(master);
+    // on the giver's connection: those of others are not slow
+    master.call = (command) =>
+      new Promise((resolve, reject) => void held.push(() => void call(command).then(resolve, reject)));
+    void Promise.resolve().then(() => (master.call = call));
+  }
+  lease.extend().catch(() => undefined);
+  await settle();
+  return {
+    lease,
+    arrive: async () => {
+      for (const pass of held) pass();
+      await settle();
+    },
+  };
+}
+
+describe('a lease that is given away while an extension is in flight', () => {
+  for (const [title, acquire] of KINDS) {
+    it(`${title}: adopted and released, it is free, and stays free when the extension arrives`, async () => {
+      const bench = fakeCluster(3, TTL);
+      const { arrive, lease } = await extending(bench, acquire);
+      const handle = lease.handle();
+      expect(handle.inFlight).to.equal(true);
+      const adopted = await bench.other().redlock.adopt(handle);
+      await adopted.release();
+      await settle();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+      await arrive();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+    });
+
+    it(`${title}: it goes through two more hands, and the second time nothing is in flight`, async () => {
+      const bench = fakeCluster(3, TTL);
+      const { arrive, lease } = await extending(bench, acquire);
+      const first = await bench.other('first').redlock.adopt(lease.handle());
+      await settle();
+      const handle = first.handle();
+      expect(handle.inFlight).to.equal(true);
+      const second = await bench.other('second').redlock.adopt(handle);
+      await second.release();
+      await arrive();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+    });
+
+    it(`${title}: the extension arrives before it is adopted: it is like any other`, async () => {
+      const bench = fakeCluster(3, TTL);
+      const { arrive, lease } = await extending(bench, acquire);
+      const handle = lease.handle();
+      await arrive();
+      const adopted = await bench.other().redlock.adopt(handle);
+      await adopted.extend();
+      await adopted.release();
+      await settle();
+      expect(locks(bench)).to.deep.equal([0, 0, 0]);
+    });
+  }
+
+  it('it is lost in other hands: that is the same', async () => {
+    const bench = fakeCluster(3, TTL);
+    const { arrive, lease } = await extending(bench, (redlock) => redlock.acquire('r'));
+    const adopted = await bench.other().redlock.adopt(lease.handle());
+    for (const master of bench.masters) master.delete('r');
+    for (const master of bench.masters) master.set('r', 'somebody', 1_000);
+    expect((await rejection(adopted.extend())).code).to.equal('LOCK_LOST');
+    await settle();
+    for (const master of bench.masters) master.delete('r');
+    await arrive();
+    expect(locks(bench)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('with nothing in flight the handle says nothing, and masters are told nothing', async () => {
+    const bench = fakeCluster(3, TTL);
+    const lease = await bench.redlock.acquire('r');
+    await settle();
+    await lease.extend();
+    await settle();
+    const handle = lease.handle();
+    expect(handle).to.not.have.property('inFlight');
+    await (await bench.other().redlock.adopt(handle)).release();
+    await settle();
+    for (const master of bench.masters) expect(master.names()).to.not.include(takenKey(''));
+  });
+
+  it('what else a handle may say there is refused', async () => {
+    const bench = fakeCluster(3, TTL);
+    const lease = await bench.redlock.acquire('r');
+    const handle = { ...lease.handle(), inFlight: 'yes' as unknown as true };
+    const { code, message } = await rejection(bench.redlock.adopt(handle));
+    expect([code, message]).to.deep.equal([
+      'INVALID_ARGUMENT',
+      'handle.inFlight must be true, or nothing; got "yes".',
+    ]);
+  });
+
+  it('on a Redis Cluster the list would lie in another slot: it is not written', async () => {
+    const bench = fakeCluster(1, TTL, { isCluster: true });
+    const lease = await bench.redlock.acquire('r');
+    await settle();
+    const [master] = bench.masters;
+    if (master === undefined) return;
+    master.manner = 'freeze';
+    lease.extend().catch(() => undefined);
+    await settle();
+    const handle = lease.handle();
+    master.thaw();
+    await settle();
+    await (await bench.other().redlock.adopt(handle)).release();
+    await settle();
+    expect(master.names()).to.not.include(takenKey(''));
+  });
+});
