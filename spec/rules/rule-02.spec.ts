@@ -105,7 +105,7 @@ describe('rule 2: scripts that answer oddly', () => {
     ], // too short, as of another version
     ...[
       [3, 0, 0],
-      [-3, 0, 0],
+      [-4, 0, 0],
       [4, 0, 0],
       ['one', 0, 0],
       [1.5, 0, 0],

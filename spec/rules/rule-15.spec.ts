@@ -12,7 +12,7 @@ const WALL_CLOCK = 'export const systemWallClock: WallClock = () => Date.now();'
 /** A tick of a job is told as a `Date` of that instant: it reads no clock. */
 const OF_A_TICK =
   /^export function dateAt\(ms: number\): Date \{\s+return new Date\(Math\.floor\(ms\)\);\s+\}\s*$/;
-const TYPE_OF_A_TICK = /(?:readonly scheduledAt: Date;|\(scheduledAt: Date,)/g;
+const TYPE_OF_A_TICK = /(?:readonly scheduledAt: Date;|[(,] ?scheduledAt: Date[,)])/g;
 /** Beside timestamp locks: from where it is read to where the first fencing token that is proposed is made of it. */
 const OF_FIRST_PROPOSAL = [
   'coordinator/coordinator.ts',

@@ -23,9 +23,9 @@ export const DIRECT: readonly Mutant[] = [
   {
     name: 'direct: a reservation counts as a vote',
     file: WAIT,
-    find: 'place.has(serial, claimed && this.#voteOf(claimed));',
+    find: 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));',
     replace:
-      'place.has(serial, this.#voteOf(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }));',
+      'place.has(serial, directVote(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }, nowMs, { ttlMs, driftFactor }));',
     specs: SPECS,
   },
   {
@@ -45,8 +45,8 @@ export const DIRECT: readonly Mutant[] = [
   {
     name: 'direct: a vote about another resource counts',
     file: WAIT,
-    find: "if (push.key !== node.keyPrefix + (this.#terms.scope.keys[0] ?? '')) return;",
-    replace: '',
+    find: 'if (push.key !== this.#keyAt(node)) return;\n        if (push.serial',
+    replace: 'if (push.serial',
     specs: SPECS,
   },
   {

@@ -9,7 +9,7 @@ const WAIT = 'lib/line/queue-wait.ts';
 const VOTE = 'lib/line/direct-vote.ts';
 
 const COUNTS = 'const fence = this.counted(life, Math.max(Number(least), lookUs - AHEAD_US), false);';
-const TAKES = 'place.has(serial, claimed && this.#voteOf(claimed));';
+const TAKES = 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));';
 const SETS =
   'this.#store.set(this.#lock, markedFor(token), endingMs - Math.floor(this.#store.micros() / 1_000));\n    this.turnTo(token, ticket, serial, ttlMs);\n';
 
@@ -38,7 +38,8 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
       {
         file: WAIT,
         find: TAKES,
-        replace: 'place.has(serial, claimed && this.#voteOf({ ...claimed, sentMs: place.answeredAtMs }));',
+        replace:
+          'place.has(serial, claimed && directVote({ ...claimed, sentMs: place.answeredAtMs }, nowMs, { ttlMs, driftFactor }));',
       },
     ],
   },
@@ -66,7 +67,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
         file: WAIT,
         find: TAKES,
         replace:
-          'place.has(serial, this.#voteOf(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }));',
+          'place.has(serial, directVote(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }, nowMs, { ttlMs, driftFactor }));',
       },
     ],
   },

@@ -298,7 +298,7 @@ export const VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: 'lib/quorum/renewal-batch.ts',
-        find: "if (request.read(entryReply(request, reply[i]))?.kind !== 'granted') return;",
+        find: "if (outcome?.kind !== 'granted') return;",
         replace: '',
       },
     ],
