@@ -10,7 +10,7 @@ import { fingerprint } from '../redis/transport.js';
 
 /** Who waits in line at one master. */
 interface Line {
-  /** How many wait in line. */
+  /** How many wait in line, without those that have not looked for 20 s. */
   readonly waiting: number;
   /** Fingerprints of the tokens of the first 32, in the order in which they are served. */
   readonly queue: readonly string[];
@@ -62,7 +62,7 @@ export interface Inspection {
   readonly holder?: string;
   /** How long the holder keeps a quorum if it does nothing more. Milliseconds; `Infinity` without expiry. */
   readonly remainingMs?: number;
-  /** How many wait in line: the most that any master knows of. */
+  /** How many wait in line, without those that have not looked for 20 s: the most that any master knows of. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
   readonly nodes: readonly NodeInspection[];

@@ -132,7 +132,8 @@ describe('simulation: known mistakes', function () {
       const { breaks, patches } = variant;
       const options = { sharedLocks: false, keeping: false, ...variant.options };
       const bundle = await compile(name, patches);
-      const found = await hunt(bundle, { firstSeed: 1, seeds: 400, limitMs: 8_000, options, breaks });
+      const task = { firstSeed: variant.from ?? 1, seeds: 400, limitMs: 20_000, options, breaks };
+      const found = await hunt(bundle, task);
       expect(found.seed).to.be.a('number');
       expect(breaks).to.include(found.violation?.property);
     });

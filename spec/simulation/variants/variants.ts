@@ -99,6 +99,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'undo only where yes was answered',
+    from: 25,
     small: { world: 'undo-2', schedule: '4:cut' },
     why: 'the same, for silence and for quarantine',
     breaks: ['orphan'],

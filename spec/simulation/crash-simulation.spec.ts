@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { simulateCrashes } from './crash-simulation.js';
+import { CRASH_VARIANTS } from './variants/crash-variants.js';
+import { compile, hunt } from './variants/hunt.js';
+
+describe('simulation of crashes in bulk', () => {
+  for (const seed of [1, 2, 3]) {
+    it(`seed ${seed}: the same twice, with its history kept or not, and no promise broken`, async () => {
+      const once = await simulateCrashes(seed);
+      const twice = await simulateCrashes(seed, { history: true });
+      expect([twice.digest, twice.events]).to.deep.equal([once.digest, once.events]);
+      expect(once.violations).to.deep.equal([]);
+      expect([once.served > 0, once.dead > 0]).to.deep.equal([true, true]);
+    });
+  }
+
+  for (const kind of ['mutex', 'write', 'permits'] as const) {
+    it(`${kind}: 48 wait behind 700 places of nobody, and four of those that die seem to hear`, async () => {
+      const { longestIdleMs, violations } = await simulateCrashes(7, {
+        kind,
+        waiters: 48,
+        byHand: 700,
+        deaf: 4,
+      });
+      expect(violations).to.deep.equal([]);
+      expect(longestIdleMs).to.be.below(200);
+    });
+  }
+
+  // failed once: a look shortly before the end of a reservation paused, and was late for it
+  for (const seed of [125, 134, 172]) {
+    it(`seed ${seed}: whoever lives behind many dead knows when a reservation ends`, async () => {
+      expect((await simulateCrashes(seed)).violations).to.deep.equal([]);
+    });
+  }
+
+  it('only the first looks when a vote expires: noticed', async () => {
+    const [variant] = CRASH_VARIANTS;
+    if (variant === undefined) throw new Error('it is in the list');
+    const { breaks, name, of, patches } = variant;
+    const bundle = await compile(name, patches);
+    const found = await hunt(bundle, { firstSeed: 1, seeds: 10, limitMs: 20_000, options: {}, of, breaks });
+    expect(found.violation?.property).to.equal('service');
+  });
+});
