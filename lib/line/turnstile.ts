@@ -125,14 +125,10 @@ export class Turnstile {
   /** The withdrawal from the gate, which then hands over to the next waiter; not sent yet. Ends the wait. */
   leaving(): Withdrawal {
     this.end('ended');
-    return new Withdrawal(
-      undoInLine(this.#gate, this.watcher, 0),
-      this.#queueWait.sentTo,
-      [this.#queueWait],
-      {
-        onFailed: (node) => this.#owe(node),
-      },
-    );
+    const request = undoInLine(this.#gate, this.watcher, 0); // it takes its terms along
+    return new Withdrawal(request, this.#queueWait.sentTo, [this.#queueWait], {
+      onFailed: (node) => this.#owe(node),
+    });
   }
 
   #begin(): Promise<QueueWaitEnd> {
