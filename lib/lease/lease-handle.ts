@@ -3,6 +3,8 @@
  */
 import { invalidArgument } from '../runtime/errors.js';
 import { type Kind, MOST_PERMITS, MUTEX, type Permits, READ, WRITE } from '../protocol/scope.js';
+import type { Grant } from '../quorum/grant.js';
+import type { Lease } from './public.js';
 import { isCount, isName, resolveResources, resolveTtl, type TtlBounds } from '../input/options.js';
 
 /** A lease as it travels to another process. It carries the token: whoever has it has the lease. Keep it secret. */
@@ -88,13 +90,12 @@ export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
   return { resources: names, token, ttlMs: resolveTtl(ttlMs, ttlMs, bounds), fence, kind, isInFlight };
 }
 
-/** What a handle has only where it says something. */
-export function withMore(
-  fence: number | undefined,
-  kind: Kind,
-  isInFlight: boolean,
-): Pick<LeaseHandle, 'fence' | 'lock' | 'inFlight'> {
+/** The handle of a lease. @param isInFlight  requests for it may still arrive */
+export function handleOf(lease: Lease, { kind, origin }: Grant, isInFlight: boolean): LeaseHandle {
+  const { fence, resources, token, ttlMs } = lease;
   return {
+    version: origin === 'marked' ? 2 : 1,
+    ...{ resources, token, ttlMs },
     ...(fence === undefined ? {} : { fence }),
     ...heldAs(kind),
     ...(isInFlight ? { inFlight: true as const } : {}),

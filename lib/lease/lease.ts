@@ -9,7 +9,7 @@ import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js'
 import type { RedlockError } from '../runtime/errors.js';
 import { closingError, expiryError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
-import { type LeaseHandle, withMore } from './lease-handle.js';
+import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, LeaseStatus } from './public.js';
 import { resolveTtl } from '../input/options.js';
 import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
@@ -136,11 +136,9 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   handle(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
-    const inFlight = this.#environment.coordinator.handOver(this.#grant);
+    const isInFlight = this.#environment.coordinator.handOver(this.#grant);
     this.#environment.observer.handedOver(this);
-    const { fence, resources, token, ttlMs } = this;
-    const version = this.#grant.origin === 'marked' ? 2 : 1;
-    return { version, resources, token, ttlMs, ...withMore(fence, this.#grant.kind, inFlight) };
+    return handleOf(this, this.#grant, isInFlight);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -328,6 +326,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       return undefined;
     }
     if (this.#state !== HELD || this.#care?.renewal !== renewal) return undefined;
+    // the extension before may have set a time, which would put another one behind this
+    if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);
     const order = this.#order(this.ttlMs, 'renewal', (error) => {
       if (error !== undefined) this.#renewLater(renewal);
     });
@@ -340,7 +340,11 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     const nowMs = this.#environment.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
     const delayMs = renewAgainInMs(leftMs);
-    renewal.dueAtMs = nowMs + delayMs * (1 - this.#environment.fraction() / 2);
+    this.#put(renewal, nowMs + delayMs * (1 - this.#environment.fraction() / 2));
+  }
+
+  #put(renewal: DueRenewal, dueAtMs: number): void {
+    renewal.dueAtMs = dueAtMs;
     this.#arm();
   }
 

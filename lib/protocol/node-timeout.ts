@@ -31,6 +31,8 @@ export interface NodeTimeoutTerms {
   readonly nodeTimeoutMs: number;
   /** It takes the upper bound, whatever was measured. @default false */
   readonly isPatient?: boolean;
+  /** What it has waited already, in a call with others: the upper bound is for both. @default 0 */
+  readonly waitedMs?: number;
 }
 
 /** A master, and how fast it answers; times in milliseconds. */
@@ -59,8 +61,8 @@ export function mostNodeTimeoutMs({ ttlMs, nodeTimeoutMs }: NodeTimeoutTerms): n
 /** The node timeout of an attempt that starts now. */
 export function nodeTimeoutOf(masters: readonly Answering[], terms: NodeTimeoutTerms): number {
   if (terms.nodeTimeoutMs > 0) return terms.nodeTimeoutMs;
-  if (terms.isPatient === true) return mostNodeTimeoutMs(terms);
   const leastMs = leastNodeTimeoutMs(terms.ttlMs);
+  if (terms.isPatient === true) return Math.max(leastMs, mostNodeTimeoutMs(terms) - (terms.waitedMs ?? 0));
   let fast = 0;
   for (const master of masters) if (patienceOf(master) <= leastMs) fast++;
   if (fast >= quorumOf(masters.length)) return leastMs; // the usual case sorts nothing

@@ -66,6 +66,8 @@ export class Renewing implements Withdrawn, Answers {
   readonly nodeTimeoutMs: number;
   /** Its next round takes the upper bound of the node timeout. */
   isPatient: boolean;
+  /** How long its batch has waited in vain, in ms. */
+  waitedMs = 0;
   readonly onEnd: (end: ExtensionEnd, answers?: Answers) => void;
   readonly onLate: () => void;
   /** A quorum extended it by the batch. */
@@ -283,7 +285,10 @@ class RenewalBatch implements Sink {
   #onTimeout(withinMs: number): void {
     const silence = new Silence(withinMs);
     for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
-    for (const member of this.#members) member.isPatient = true;
+    for (const member of this.#members) {
+      member.isPatient = true;
+      member.waitedMs = withinMs;
+    }
     this.#conclude();
   }
 

@@ -92,4 +92,25 @@ describe('round trips that jump and stay', () => {
     expect(await waitedMs()).to.equal(200);
     expect(await waitedMs()).to.equal(980);
   });
+
+  it('longer than a renewal period: an extension by hand waits for one renewal, and not for one after another', async () => {
+    const bench = await near(3);
+    const { masters, redlock, time } = bench;
+    const taken = redlock.acquire('r', { ttlMs: 600, renew: true });
+    await time.advance(10);
+    const lease = await taken;
+    await time.advance(50);
+    for (const master of masters) master.latencyMs = 230; // and a third of the ttl is 200
+    const failed = rejection(lease.extend());
+    await time.advance(70);
+    await failed;
+    const first = lease.extend(1_200); // a renewal falls due meanwhile, and is sent after it
+    await time.advance(240);
+    await first;
+    let isSettled = false;
+    const next = lease.extend().catch(() => undefined);
+    void next.then(() => (isSettled = true));
+    await time.advance(300);
+    expect([isSettled, lease.status]).to.deep.equal([true, 'held']);
+  });
 });

@@ -44,6 +44,8 @@ export interface SimulationOptions {
   readonly wrongServers?: boolean;
   /** Whether masters fail over now and then, with a guard; drawn by default. */
   readonly failOvers?: boolean;
+  /** Whether a client's round trips jump now and then, and stay so; false by default. */
+  readonly jumps?: boolean;
   /** Whether all clients queue for one lock at the end; drawn by default. */
   readonly turns?: boolean;
   /** Whether read-write locks and semaphores are used beside exclusive ones; drawn by default. */
@@ -142,6 +144,7 @@ export function drawSetting(seeded: Seeded, options: SimulationOptions): Setting
     isFull,
     failsOver: isGuarded && (options.failOvers ?? seeded.fork('fail-over').chance(FAILS_OVER)),
     silencesPushes: options.silentPushes ?? seeded.fork('silent pushes').chance(SILENT_PUSHES),
+    jumps: options.jumps === true,
     favoured: options.favoured ?? [],
   });
   const mixesFencing = !isGuarded && options.beyond === undefined && draw.chance(0.2);

@@ -195,8 +195,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'turnstile: who leaves the gate does not follow its request for a place',
     file: 'lib/line/turnstile.ts',
-    find: 'this.#queueWait.sentTo,\n      [this.#queueWait],',
-    replace: 'this.#queueWait.sentTo,\n      [],',
+    find: 'this.#queueWait.sentTo, [this.#queueWait], {',
+    replace: 'this.#queueWait.sentTo, [], {',
     specs: ['spec/line/turnstile.spec.ts'],
   },
   {

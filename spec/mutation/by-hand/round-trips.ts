@@ -8,7 +8,7 @@ export const ROUND_TRIPS: readonly Mutant[] = [
   {
     name: 'round trips: silence does not widen the timeout',
     file: 'lib/protocol/node-timeout.ts',
-    find: 'if (terms.isPatient === true) return mostNodeTimeoutMs(terms);',
+    find: 'if (terms.isPatient === true) return Math.max(leastMs, mostNodeTimeoutMs(terms) - (terms.waitedMs ?? 0));',
     replace: '',
     specs: JUMP,
   },
@@ -16,6 +16,13 @@ export const ROUND_TRIPS: readonly Mutant[] = [
     name: 'round trips: after silence all renewals are patient',
     file: 'lib/lease/lease-care.ts',
     find: '    this.wasSilence &&= isLate;\n',
+    replace: '',
+    specs: JUMP,
+  },
+  {
+    name: 'round trips: one renewal is put behind another',
+    file: 'lib/lease/lease.ts',
+    find: 'if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);',
     replace: '',
     specs: JUMP,
   },

@@ -187,6 +187,7 @@ export const TROUBLES: readonly Trouble[] = [
     name: "a user without quorate's own keys",
     begin: rights('resetkeys ~r*', 'allkeys'),
     acquire: unlessPlain(misconfigured(/NOPERM no rights on the keys: the resources, and quorate:\*/)),
+    extend: misconfigured(/NOPERM no rights on the keys: the resources, and quorate:\*/),
   },
   {
     name: 'loading',

@@ -287,7 +287,8 @@ export class Checker {
   caughtUp(links: readonly SimulatedLink[]): void {
     for (const link of links) {
       const { client, server } = link;
-      if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1) continue;
+      if (!client.isAlive || link.state !== 'ready' || link.isBlocked || link.slowness > 1 || link.awayMs > 0)
+        continue;
       const isCrowded = link.unanswered >= SILENT_WINDOW;
       for (const [key, name] of votesOn(server)) {
         const token = this.#tokens.get(name);
@@ -330,7 +331,7 @@ export class Checker {
       const { client, server } = link;
       if (client.isPaused || !server.isUp || server.isStopped || (client.isAlive && link.state !== 'ready'))
         continue;
-      if (link.isBlocked || link.slowness > 1) continue; // for longer than undisturbed undos would have needed
+      if (link.isBlocked || link.slowness > 1 || link.awayMs > 0) continue; // for longer than undisturbed undos would have needed
       if (this.#world.nowMs - calmSinceMs(link) < SETTLE_MS) continue;
       for (const [key, name] of votesOn(server)) {
         const token = this.#tokens.get(name);

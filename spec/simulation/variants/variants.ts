@@ -264,10 +264,9 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a late quorum of an extension counts from its arrival',
-    from: 60,
     why: 'the masters count from the arrival of the extension, which was long before that of their answers',
     breaks: ['exclusion'],
-    options: { favoured: ['partition', 'client paused', 'slow link'], fair: false, clients: 4 },
+    options: { jumps: true, fair: false, clients: 4 },
     patches: [
       {
         file: 'lib/coordinator/extensions.ts',
@@ -281,7 +280,7 @@ export const VARIANTS: readonly Variant[] = [
     small: { world: 'hand-over-2', schedule: '5:late' },
     why: 'it arrives when the lease was taken over and given back, and nobody undoes what nobody has',
     breaks: ['orphan'],
-    options: { favoured: ['server stopped', 'slow link', 'partition'], sharedLocks: false, turns: false },
+    options: { jumps: true, favoured: ['server stopped', 'slow link', 'partition'] },
     patches: [
       {
         file: 'lib/coordinator/coordinator.ts',

@@ -7,8 +7,8 @@ import { RedlockError, type RedlockErrorCode } from '../../../lib/runtime/errors
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { AcquireOptions } from '../../../lib/input/options.js';
-import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { judged } from '../checker/codes.js';
+import { leastNodeTimeoutMs, mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import type { Seeded } from '../world/seeded.js';
 import type { Player, Stage } from '../world/stage.js';
 
@@ -258,8 +258,9 @@ export class Worker {
   async #extend(lease: Lease): Promise<void> {
     const { checker } = this.#stage;
     const ttlMs = this.#seeded.chance(0.5) ? lease.ttlMs : this.#seeded.whole(100, this.#terms.maxTtlMs);
-    // one at a time: it waits for a renewal that is under way
-    const allowedMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + this.#nodeTimeoutOf(lease, ttlMs) + SLACK_MS;
+    // one at a time: it waits for a renewal that is under way, which may be its second attempt
+    const renewalMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + leastNodeTimeoutMs(lease.ttlMs);
+    const allowedMs = renewalMs + this.#nodeTimeoutOf(lease, ttlMs) + SLACK_MS;
     const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
     try {
       await lease.extend(ttlMs);

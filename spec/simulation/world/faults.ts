@@ -4,7 +4,7 @@
  */
 import type { Seeded } from './seeded.js';
 import type { DataAfter } from '../../../lib/testing/master/server.js';
-import type { Direction } from './link.js';
+import type { Direction, SimulatedLink } from './link.js';
 
 export type FaultKind =
   | 'server crash'
@@ -22,6 +22,7 @@ export type FaultKind =
   | 'slow link'
   | 'client paused'
   | 'client suspended'
+  | 'client far away'
   | 'client crash'
   | 'client wall clock stepped'
   | 'server clock stepped';
@@ -41,6 +42,8 @@ export interface Fault {
   /** Messages under way are lost; otherwise they still arrive. */
   readonly drops: boolean;
   readonly stepMs: number;
+  /** How much longer each message takes, to a client whose round trips jump. */
+  readonly awayMs?: number;
 }
 
 /**
@@ -68,12 +71,18 @@ export interface PlanTerms {
   readonly failsOver: boolean;
   /** Push connections fall silent now and then, and both ends believe in them. */
   readonly silencesPushes: boolean;
+  /** Round trips jump, and stay so for seconds. */
+  readonly jumps?: boolean;
   /** Kinds that are drawn more often: those that a known mistake needs. */
   readonly favoured: readonly FaultKind[];
 }
 
 /** Shorter suspensions of a machine may go unnoticed: the boot clock counts in steps. */
 const UNNOTICED_MS = 30;
+
+/** A round trip that jumps stays so for this time at least, and takes twice this at most for the way. */
+const STAYS_MS = 2_000;
+const FARTHEST_MS = 150;
 
 /** How often each kind is drawn. */
 const WEIGHTS: readonly (readonly [FaultKind, number])[] = [
@@ -115,6 +124,7 @@ export function drawPlan(seeded: Seeded, terms: PlanTerms): Fault[] {
   if (terms.isFull) drawMore('server full', 2_000, seeded.fork('full'), terms, plan);
   if (terms.silencesPushes) drawMore('pushes silenced', 3_000, seeded.fork('silence'), terms, plan);
   if (terms.failsOver) drawMore('server failed over', 4_000, seeded.fork('fail-over'), terms, plan);
+  if (terms.jumps === true) drawMore('client far away', 3_000, seeded.fork('jumps'), terms, plan);
   return plan;
 }
 
@@ -147,10 +157,10 @@ function draw(
   base: Pick<Fault, 'id' | 'kind' | 'atMs'>,
 ): Fault {
   const lastingMs = seeded.chance(0.2) ? seeded.between(500, 4_000) : seeded.between(5, 500);
-  const leastMs = base.kind === 'client suspended' ? UNNOTICED_MS : base.kind === 'server crash' ? awayMs : 0;
+  const leastMs = { 'client suspended': UNNOTICED_MS, 'server crash': awayMs, 'client far away': STAYS_MS };
   return {
     ...base,
-    durationMs: leastMs + lastingMs,
+    durationMs: (leastMs[base.kind as keyof typeof leastMs] ?? 0) + lastingMs,
     server: seeded.whole(0, servers - 1),
     client: seeded.whole(0, clients - 1),
     data: seeded.pick(dataAfter(isGuarded, beyond)),
@@ -158,6 +168,7 @@ function draw(
     direction: seeded.pick(['to server', 'to client', 'both'] as const),
     drops: seeded.chance(0.5),
     stepMs: seeded.between(-3_000, 3_000),
+    awayMs: base.kind === 'client far away' ? seeded.between(5, FARTHEST_MS) : 0,
   };
 }
 
@@ -166,4 +177,12 @@ function dataAfter(isGuarded: boolean, beyond: Beyond | undefined): readonly Dat
   if (beyond === 'restarts') return ['lost', 'old'];
   if (beyond === 'amnesia') return ['lost', 'kept', 'old'];
   return isGuarded ? ['kept', 'lost', 'lost', 'old'] : ['kept'];
+}
+
+/** A client's round trips jump: each of its messages takes so much more. @returns a function that ends it */
+export function sendAway(links: readonly SimulatedLink[], awayMs: number): () => void {
+  for (const link of links) link.awayMs = awayMs;
+  return () => {
+    for (const link of links) link.awayMs = 0;
+  };
 }

@@ -62,6 +62,8 @@ export class SimulatedLink implements Transport {
   lossReason: Error | undefined;
   /** No message takes unusually long. */
   isCalm = false;
+  /** What each message takes more, in ms. */
+  awayMs = 0;
   /** When anything last went wrong on it. */
   disturbedAtMs = 0;
   /** How many commands were sent, without readings of the master's clock: these are rare, and no grant needs them. */
@@ -279,7 +281,7 @@ export class SimulatedLink implements Transport {
     const draw = this.isCalm ? 0 : seeded.next();
     const delayMs =
       draw < 0.9 ? seeded.between(0.1, 1.5) : draw < 0.99 ? seeded.between(1, 8) : seeded.between(8, 40);
-    return delayMs * this.#slowness;
+    return delayMs * this.#slowness + this.awayMs;
   }
 
   #send(pending: Pending, connection: Connection): void {

@@ -6,7 +6,7 @@ import type { RedlockOptions } from '../../../lib/input/options.js';
 import type { Checker } from '../checker/checker.js';
 import { SimulatedClient } from './client.js';
 import { FailOver } from './fail-over.js';
-import type { Fault, FaultKind } from './faults.js';
+import { type Fault, type FaultKind, sendAway } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { Place } from './place.js';
 import { type Seeded, SeededRandom } from './seeded.js';
@@ -82,7 +82,7 @@ export class Stage {
   calmSinceMs(link: SimulatedLink): number {
     const place = this.places.find(({ server }) => server === link.server);
     const player = this.players.find(({ client }) => client === link.client);
-    const isSlow = link.slowness > 1 || link.server.error !== undefined;
+    const isSlow = link.slowness > 1 || link.awayMs > 0 || link.server.error !== undefined;
     if (isSlow) return this.world.nowMs;
     return Math.max(link.disturbedAtMs, place?.disturbedAtMs ?? 0, player?.disturbedAtMs ?? 0);
   }
@@ -323,6 +323,8 @@ function strikeClient(fault: Fault, player: Player, checker: Checker): (() => vo
     case 'client suspended':
       client.suspend();
       return () => client.goOn();
+    case 'client far away':
+      return sendAway(links, fault.awayMs ?? 0);
     case 'client crash':
       client.crash();
       checker.crashed(client);
