@@ -242,9 +242,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** The next renewal is due a third of the ttl after that. */
   #renewFrom(startedAtMs: number): void {
-    const care = this.#care;
-    if (care === undefined) return;
-    if (care.renewal !== undefined) care.renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
+    const renewal = this.#care?.renewal;
+    if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
     this.#arm();
   }
 

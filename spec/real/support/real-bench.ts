@@ -59,7 +59,9 @@ export class RealBench {
   /** Nothing but counters is left, and terms of looks at most: who did not name them leaves them to expire. */
   async nothingLeft(hands = this.hands): Promise<void> {
     for (const hand of hands) {
-      await eventually(async () => (await hand.keys('*')).every((key) => /:(?:fence|terms):|^quorate:taken/.test(key)));
+      await eventually(async () =>
+        (await hand.keys('*')).every((key) => /:(?:fence|terms):|^quorate:taken/.test(key)),
+      );
     }
   }
 
