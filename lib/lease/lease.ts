@@ -275,7 +275,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       return;
     }
     const endInMs = Math.floor(endAtMs - clock.inTurn()); // not too late
-    care.timer = timers.background(Math.max(0, endInMs), () => this.#onTimer());
+    care.timer = timers.background(Math.max(0, endInMs), () => this.#send(this.takeRenewal()));
   }
 
   #disarm(): void {
@@ -309,10 +309,6 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.#arm();
     return this.#renewal(due);
-  }
-
-  #onTimer(): void {
-    this.#send(this.takeRenewal());
   }
 
   #send(due: DueExtension | undefined): void {
