@@ -40,6 +40,8 @@ const OWN_NODE_TIMEOUT = 0.2;
 const LONGEST_NODE_TIMEOUT_MS = 1_000;
 /** Between a deadline and the client's code that notices it. */
 const SLACK_MS = 10;
+/** The pauses before an extension asks all masters again: 0.8 s, and more where round trips are long. */
+const PAUSES_MS = 1_550;
 
 export interface WorkTerms {
   readonly resources: readonly string[];
@@ -260,7 +262,10 @@ export class Worker {
     const ttlMs = this.#seeded.chance(0.5) ? lease.ttlMs : this.#seeded.whole(100, this.#terms.maxTtlMs);
     // one at a time: it waits for a renewal that is under way, which may be its second attempt
     const renewalMs = this.#nodeTimeoutOf(lease, lease.ttlMs) + leastNodeTimeoutMs(lease.ttlMs);
-    const allowedMs = renewalMs + this.#nodeTimeoutOf(lease, ttlMs) + SLACK_MS;
+    const ownMs = this.#nodeTimeoutOf(lease, ttlMs);
+    // where waiters' votes refuse it, each of the two asks up to three times more
+    const againMs = 2 * PAUSES_MS + 3 * (renewalMs + ownMs);
+    const allowedMs = renewalMs + ownMs + againMs + SLACK_MS;
     const settled = checker.expect(this.#player.client, `extend ${lease.token}`, allowedMs);
     try {
       await lease.extend(ttlMs);
