@@ -139,7 +139,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'jobs: a run begins before it is noted',
-    small: { world: 'rerun-1', schedule: '34:pause' },
+    small: { world: 'rerun-1', schedule: '42:pause' },
     from: 10,
     why: 'whoever looks meanwhile finds the tick not begun',
     of: 'coordination',

@@ -244,7 +244,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'late extension accepted',
-    small: { world: 'extend-2', schedule: '42:stall' },
+    small: { world: 'extend-2', schedule: '2:stop' },
     from: 540,
     why: 'another holder may have come and gone in between',
     breaks: ['continuity', 'exclusion'],
@@ -847,7 +847,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a writer becomes a reader only when the masters have said so',
-    small: { world: 'readers-2', schedule: '17:late' },
+    small: { world: 'readers-2', schedule: '13:late' },
     from: 190,
     why: 'some of them let readers in already, and no quorum need have answered',
     breaks: ['exclusion'],
