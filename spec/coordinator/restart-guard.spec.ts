@@ -184,6 +184,27 @@ describe('restart guard: to the millisecond', () => {
     for (const master of masters) expect(kindsSentTo(master).at(-1)).to.equal('undo');
   });
 
+  it('N=3, one with another period, one in quarantine: ready() and acquire wait for the end of the quarantine', async () => {
+    const { redlock, masters, time } = await started(3);
+    const [other, forgetful] = masters;
+    other?.set('quorate:guard', `1|${other.runId}|0|${GUARD_MS + 1}`);
+    forgetful?.restart('lost');
+    const ends: string[] = [];
+    const calls = [redlock.ready(), redlock.acquire('r', { waitMs: 60_000 })].map((call) =>
+      call.then(
+        () => ends.push('well'),
+        (error: unknown) => ends.push((error as RedlockError).code),
+      ),
+    );
+    await time.advance(GUARD_MS - 1);
+    expect(ends).to.deep.equal([]);
+    await time.advance(2 * DEFAULTS.maxDelayMs);
+    await Promise.all(calls);
+    expect(ends).to.deep.equal(['well', 'well']);
+    void redlock.close({ releaseHeld: true });
+    await settle();
+  });
+
   it('N=3: a vote that was forgotten before its fence was accepted does not count', async () => {
     const { redlock, masters } = await started(3);
     const [lagging, leading, taken] = masters;
