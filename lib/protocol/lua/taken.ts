@@ -2,10 +2,9 @@
  * Tokens whose lease is over for good, whatever their holder believes: their votes are never set again. An operator has
  * taken the lease away by force, or its last holder has given it back while an extension of an earlier one was on its way.
  *
- * They are one string for each key prefix on each master, under `takenKey`: for each token a line `token|until`, until in ms
- * of the master's clock. An extension that may set a free key looks there, and only then: GET is a right that it has. A
- * token is never used again, so a line that is kept for longer does no harm; which tokens are listed is bounded all the
- * same.
+ * They are one string for each key prefix on each master, under `takenKey`, with a line end before and behind each. An
+ * extension that may set a free key looks there, and only then: GET is a right that it has. A token is never used again,
+ * so one that is kept for longer does no harm, and the list needs no clock: it lives until the last of its tokens ends.
  */
 import type { Script } from '../../redis/script.js';
 
@@ -18,7 +17,7 @@ export const MOST_TAKEN = 1_000;
 export const TAKEN = `local takenAt
 local function isTaken(token)
   local taken = redis.pcall('GET', KEYS[takenAt])
-  return type(taken) == 'string' and string.find(taken, '\\n' .. token .. '|', 1, true) ~= nil
+  return type(taken) == 'string' and string.find(taken, '\\n' .. token .. '\\n', 1, true) ~= nil
 end
 `;
 
@@ -29,19 +28,14 @@ end
  */
 export const TAKE: Script = {
   name: 'take',
-  source: `local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local found, lines, last = redis.pcall('GET', KEYS[1]), {}, now + ARGV[1]
-local listed = {}
-for i = 2, #ARGV do listed[ARGV[i]] = true end
-for token, ends in string.gmatch(type(found) == 'string' and found or '', '\\n([^\\n]*)|(%d+)') do
-  if tonumber(ends) > now and not listed[token] then
-    lines[#lines + 1] = '\\n' .. token .. '|' .. ends
-    last = math.max(last, ends)
-  end
+  source: `local found, tokens, isNew = redis.pcall('GET', KEYS[1]), {}, {}
+for i = 2, #ARGV do isNew[ARGV[i]] = true end
+for token in string.gmatch(type(found) == 'string' and found or '', '[^\\n]+') do
+  if not isNew[token] then tokens[#tokens + 1] = token end
 end
-for i = 2, #ARGV do lines[#lines + 1] = '\\n' .. ARGV[i] .. '|' .. string.format('%.0f', now + ARGV[1]) end
-local first = math.max(1, #lines - ${MOST_TAKEN - 1})
-redis.call('SET', KEYS[1], table.concat(lines, '', first), 'PX', string.format('%.0f', last - now))
-return #lines - first + 1`,
+for i = 2, #ARGV do tokens[#tokens + 1] = ARGV[i] end
+local first = math.max(1, #tokens - ${MOST_TAKEN - 1})
+local ms = math.max(tonumber(ARGV[1]), redis.call('PTTL', KEYS[1]))
+redis.call('SET', KEYS[1], '\\n' .. table.concat(tokens, '\\n', first) .. '\\n', 'PX', ms)
+return #tokens - first + 1`,
 };

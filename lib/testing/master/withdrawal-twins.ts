@@ -90,20 +90,15 @@ export function takenAway(
 
 export function isTaken(store: Store, taken: string | undefined, token: string): boolean {
   const found = taken === undefined ? undefined : store.get(taken);
-  return typeof found === 'string' && found.includes(`\n${token}|`);
+  return typeof found === 'string' && found.includes(`\n${token}\n`);
 }
 
 function take(store: Store, [key = '']: readonly string[], [life, ...tokens]: readonly string[]): number {
-  const nowMs = Math.floor(store.micros() / 1_000);
-  const untilMs = nowMs + Number(life);
   const found = store.get(key);
-  const before = typeof found === 'string' ? [...found.matchAll(/\n([^\n]*)\|(\d+)/g)] : [];
-  const kept = before
-    .map(([, token = '', ends]) => ({ token, ends: Number(ends) }))
-    .filter(({ token, ends }) => ends > nowMs && !tokens.includes(token));
-  const all = [...kept, ...tokens.map((token) => ({ token, ends: untilMs }))].slice(-MOST_TAKEN);
-  const lastMs = Math.max(untilMs, ...kept.map(({ ends }) => ends));
-  store.set(key, all.map(({ token, ends }) => `\n${token}|${ends}`).join(''), lastMs - nowMs);
+  const before = typeof found === 'string' ? found.split('\n') : [];
+  const kept = before.filter((token) => token !== '' && !tokens.includes(token));
+  const all = [...kept, ...tokens].slice(-MOST_TAKEN);
+  store.set(key, `\n${all.join('\n')}\n`, Math.max(Number(life), store.pttl(key)));
   return all.length;
 }
 

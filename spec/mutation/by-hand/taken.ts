@@ -30,7 +30,7 @@ export const TAKEN: readonly Mutant[] = [
   {
     name: 'taken: a token is found in another',
     file: 'lib/protocol/lua/taken.ts',
-    find: "string.find(taken, '\\\\n' .. token .. '|', 1, true)",
+    find: "string.find(taken, '\\\\n' .. token .. '\\\\n', 1, true)",
     replace: 'string.find(taken, token, 1, true)',
     specs: SCRIPTS,
   },
