@@ -181,8 +181,12 @@ function dataAfter(isGuarded: boolean, beyond: Beyond | undefined): readonly Dat
 
 /** A client's round trips jump: each of its messages takes so much more. @returns a function that ends it */
 export function sendAway(links: readonly SimulatedLink[], awayMs: number): () => void {
-  for (const link of links) link.awayMs = awayMs;
-  return () => {
-    for (const link of links) link.awayMs = 0;
+  const move = (ms: number): void => {
+    for (const link of links) {
+      link.disturb();
+      link.awayMs = ms;
+    }
   };
+  move(awayMs);
+  return () => move(0);
 }
