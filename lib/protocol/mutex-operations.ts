@@ -3,6 +3,7 @@ import { counterKey, queueKey, turnKey } from './keys.js';
 import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
 import { allKeys, command, creation, namedKeys, type Operation } from './operation.js';
 import {
+  orTaken,
   readAcceptance,
   readClock,
   readCount,
@@ -205,7 +206,7 @@ export const EXTENDING: Operation = {
   letter: ENTRY.extend,
   leavesVote: true,
   withQueues: false,
-  read: readVote,
+  read: orTaken(readVote),
   head: (request) => [String(request.ttlMs), creation(request)],
   rest: () => undefined,
   alone: (request) => {

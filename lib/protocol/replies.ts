@@ -47,6 +47,14 @@ export function readVote(reply: unknown, scope: Guarded): Outcome | undefined {
   return code === 1 ? GRANTED : readClaimed(code, amount, more, scope);
 }
 
+/** Only an extension may be refused for its token. @param read  reads its other replies */
+export function orTaken<Of>(
+  read: (reply: unknown, scope: Of) => Outcome | undefined,
+): (reply: unknown, scope: Of) => Outcome | undefined {
+  return (reply, scope) =>
+    reply !== YES && integers(reply, 3)[0] === TAKEN_AWAY ? REFUSED_TAKEN : read(reply, scope);
+}
+
 /** The short form of a grant is one number: the fencing token, which is never a code. */
 export function readFenced(reply: unknown, scope: Guarded): Outcome | undefined {
   if (!Array.isArray(reply)) {
@@ -174,8 +182,6 @@ export function readNo(
       return { kind: 'quarantined', remainingMs: amount ?? 0 };
     case -2:
       return { kind: 'unknown', cause: guardError(amount, guard), isMisconfigured: true };
-    case TAKEN_AWAY:
-      return REFUSED_TAKEN;
     default:
       return undefined;
   }

@@ -20,7 +20,7 @@ import {
   namedKeys,
   type Operation,
 } from './operation.js';
-import { readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
+import { orTaken, readAcceptance, readFenced, readPermits, readUndo, readVote } from './replies.js';
 import { type Kind, type Permits } from './scope.js';
 import type { Script } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
@@ -128,7 +128,7 @@ function stayArgs(asked: Asked): readonly string[] {
 const RW_EXTENDING = operation(
   RW_EXTEND,
   SHARED_ENTRY.extend,
-  readVote,
+  orTaken(readVote),
   { alone: (asked) => [...stayArgs(asked), guardOf(asked)], head: stayArgs },
   VOTE,
 );
@@ -159,7 +159,7 @@ export const SEM_ALIGNING = operation(SEM_ALIGN, SHARED_ENTRY.align, readPermits
 const SEM_EXTENDING = operation(
   SEM_EXTEND,
   SHARED_ENTRY.extendPermits,
-  readPermits,
+  orTaken(readPermits),
   {
     alone: (asked) => {
       const { permits, slots } = permitsOf(asked);

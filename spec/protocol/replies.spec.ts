@@ -1,12 +1,14 @@
 /** Reading masters' replies: pure. A reply of unknown shape is no answer: its reader returns undefined. */
 import { expect } from 'chai';
 import { HOLDS } from '../../lib/protocol/lua/mutex.js';
-import type { Outcome } from '../../lib/protocol/quorum.js';
+import { TAKEN_AWAY } from '../../lib/protocol/lua/taken.js';
+import { GRANTED, type Outcome } from '../../lib/protocol/quorum.js';
 import {
   clockOf,
   integers,
   isToRepeat,
   leastAccepted,
+  orTaken,
   readAcceptance,
   readClock,
   readCount,
@@ -278,6 +280,15 @@ describe('replies', () => {
       [null, undefined],
     ] as const;
     for (const [reply, number] of cases) expect(toInteger(reply), String(reply)).to.equal(number);
+  });
+
+  it('only an extension may be refused for its token', () => {
+    const read = orTaken(readVote);
+    const taken = [TAKEN_AWAY, 0, 0];
+    expect(read(taken, UNGUARDED)).to.include({ kind: 'refused', isTaken: true, isWrongType: false });
+    expect([readVote(taken, UNGUARDED), readFenced(taken, UNGUARDED)]).to.deep.equal([undefined, undefined]);
+    for (const yes of [[1, 0, 0], YES]) expect(read(yes, UNGUARDED)).to.equal(GRANTED);
+    expect(read([0, 5, 0], UNGUARDED)).to.include({ kind: 'refused', remainingMs: 5 });
   });
 
   it('so many integers from the beginning of an array, or none at all', () => {
