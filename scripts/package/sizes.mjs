@@ -7,10 +7,10 @@ export const MOST_INSTALLED_BYTES = 1_500_000;
 
 /** What loading an entry reads of the package, by either format. Well above what it is now: growth is a decision. */
 export const MOST_LOADED_BYTES = {
-  '.': 460_000,
+  '.': 500_000,
   './fence': 25_000,
   './opentelemetry': 30_000,
-  './testing': 510_000,
+  './testing': 550_000,
 };
 
 /** What a program reads of the package to print its help: no library, no client. */

@@ -282,6 +282,12 @@ describe('replies', () => {
     for (const [reply, number] of cases) expect(toInteger(reply), String(reply)).to.equal(number);
   });
 
+  it('a waiter that was asked to let its vote rest: told by a refusal alone', () => {
+    expect(readVote([0, 5, 2], UNGUARDED)).to.include({ kind: 'refused', remainingMs: 5, isAsked: true });
+    expect(readVote([0, 5, 0], UNGUARDED)).to.not.have.property('isAsked');
+    expect(readVote([1, 0, 2], UNGUARDED)).to.equal(GRANTED);
+  });
+
   it('only an extension may be refused for its token', () => {
     const read = orTaken(readVote);
     const taken = [TAKEN_AWAY, 0, 0];

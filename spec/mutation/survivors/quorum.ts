@@ -3,6 +3,12 @@ import type { Survivors } from './survivors.js';
 export const QUORUM: Survivors = {
   'lib/protocol/replies.ts': [
     {
+      why: 'only quicker: a plain yes is no array that begins with another code',
+      mutants: [
+        'orTaken: reply !== YES && integers(reply, 3)[0] === TAKEN_AWAY → integers(reply, 3)[0] === TAKEN_AWAY',
+      ],
+    },
+    {
       why: 'for the types: so many integers are there, or none of them, and then there is no code either',
       mutants: [
         'readFenced: amount === undefined || amount < 1 → amount < 1',

@@ -178,7 +178,9 @@ async function expectCounters(server: Server, one: Way, fence: number, note: str
   for (const key of countersOf(one)) {
     if (isOfWriter(one) || ACCEPTANCES.includes(one))
       expect(await server.redis.pttl(key), note).to.be.within(lifeMs - 2_000, lifeMs);
-    else expect(await longer(server, 'a', key), note).to.be.within(lifeMs - TTL_MS - 2, lifeMs - TTL_MS + 2);
+    // the counter's life begins after the vote's, and a busy machine may stop the server in between
+    else
+      expect(await longer(server, 'a', key), note).to.be.within(lifeMs - TTL_MS - 2, lifeMs - TTL_MS + 1_000);
   }
 }
 
