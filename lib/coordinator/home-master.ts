@@ -3,6 +3,7 @@
  */
 import type { Node } from '../node/node.js';
 import type { Round } from '../quorum/round.js';
+import { NOT_ASKED } from '../redis/server-errors.js';
 
 /**
  * The first healthy master, in an order that depends on the resource; undefined with a single master.
@@ -23,7 +24,7 @@ export async function askHomeMasterFirst(nodes: readonly Node[], round: Round, h
     await round.ask(nodes.filter((node) => node !== home));
     return true;
   }
-  round.end(new Error('not asked'), false);
+  round.end(NOT_ASKED, false);
   return false;
 }
 

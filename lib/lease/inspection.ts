@@ -6,6 +6,7 @@ import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { tokenIn } from '../runtime/random.js';
 import type { Look } from '../quorum/survey.js';
+import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
 /** Who waits in line at one master. */
@@ -101,7 +102,7 @@ function withoutHolder(answers: readonly NodeInspection[], quorum: number): Insp
 
 function readLook(node: string, look: Look | undefined): NodeInspection {
   if (look?.kind !== 'answered') {
-    return { node, state: 'unknown', cause: look?.cause ?? new Error('not asked') };
+    return { node, state: 'unknown', cause: look?.cause ?? NOT_ASKED };
   }
   const [code, ms, owner, waiting, tokens] = Array.isArray(look.reply)
     ? (look.reply as readonly unknown[])

@@ -9,7 +9,8 @@ import type { Decision } from '../protocol/quorum.js';
 import { type Answers, tallyOf } from '../protocol/tally.js';
 import { failureOf, roundError } from '../quorum/failure.js';
 import type { Clock } from '../runtime/clock.js';
-import type { RedlockError } from '../runtime/errors.js';
+import { NOT_ASKED } from '../redis/server-errors.js';
+import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
 /** What outages are told of. */
@@ -37,9 +38,7 @@ export class Outages implements AcquisitionObserver {
   refused(attempts: number, answers: Answers, decision: Decision): void {
     const { clock, coordinator, name, ttlMs } = this.#waiting;
     const { nodes, quorum } = coordinator;
-    const missing = tallyOf(answers, nodes).filter(
-      ({ outcome }) => outcome === 'unknown' || outcome === 'quarantined',
-    );
+    const missing = tallyOf(answers, nodes).filter(isMissing);
     if (nodes.length - missing.length >= quorum) return;
     const nowMs = clock.earliest();
     const isSame = nowMs - this.#refusedAtMs < ttlMs;
@@ -53,4 +52,9 @@ export class Outages implements AcquisitionObserver {
   granted(): void {}
 
   waits(): void {}
+}
+
+/** A master that was not asked is not missing. */
+function isMissing(entry: NodeOutcome): boolean {
+  return entry.outcome === 'quarantined' || (entry.outcome === 'unknown' && entry.cause !== NOT_ASKED);
 }

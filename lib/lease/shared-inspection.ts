@@ -8,6 +8,7 @@ import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';
 import type { Look } from '../quorum/survey.js';
 import { tokenIn } from '../runtime/random.js';
+import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
 /** One who holds it, as one master knows it. */
@@ -144,8 +145,7 @@ function withoutHolder(answers: readonly NodeMembers[]): MemberInspection['state
 }
 
 function readLook(node: string, look: Look | undefined): NodeMembers {
-  if (look?.kind !== 'answered')
-    return { node, state: 'unknown', cause: look?.cause ?? new Error('not asked') };
+  if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? NOT_ASKED };
   const [code, , nowMs] = integers(look.reply, 3);
   const [, , , fields, head, waiting, tokens] = look.reply as readonly unknown[]; // an array, as it has three integers
   if (code === 2) return { node, state: 'foreign' };

@@ -38,6 +38,9 @@ export function unsentFor(silence: Error, { state, lossReason }: Dialled): Error
 /** Stands for answers that had not arrived when the caller stopped waiting. */
 export const NOT_AWAITED = Object.freeze(new Error('the caller stopped waiting'));
 
+/** Stands for the answers of masters that nothing was sent to: nothing is known to be wrong with them. */
+export const NOT_ASKED = Object.freeze(new Error('not asked'));
+
 /** Errors by which a server says that its set-up does not let it take part. */
 const MISCONFIGURED =
   /\b(?:NOAUTH|WRONGPASS|NOPERM|READONLY|MISCONF|NOREPLICAS|OOM|DENIED)\b|unknown command|can't run this command|not allowed from script|ACL failure in script|quorate needs|its restart guard/;

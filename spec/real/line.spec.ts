@@ -72,12 +72,19 @@ for (const nodes of [1, 3, 5]) {
     it('a contended grant costs two calls a master, whether 4 wait or 16', async () => {
       for (const waiters of [4, 16]) {
         const locks = await Promise.all(Array.from({ length: waiters }, () => environment.lock()));
-        const takeTurns = (turns: number): Promise<unknown> =>
-          Promise.all(
-            locks.map(async (lock) => {
-              for (let turn = 0; turn < turns; turn++) await lock.using('r', WAIT, () => undefined);
-            }),
-          );
+        const takeTurns = async (turns: number): Promise<void> => {
+          let lanes = waiters;
+          // who holds it goes on when all others wait: nobody finds it free, however busy the machine is
+          const hold = (): Promise<void> => environment.inLine(lanes - 1);
+          const work = locks.map(async (lock) => {
+            for (let turn = 1; turn < turns; turn++) await lock.using('r', WAIT, hold);
+            await lock.using('r', WAIT, async () => {
+              await hold();
+              lanes--;
+            });
+          });
+          await Promise.all(work);
+        };
         await takeTurns(WARM_UP);
         const before = await environment.calls();
         await takeTurns(GRANTS / waiters);

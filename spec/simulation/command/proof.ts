@@ -100,9 +100,9 @@ export async function huntBySeeds(variant: Variant, firstSeed = 1, showsHistory 
 }
 
 const BEYOND_SEEDS: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
-  { beyond: 'clock-steps', seeds: 150 },
-  { beyond: 'amnesia', seeds: 150 },
-  { beyond: 'restarts', seeds: 150 },
+  { beyond: 'clock-steps', seeds: 60 },
+  { beyond: 'amnesia', seeds: 60 },
+  { beyond: 'restarts', seeds: 60 },
 ];
 
 /**
@@ -175,7 +175,7 @@ export async function proveSameness(seed: number, say: (line: string) => void): 
     : [`seed ${seed} has two histories: ${once.digest} and ${twice.digest}`];
 }
 
-const [LONG_SEEDS, LONG_FRESH] = [24, 6];
+const [LONG_SEEDS, LONG_FRESH] = [9, 3];
 /** Over both changes of the clocks, without faults. */
 const YEAR: LongOptions = {
   ...{ days: 365, processes: 10, masters: 3, isCalm: true },
@@ -206,7 +206,7 @@ export async function proveLongJobs(say: (line: string) => void): Promise<string
 }
 
 /** Elections and jobs under faults: everything that they promise holds. */
-export async function proveCoordination(say: (line: string) => void, seeds = 60): Promise<string[]> {
+export async function proveCoordination(say: (line: string) => void, seeds = 40): Promise<string[]> {
   const failures: string[] = [];
   const sum = { leaders: 0, starts: 0, once: 0 };
   for (let seed = 1; seed <= seeds; seed++) {
@@ -223,7 +223,7 @@ export async function proveCoordination(say: (line: string) => void, seeds = 60)
 }
 
 /** Locks that are held and waited for while masters fail one at a time: no lease is lost, and none lacks votes for long. */
-export async function proveService(say: (line: string) => void, seeds = 40): Promise<string[]> {
+export async function proveService(say: (line: string) => void, seeds = 16): Promise<string[]> {
   const failures: string[] = [];
   const first = randomInt(1_000_000, MOST_SEEDS);
   const sum = { failures: 0, leases: 0, rested: 0, ms: 0 };

@@ -34,6 +34,7 @@ export const CRASH_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'crashes: whoever looks pauses, whatever became of the vote',
+    from: 10,
     why: 'one that looks just before the end of a dead vote is late for it',
     of: 'crashes',
     breaks: ['service'],

@@ -122,7 +122,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: a proposal is drawn once for an instance',
-    from: 330,
+    from: 335,
     why: 'the same',
     breaks: ['token order', 'token uniqueness'],
     options: { beyond: 'amnesia', favoured: ['server emptied', 'server replaced'] },
@@ -165,7 +165,7 @@ export const FENCE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'fence: masters vote too soon after they have lost data without a guard',
-    from: 478,
+    from: 538,
     why: 'late claims and acceptances find no counter that is above them: an assumption breaks, not the code',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { beyond: 'restarts', favoured: ['server crash', 'slow link', 'partition'] },

@@ -45,7 +45,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: no drift',
-    from: 25,
+    from: 46,
     why: 'a master whose clock is fast lets go before the holder does',
     breaks: ['votes', 'exclusion'],
     options: { nodes: 1, clients: 4, guarded: false },
@@ -59,6 +59,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: a reservation counted',
+    from: 6,
     why: 'it lives for less than the ttl',
     breaks: ['votes', 'exclusion'],
     options: { clients: 4 },
@@ -73,6 +74,7 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'hand-off: told before the vote is set',
+    from: 6,
     why: 'where it cannot be set, the waiter counts a vote that was never there',
     breaks: ['votes', 'exclusion'],
     options: { nodes: 2, clients: 4, fullServers: true },

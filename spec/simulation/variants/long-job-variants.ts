@@ -38,6 +38,7 @@ export const LONG_JOB_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'long jobs: one try only',
+    from: 14,
     why: 'masters that are away for seconds just after the grant cost a day',
     of: 'long jobs',
     breaks: ['ticks'],

@@ -23,6 +23,7 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'regain: a master that does not know the script is left out',
+    from: 12,
     why: 'renewals that share a call pass by a master that was started again',
     of: 'service',
     breaks: ['erosion'],
@@ -36,6 +37,7 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'regain: a new lease waits for its first renewal',
+    from: 73,
     why: 'a lease that lacks a vote from the start lives on a bare quorum for a third of its ttl',
     of: 'service',
     breaks: ['erosion'],

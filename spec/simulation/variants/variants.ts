@@ -264,6 +264,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a late quorum of an extension counts from its arrival',
+    from: 74,
     why: 'the masters count from the arrival of the extension, which was long before that of their answers',
     breaks: ['exclusion'],
     options: { jumps: true, fair: false, clients: 4 },
@@ -291,7 +292,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'renewed together: an answer about all of them counts for each',
-    from: 226,
+    from: 292,
     why: 'who was refused believes in a lease that others hold by now',
     breaks: ['exclusion'],
     options: { keeping: true, calls: 24, nodes: 3, clients: 4, favoured: ['partition', 'server stopped'] },
@@ -374,6 +375,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'a deadline waits for one that is set as another fires',
+    from: 19,
     why: 'the timer is armed for the new one, though there is one between the two',
     breaks: ['settling'],
     options: { keeping: true, favoured: ['server stopped'] },
@@ -546,7 +548,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: no inquiry, no yield',
-    from: 9,
+    from: 12,
     why: 'each of three waiters has the vote of one master of three, until the reservations run out',
     breaks: ['progress', 'fairness'],
     options: { turns: true },
@@ -560,7 +562,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a push taken for a vote, without a claim',
-    from: 13,
+    from: 16,
     why: 'it says nothing of when the reservation began, and that is shorter than the ttl',
     breaks: ['exclusion', 'token order'],
     patches: [
@@ -595,7 +597,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a reply of before a push counted',
-    from: 30,
+    from: 31,
     why: 'a refusal that the push overtook takes the reservation back, and nobody claims what is kept for a second',
     breaks: ['progress', 'fairness'],
     options: { crowd: true, turns: true, nodes: 3, clients: 4 },
@@ -652,7 +654,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield takes a vote that was claimed',
-    from: 344,
+    from: 358,
     why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
     breaks: ['votes', 'exclusion'],
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
@@ -666,6 +668,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: an early inquiry forgotten',
+    from: 9,
     why: 'it overtakes the reply that tells of the reservation, and both wait until that runs out',
     breaks: ['progress', 'fairness'],
     options: { crowd: true, turns: true, calls: 2, nodes: 2, clients: 4 },
@@ -679,6 +682,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a yield that was lost is not sent again',
+    from: 8,
     why: 'each look lengthens what was given back, and whoever has the earlier ticket waits to the end',
     breaks: ['fairness'],
     options: { crowd: true, nodes: 3, clients: 4, breaksAt: 'yield' },
@@ -692,7 +696,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: tickets by raw clocks of clients',
-    from: 2995,
+    from: 3003,
     why: 'whose clock is behind is always served first',
     breaks: ['fairness'],
     options: { turns: true, calls: 1, nodes: 3, clients: 4 },
@@ -730,7 +734,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'in line: a claim leaves its place behind',
-    from: 102,
+    from: 107,
     why: 'where the lock was not handed to it, the master does so when the lease is over, and nobody else gets it',
     breaks: ['votes'],
     patches: [
@@ -743,6 +747,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'semaphore: holders counted at each master by itself',
+    from: 4,
     why: 'of three masters with two places each, three holders get two masters each',
     breaks: ['permits'],
     options: { sharedLocks: true, nodes: 3, clients: 4 },
@@ -775,6 +780,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'semaphore: permits settled on without giving the others up',
+    from: 15,
     why: 'what was given before stays taken, at a master where nobody counts on it',
     breaks: ['permits', 'progress'],
     options: { sharedLocks: true, clients: 4 },
