@@ -177,10 +177,41 @@ describe('chaos run: the checker', () => {
     const { kinds, places } = found({ 'c1.1': one });
     expect(kinds).to.deep.equal(['no progress']);
     expect(places).to.deep.equal(['c1.1.jsonl:6', 'c1.1.jsonl:8']);
-    const served = lease('c2.1', { op: 1, askT: 6_000, t: 6_001, until: 7_000, fence: 11 });
+    const served = lease('c2.1', { op: 1, askT: 6_000, t: 6_001, until: 8_000, fence: 11 });
     expect(found({ 'c1.1': one, 'c2.1': life(served) }).kinds).to.deep.equal([]);
-    const late = life([...first, ask(2, 2_000), no(2, 7_000), ask(3, 8_000), no(3, 12_000)]);
+    const late = life([...first, ask(2, 2_000), no(2, 6_400), ask(3, 8_000), no(3, 12_000)]);
     expect(found({ 'c1.1': late }).kinds, 'nobody waits').to.deep.equal([]);
+  });
+
+  it('no progress: how long a key may be free depends on what struck', () => {
+    const ask = { e: 'ask', t: 2_000, op: 2, how: 'acquire', keys: ['k1'], boundMs: 9_000 } as const;
+    const waiting = (freeMs: number): Record<string, ClientEvent[]> => {
+      const end = { e: 'no', t: 2_000 + freeMs, op: 2, code: 'LOCK_TAKEN' } as const;
+      return { 'c1.1': life([...first, ask, end]) };
+    };
+    const kindsOf = (freeMs: number, ...more: Parameters<typeof found>[1][]): readonly string[] =>
+      found(
+        waiting(freeMs),
+        more.flatMap((events) => events ?? []),
+      ).kinds;
+    // nothing struck: a ttl, for a handle on its way, and the slack of a busy machine
+    expect(kindsOf(4_400)).to.deep.equal([]);
+    expect(kindsOf(4_600)).to.deep.equal(['no progress']);
+    // another client was paused: its ttl
+    const paused = fault('c2', 'pause', [1_500, 1_501, 1_900, 1_901]);
+    expect(kindsOf(6_400, paused)).to.deep.equal([]);
+    expect(kindsOf(6_600, paused)).to.deep.equal(['no progress']);
+    // a push was lost
+    const killed = fault('m1', 'kill', [1_500, 1_501, 1_900, 1_901]);
+    expect(kindsOf(6_400, killed)).to.deep.equal([]);
+    expect(kindsOf(6_600, killed)).to.deep.equal(['no progress']);
+    // push connections died in silence, and more: never more than 8 s
+    const cut = fault('m1', 'half-open', [1_500, 1_501, 1_900, 1_901]);
+    expect(kindsOf(7_900, cut, paused)).to.deep.equal([]);
+    expect(kindsOf(8_100, cut, paused)).to.deep.equal(['no progress']);
+    // it was stopped itself: nobody waited meanwhile
+    expect(kindsOf(8_900, fault('c1', 'pause', [5_000, 5_001, 7_900, 7_901]))).to.deep.equal([]);
+    expect(kindsOf(8_900, fault('c2', 'pause', [5_000, 5_001, 7_900, 7_901]))).to.include('no progress');
   });
 
   it('no progress: not while a majority is faulty; a lock is granted where only pushes are cut', () => {

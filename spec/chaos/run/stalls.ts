@@ -1,15 +1,29 @@
 /**
- * Progress of waiters: a key that nobody holds goes to one of them, as long as a quorum of the masters is well. A
- * client's own answers do not show that, since a refusal at the end of a wait is well-founded.
+ * P11, the clock of service: a key that nobody holds goes to one who waits for it, as long as a quorum of the masters is
+ * well. A client's own answers do not show that, since a refusal at the end of a wait is well-founded.
  */
-import { believedEnd, type Call, type RunModel, type Violation } from './model.js';
-import type { Weather } from './weather.js';
+import type { FaultKind } from './history.js';
+import { believedEnd, type Call, type RunModel, type Span, type Violation } from './model.js';
+import { isOfClient, type Weather } from './weather.js';
 
-/**
- * How long a key may stay free although somebody waits for it: votes of a crashed client that never learned of its grant,
- * reservations of paused ones, one after another, and a lost push in addition.
- */
-const STALL_MS = 8_000;
+/** Without any fault, a key is free for longer than this only while a handle to it is on its way: its ttl in addition. */
+const BUSY_MS = 2_500;
+/** However many faults strike: they come one after another, and the next one finds nothing of the first. */
+const MOST_MS = 8_000;
+/** What a push costs that is lost: the first in line looks after this time. */
+const PUSH_MS = 2_000;
+/** A push connection that dies in silence is noticed after this. */
+const SILENCE_MS = 4_500;
+/** What a fault may cost the next in line, by FAIRNESS; beside that, the ttl of a client that was struck. */
+const COSTS: Readonly<Partial<Record<FaultKind, number>>> = {
+  'cut-pushes': SILENCE_MS,
+  'cut-to-client': SILENCE_MS,
+  'half-open': SILENCE_MS,
+  cut: SILENCE_MS,
+  freeze: SILENCE_MS,
+  pause: 0,
+  crash: 0,
+};
 /** Clients pause between two calls: waits with a gap up to this count as one. */
 const BREATH_MS = 300;
 const WAITING: ReadonlySet<Call['kind']> = new Set([
@@ -33,23 +47,60 @@ interface Interval {
 export function stalls(run: RunModel, weather: Weather): { violations: Violation[]; gaps: number } {
   const violations: Violation[] = [];
   let gaps = 0;
+  const leastMs = run.facts.longestTtlMs + BUSY_MS;
   for (const key of run.facts.keys) {
     const asked = run.calls.filter(({ keys, kind }) => keys.includes(key) && WAITING.has(kind));
-    const waits = merged(asked.map(waitOf), BREATH_MS);
+    const waits = merged(
+      asked.flatMap((call) => undisturbed(waitOf(call), call, run)),
+      BREATH_MS,
+    );
     for (const gap of gapsOf(key, asked, run)) {
       gaps++;
-      if (gap.toT - gap.fromT < STALL_MS) continue;
+      if (gap.toT - gap.fromT < leastMs) continue;
       for (const wait of waits) {
         const fromT = Math.max(gap.fromT, wait.fromT);
         const toT = Math.min(gap.toT, wait.toT);
-        if (toT - fromT < STALL_MS || weather.phase(fromT, toT) === 'majority faulty') continue;
-        const text = `${key} stood free for ${Math.round(toT - fromT)} ms while it was waited for`;
+        const freeMs = toT - fromT;
+        if (freeMs < leastMs || weather.phase(fromT, toT) === 'majority faulty') continue;
+        const struck = run.spans.filter(
+          ({ mendedT, strikeT }) => strikeT < toT && mendedT > fromT - SILENCE_MS,
+        );
+        const allowedMs = Math.min(MOST_MS, leastMs + costOf(struck, run.facts.longestTtlMs));
+        if (freeMs < allowedMs) continue;
+        const text = `${key} stood free for ${Math.round(freeMs)} ms while it was waited for, and ${allowedMs} are allowed`;
         const waiting = asked.filter((call) => call.t < toT && waitOf(call).toT > fromT);
         violations.push({ kind: 'no progress', text, places: waiting.map(({ place }) => place) });
       }
     }
   }
   return { violations, gaps };
+}
+
+/** What these faults may cost together. */
+function costOf(spans: readonly Span[], ttlMs: number): number {
+  return spans.reduce(
+    (sum, { kind, target }) => sum + (COSTS[kind] ?? PUSH_MS) + (isOfClient({ target }) ? ttlMs : 0),
+    0,
+  );
+}
+
+/** The parts of a wait in which its process ran: nobody else waits for it. */
+function undisturbed(wait: Interval, { process }: Call, { spans, stills }: RunModel): Interval[] {
+  const [client] = process.split('.');
+  const off = [
+    ...spans
+      .filter(({ target }) => target === client)
+      .map(({ mendedT, strikeT }) => ({ fromT: strikeT, toT: mendedT })),
+    ...stills.filter((one) => one.process === process),
+  ];
+  return off.reduce<Interval[]>(
+    (parts, { fromT, toT }) =>
+      parts.flatMap((part) => [
+        ...(part.fromT < fromT ? [{ fromT: part.fromT, toT: Math.min(part.toT, fromT) }] : []),
+        ...(part.toT > toT ? [{ fromT: Math.max(part.fromT, toT), toT: part.toT }] : []),
+      ]),
+    [wait],
+  );
 }
 
 /** No longer than it may take: a longer call is reported as `unsettled`, or its process was killed. */
