@@ -62,6 +62,7 @@ describe('a renewed lease that is waited for regains each vote', function () {
       const candidates = await elect();
       const leases = await voting.hold(await bench.lock(), NAMES);
       voting.wait(await bench.lock(), NAMES);
+      await voting.whole([LEADER, ...NAMES]); // claims that crossed may have split the votes
       for (const i of [0, 1, 2]) {
         await voting.restart(i, persist ? undefined : 0);
         await voting.whole([LEADER, ...NAMES]);
@@ -77,6 +78,7 @@ describe('a renewed lease that is waited for regains each vote', function () {
     await open(3, false);
     const leases = await voting.hold(await bench.lock(), NAMES);
     voting.wait(await bench.lock(), NAMES);
+    await voting.whole(NAMES);
     for (const i of [0, 1, 2]) {
       await voting.freeze(i);
       await voting.whole(NAMES);
@@ -145,6 +147,7 @@ describe('a renewed lease that is waited for regains each vote', function () {
     );
     await until(() => begun.length > 0);
     await sleep(1_000); // the others are in line by then
+    await voting.whole([JOB]);
     for (const i of [0, 1]) {
       await voting.freeze(i);
       await voting.whole([JOB]);
