@@ -188,7 +188,7 @@ class ProcessMaster implements Master {
     });
     child.once('exit', (code, signal) => {
       this.#child = undefined;
-      failure = `ended with ${signal ?? `exit code ${code}`}`;
+      failure ??= `ended with ${signal ?? `exit code ${code}`}`;
     });
     child.unref(); // a master does not keep the process alive; atExit ends it
     try {

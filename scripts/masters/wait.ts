@@ -48,7 +48,7 @@ export async function answersPing(port: number, timeoutMs: number): Promise<bool
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await check())) {

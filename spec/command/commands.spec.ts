@@ -12,6 +12,7 @@ import { freePort } from '../../scripts/masters/wait.js';
 import { needs } from '../support/parts.js';
 import { byHand, eventually } from '../support/real.js';
 import { isAlive, program, quorate, Running } from './support/program.js';
+import { further, wide } from '../support/breadth.js';
 
 /** What the specs read of what is printed as JSON. */
 interface Printed {
@@ -111,7 +112,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await quorate(['status', 'eroded'], { env })).out).to.not.contain('fencing token');
     });
 
-    it('shared locks: readers, permits', async () => {
+    further('shared locks: readers, permits', async () => {
       const reader = await redlock.readWriteLock('rw').read.acquire();
       const permits = await redlock.semaphore('s', 3).acquire({ permits: 2 });
       expect((await quorate(['status', 'rw'], { env })).out).to.match(/^rw: held by reader \w{10}\n/);
@@ -125,7 +126,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await one.release();
     });
 
-    it('a key without expiry', async () => {
+    further('a key without expiry', async () => {
       for (const hand of hands) await hand.set('endless', 'token');
       expect((await quorate(['status', 'endless'], { env })).out).to.match(
         /^endless: held by \w{10}, without expiry\n/,
@@ -154,7 +155,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
         expect(out).to.match(new RegExp(`127.0.0.1:${port} +answers +\\w+ \\d`));
     });
 
-    it('--watch shows it again until interrupted', async () => {
+    further('--watch shows it again until interrupted', async () => {
       const one = new Running(['status', '--watch', 'w'], { env });
       await one.says('w: free');
       const lease = await redlock.acquire('w');
@@ -164,14 +165,14 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await lease.release();
     });
 
-    it('--watch ends when nobody reads it any more', async () => {
+    further('--watch ends when nobody reads it any more', async () => {
       const one = new Running(['status', '--watch', 'w'], { env });
       await one.says('w: free');
       one.process.stdout?.destroy();
       expect(await one.ends()).to.equal(0);
     });
 
-    it('--limit is for --names alone: 64', async () => {
+    further('--limit is for --names alone: 64', async () => {
       const { code, complaints } = await quorate(['status', '--limit', '5', 'x'], { env });
       expect([code, complaints]).to.deep.equal([
         64,
@@ -179,7 +180,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       ]);
     });
 
-    it('masters that do not answer: 69', async () => {
+    further('masters that do not answer: 69', async () => {
       const { code, out } = await quorate(['status', 'r'], { env: NOBODY });
       expect(code).to.equal(69);
       expect(out)
@@ -222,7 +223,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       return lease;
     };
 
-    for (const [title, acquire] of KINDS) {
+    for (const [title, acquire] of wide(KINDS, KINDS.slice(0, 1))) {
       it(`${title} of a holder that is alive: it learns by its renewal that it was taken away, and the name stays free`, async () => {
         const lease = await acquire();
         const lost = once(lease.signal, 'abort');
@@ -238,29 +239,32 @@ describe(`the command: N=${NODES}, real masters`, function () {
       });
     }
 
-    it('--for keeps it from its holder, from who waits and from everybody else, for that time', async () => {
-      const lease = await redlock.acquire('u', RENEWED);
-      const lost = once(lease.signal, 'abort');
-      const other = Redlock.connect(masters.urls);
-      const next = other
-        .acquire('u', { waitMs: 30_000 })
-        .finally(() => void other.close({ releaseHeld: true }));
-      await eventually(async () => (await redlock.inspect('u')).waiting === 1);
-      const begun = performance.now();
-      expect(await json('unlock', '--force', '--for', '3s', 'u')).to.deep.equal({
-        resource: 'u',
-        released: NODES,
-        silent: 0,
-        keptForMs: 3_000,
-      });
-      await lost;
-      expect((lease.signal.reason as RedlockError).code).to.equal('LOCK_LOST');
-      expect(await redlock.tryAcquire('u')).to.equal(null);
-      await next;
-      expect(performance.now() - begun).to.be.at.least(3_000);
-    });
+    further(
+      '--for keeps it from its holder, from who waits and from everybody else, for that time',
+      async () => {
+        const lease = await redlock.acquire('u', RENEWED);
+        const lost = once(lease.signal, 'abort');
+        const other = Redlock.connect(masters.urls);
+        const next = other
+          .acquire('u', { waitMs: 30_000 })
+          .finally(() => void other.close({ releaseHeld: true }));
+        await eventually(async () => (await redlock.inspect('u')).waiting === 1);
+        const begun = performance.now();
+        expect(await json('unlock', '--force', '--for', '3s', 'u')).to.deep.equal({
+          resource: 'u',
+          released: NODES,
+          silent: 0,
+          keptForMs: 3_000,
+        });
+        await lost;
+        expect((lease.signal.reason as RedlockError).code).to.equal('LOCK_LOST');
+        expect(await redlock.tryAcquire('u')).to.equal(null);
+        await next;
+        expect(performance.now() - begun).to.be.at.least(3_000);
+      },
+    );
 
-    it('--for of a name that nobody holds keeps it, too; --force ends that', async () => {
+    further('--for of a name that nobody holds keeps it, too; --force ends that', async () => {
       const { code, out } = await quorate(['unlock', '--force', '--for', '10m', 'u'], { env });
       expect([code, out]).to.deep.equal([0, 'u was taken on 0 masters, and is kept from all for 10 min\n']);
       expect(await redlock.tryAcquire('u')).to.equal(null);
@@ -268,7 +272,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await (await redlock.acquire('u', { waitMs: 0 })).release();
     });
 
-    it('--for is for exclusive locks (65), and longer than nothing (64)', async () => {
+    further('--for is for exclusive locks (65), and longer than nothing (64)', async () => {
       const lease = await redlock.readWriteLock('u').read.acquire();
       expect((await quorate(['unlock', '--force', '--for', '1m', 'u'], { env })).code).to.equal(65);
       expect((await quorate(['unlock', '--force', '--for', '0s', 'u'], { env })).code).to.equal(64);
@@ -276,7 +280,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       await lease.release();
     });
 
-    it('a vote that another has by now, or claims at this moment, is left alone', async () => {
+    further('a vote that another has by now, or claims at this moment, is left alone', async () => {
       await redlock.acquire('u');
       const others = `mxCWo5jp:${'x'.repeat(24)}+`;
       await hands[2]?.set('u', others, 'PX', 60_000);
@@ -284,7 +288,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(await Promise.all(hands.map((hand) => hand.get('u')))).to.deep.equal([null, null, others]);
     });
 
-    it('nobody has a quorum: all votes are taken', async () => {
+    further('nobody has a quorum: all votes are taken', async () => {
       await hands[2]?.set('u', `mxCWo5jp:${'x'.repeat(24)}`, 'PX', 60_000);
       expect(await json('unlock', '--force', 'u')).to.deep.equal({ resource: 'u', released: 1, silent: 0 });
       expect(await hands[2]?.exists('u')).to.equal(0);
@@ -298,7 +302,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await semaphore.inspect()).state).to.equal('free');
     });
 
-    it('asks on a terminal, says what it breaks, and leaves it without a yes', async function () {
+    further('asks on a terminal, says what it breaks, and leaves it without a yes', async function () {
       needs(this, 'script');
       await redlock.acquire('u');
       const command = `${process.execPath} ${program()} unlock u`;
@@ -322,7 +326,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await redlock.inspect('u')).state).to.equal('free');
     });
 
-    it('without a terminal it wants --force: 64', async () => {
+    further('without a terminal it wants --force: 64', async () => {
       const lease = await redlock.acquire('u');
       expect((await quorate(['unlock', 'u'], { env })).code).to.equal(64);
       lease.assertHeld();
@@ -364,7 +368,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect((await json('doctor', '--watch-clocks', '0s')).verdict).to.equal('fit');
     });
 
-    it('exit code by the worst: 1 for warnings, 2 for errors', async () => {
+    further('exit code by the worst: 1 for warnings, 2 for errors', async () => {
       const two = { QUORATE_NODES: masters.urls.slice(1).join(',') };
       const warned = await quorate(['doctor', '--watch-clocks', '0s'], { env: two });
       expect(warned.code).to.equal(1);
@@ -376,7 +380,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
   });
 
   describe('bench', () => {
-    it('measures all masters beside the first alone, and leaves no lock', async () => {
+    further('measures all masters beside the first alone, and leaves no lock', async () => {
       const results = await json<readonly Measured[]>('bench', '--seconds', '1', '--clients', '4');
       expect(results.map(({ masters: count, clients }) => [count, clients])).to.deep.equal([
         [NODES, 1],
@@ -391,7 +395,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(await json<readonly object[]>('status', '--names', 'quorate-bench:*')).to.deep.equal([]);
     });
 
-    it('wants sensible numbers: 64; and a quorum: 69', async () => {
+    further('wants sensible numbers: 64; and a quorum: 69', async () => {
       const { code, complaints } = await quorate(['bench', '--seconds', '0'], { env });
       expect([code, complaints]).to.deep.equal([
         64,
@@ -418,13 +422,13 @@ describe(`the command: N=${NODES}, real masters`, function () {
       expect(after.code).to.equal(69);
     });
 
-    it('a port that is taken: one sentence, and nothing is left running', async () => {
+    further('a port that is taken: one sentence, and nothing is left running', async () => {
       const { code, complaints } = await quorate(['up', '--port', String(masters.list[0]?.port)]);
       expect(code).to.equal(71);
       expect(complaints).to.equal(`quorate: port ${masters.list[0]?.port} is taken: say --port N\n`);
     });
 
-    it('a server that ends by itself: 71, and the others end, too', async () => {
+    further('a server that ends by itself: 71, and the others end, too', async () => {
       const one = new Running(['up', '2', '--port', await firstPort()]);
       await one.says('Ctrl-C');
       const urls = (/QUORATE_NODES=(\S+)/.exec(one.out)?.[1] ?? '').split(',');
@@ -436,7 +440,7 @@ describe(`the command: N=${NODES}, real masters`, function () {
       for (const hand of [first, second]) hand?.disconnect();
     });
 
-    it('no server, or one that cannot be run: 127, 126', async () => {
+    further('no server, or one that cannot be run: 127, 126', async () => {
       const none = await quorate(['up'], { env: { PATH: '/nowhere', QUORATE_REDIS_SERVER: '' } });
       expect(none.code).to.equal(127);
       expect((await quorate(['up', '--server', '/etc/passwd'])).code).to.equal(126);

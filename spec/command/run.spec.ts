@@ -9,10 +9,13 @@ import { eventually } from '../support/real.js';
 import { needs } from '../support/parts.js';
 import { Distance } from '../real/support/distance.js';
 import { isAlive, program, quorate, Running } from './support/program.js';
+import { further, wide } from '../support/breadth.js';
 
 const NODES = 3;
 /** Says its process id and waits for TERM, which it says, too, and does not obey. */
 const STUBBORN = 'trap "echo TERM" TERM; echo pid $$; while :; do sleep 0.05; done';
+
+const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 describe(`quorate run: N=${NODES}, real masters`, function () {
   this.timeout(60_000);
@@ -100,7 +103,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(complaints).to.equal('oops\n');
   });
 
-  it('a fence rises from run to run; a shared lock has none, whatever an outer run had', async () => {
+  further('a fence rises from run to run; a shared lock has none, whatever an outer run had', async () => {
     const fenceOf = async (...flags: readonly string[]): Promise<string> =>
       (
         await quorate(['run', ...flags, '--', 'printenv', 'QUORATE_FENCE'], {
@@ -116,7 +119,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect((await quorate(['run', 'r', '--', 'sh', '-c', 'kill -HUP $$'], { env })).code).to.equal(129);
   });
 
-  it('no such command: 127; one that cannot be executed: 126; nothing stays held', async () => {
+  further('no such command: 127; one that cannot be executed: 126; nothing stays held', async () => {
     const missing = await quorate(['run', 'r', '--', 'no-such-command'], { env });
     expect([missing.code, missing.complaints]).to.deep.equal([127, 'quorate: no-such-command: not found\n']);
     const other = await quorate(['run', 'r', '--', '/etc/passwd'], { env });
@@ -158,7 +161,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     await lease.release();
   });
 
-  it('several readers at a time, no writer beside them; N of K permits', async () => {
+  further('several readers at a time, no writer beside them; N of K permits', async () => {
     const reader = start('--shared', 'rw', '--', 'sh', '-c', 'echo pid $$; sleep 60');
     await pidOf(reader);
     expect((await quorate(['run', '--no-wait', '--shared', 'rw', '--', 'true'], { env })).code).to.equal(0);
@@ -173,7 +176,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     ).to.equal(0);
   });
 
-  it('the name of another kind of lock: 65', async () => {
+  further('the name of another kind of lock: 65', async () => {
     const lease = await redlock.acquire('exclusive', { ttlMs: 60_000 });
     expect(
       (await quorate(['run', '--no-wait', '--shared', 'exclusive', '--', 'true'], { env })).code,
@@ -181,7 +184,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     await lease.release();
   });
 
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
+  for (const signal of wide(PASSED_ON, PASSED_ON.slice(0, 1))) {
     it(`${signal} is passed on to the command, which decides what comes of it`, async () => {
       const name = signal.slice(3);
       const one = start(
@@ -198,7 +201,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     });
   }
 
-  it('the whole process group gets the signal, children of the command included', async () => {
+  further('the whole process group gets the signal, children of the command included', async () => {
     const file = join(folder, 'child');
     const script = `(trap "echo child >${file}; exit" TERM; echo ready; while :; do sleep 0.02; done) & echo pid $!; wait`;
     const one = start('r', '--', 'sh', '-c', script);
@@ -210,7 +213,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(readFileSync(file, 'utf8')).to.equal('child\n');
   });
 
-  it('a background process that the command leaves behind runs on without the lock', async () => {
+  further('a background process that the command leaves behind runs on without the lock', async () => {
     const one = start('r', '--', 'sh', '-c', 'sleep 60 >/dev/null 2>&1 & echo pid $!');
     const child = await pidOf(one);
     expect(await one.ends()).to.equal(0);
@@ -266,7 +269,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     await (await redlock.acquire('killed')).release();
   });
 
-  it('stopped: its watchdog ends the command while the lock is still held', async () => {
+  further('stopped: its watchdog ends the command while the lock is still held', async () => {
     const one = start('--ttl', '2s', '--kill-after', '500ms', 'stopped', '--', 'sh', '-c', STUBBORN);
     const pid = await pidOf(one);
     one.process.kill('SIGSTOP');
@@ -276,7 +279,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(await one.ends()).to.equal(70);
   });
 
-  it('its watchdog is killed −9: the command is ended, and it says so', async function () {
+  further('its watchdog is killed −9: the command is ended, and it says so', async function () {
     needs(this, '/proc');
     const one = start('r', '--kill-after', '300ms', '--', 'sh', '-c', STUBBORN);
     const pid = await pidOf(one);
@@ -290,7 +293,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(await isFree('r')).to.equal(true);
   });
 
-  it('masters that do not answer: 69, one sentence, and the command was not run', async () => {
+  further('masters that do not answer: 69, one sentence, and the command was not run', async () => {
     const file = join(folder, 'never');
     const unreachable = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
     const { code, complaints } = await quorate(['run', '--wait', '300ms', 'r', '--', 'touch', file], {
@@ -301,7 +304,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     expect(existsSync(file)).to.equal(false);
   });
 
-  it('a password is in no text', async () => {
+  further('a password is in no text', async () => {
     const secret = masters.urls.map((url) => url.replace('redis://', 'redis://user:open-sesame@'));
     const { code, complaints } = await quorate(['run', '--no-wait', 'r', '--', 'true'], {
       env: { QUORATE_NODES: secret.join(',') },
@@ -343,7 +346,7 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
       [['run', 'r', '--node', 'localhost', '--', 'true'], /--node must be a redis:\/\/ or rediss:\/\/ URL/],
       [['runn'], /"runn" is no command: there are run, /],
     ];
-    for (const [args, text] of CASES) {
+    for (const [args, text] of wide(CASES, CASES.slice(0, 4))) {
       it(args.join(' '), async () => {
         const { code, out, complaints } = await quorate(args, { env });
         expect([code, out]).to.deep.equal([64, '']);

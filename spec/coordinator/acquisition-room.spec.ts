@@ -9,8 +9,9 @@ import { kindsSentTo } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 const many = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `r${i}`);
 
 /** An instance with no room left: its masters were frozen, and the attempts under way have a second yet. */

@@ -7,8 +7,9 @@ import { kindsSentTo, sentTo } from '../support/commands.js';
 import { COUNTED_US, type FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 const MANNERS = ['answer', 'held', 'freeze', 'lose-reply'] as const;
 type Manner = (typeof MANNERS)[number];
 

@@ -13,8 +13,9 @@ import { type Bench, fakeCluster, FakeRandom } from '../support/fake-cluster.js'
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 const COUNTER = 'quorate:fence:{r}';
 const TTL = { ttlMs: 1_000 } as const;

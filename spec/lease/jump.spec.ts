@@ -3,9 +3,10 @@ import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
 const TTL_MS = 4_000;
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 
 /** An instance that knows masters that are 1 ms away. */
 async function near(nodes: number): Promise<Bench> {

@@ -13,8 +13,9 @@ import { gate, keysOf, kindOf, kindsSentTo, type OnItsWay } from '../support/com
 import { COUNTED_US, type FakeMaster } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 const ONE_ATTEMPT = { waitMs: 0 } as const;
 
 /** Its keys without the queues that a release or an undo looks at, and the list of what was taken away. */

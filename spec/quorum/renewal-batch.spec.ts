@@ -21,6 +21,7 @@ import { plainScope } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { wide } from '../support/breadth.js';
 
 const TERMS = { nodeTimeoutMs: 50, isPatient: false, onEnd: () => undefined, onLate: () => undefined };
 const MANY = 600;
@@ -98,7 +99,7 @@ async function untilAsked(time: FakeTime, masters: readonly FakeMaster[]): Promi
 }
 
 describe('renewals of many leases', () => {
-  for (const nodes of [1, 2, 3, 4, 5]) {
+  for (const nodes of wide([1, 2, 3, 4, 5], [1, 3])) {
     it(`N=${nodes}: all of them in a few calls to each master, for as long as they are held`, async () => {
       const { calls, leases, masters, time } = await keep(nodes);
       await time.advance(TTL_MS / 3);
@@ -202,7 +203,7 @@ describe('renewals of many leases', () => {
     });
   }
 
-  for (const nodes of [3, 4, 5]) {
+  for (const nodes of wide([3, 4, 5], [3])) {
     const spare = nodes - quorumOf(nodes);
     for (const manner of ['freeze', 'lose-reply', 'lose-request'] as const) {
       it(`N=${nodes}, ${spare} of them: ${manner}: all stay held, and a release then leaves nothing behind`, async () => {

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, CLIENT_KINDS, eventually, Program, type SpecClient } from '../support/real.js';
+import { wide } from '../support/breadth.js';
 
 /** So patient that a busy machine decides nothing here. */
 const PATIENT = { nodeTimeoutMs: 5_000, waitMs: 60_000 } as const;
@@ -18,108 +19,108 @@ function closed(client: SpecClient): Promise<void> {
   });
 }
 
-for (const kind of CLIENT_KINDS) {
-  for (const nodes of [1, 3]) {
-    describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
-      this.timeout(60_000);
-      let masters: Masters;
-      let hands: Redis[];
-      let clients: SpecClient[];
-      let redlock: Redlock;
-      beforeEach(async () => {
-        masters = await startMasters(nodes, { persist: true });
-        hands = masters.list.map(({ port }) => byHand(port));
-        clients = masters.list.map(({ port }) => kind.open(port));
-        redlock = new Redlock(clients, PATIENT);
-        await redlock.ready();
-      });
-      afterEach(async () => {
-        await redlock.close({ releaseHeld: true });
-        for (const client of [...clients, ...hands]) client.disconnect();
-        await masters.stop();
-      });
-      /** Nothing of ours is left once it is quiet. */
-      const nothingLeft = async (): Promise<void> => {
-        for (const hand of hands) await eventually(async () => (await hand.keys('r*')).length === 0);
-      };
+const CASES = CLIENT_KINDS.flatMap((kind) => [3, 1].map((nodes) => ({ kind, nodes })));
 
-      /** Kills all connections but ours, and waits until the clients have others. */
-      const killConnections = async (): Promise<void> => {
-        const cut = Promise.all(clients.map(closed));
-        for (const hand of hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-        await cut;
-        await eventually(() => clients.every(({ status }) => status === 'ready'));
-      };
-
-      it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
-        let [ran, killed] = [0, 0];
-        const work = Array.from({ length: 10 }, async (_, i) => {
-          for (let round = 0; round < 5 || killed < 3; round++) {
-            await redlock.using([`r${i}`, `r${i}-too`], () => ran++);
-          }
-        });
-        for (; killed < 3; killed++) await killConnections();
-        await Promise.all(work);
-        expect(ran).to.be.at.least(50);
-        await nothingLeft();
-      });
-
-      it('connections are killed while a renewed lease is held: it stays held', async () => {
-        // a renewal that meets no connection, or whose answer is lost, can be tried again before the lease ends
-        const renewing = new Redlock(clients, { ...PATIENT, nodeTimeoutMs: 1_000 });
-        const lease = await renewing.acquire('r', { ttlMs: 5_000, renew: true });
-        const endsAtMs = (): number => {
-          lease.assertHeld();
-          return performance.now() + lease.remainingMs();
-        };
-        const firstEndMs = endsAtMs();
-        while (performance.now() < firstEndMs) {
-          const endMs = endsAtMs();
-          await killConnections();
-          await eventually(() => endsAtMs() > endMs + 1);
-        }
-        await lease.release();
-        await renewing.close();
-        await nothingLeft();
-      });
-
-      it('SCRIPT FLUSH between and during calls costs nothing', async () => {
-        for (let round = 0; round < 20; round++) {
-          await Promise.all([
-            redlock.using(['r1', 'r2'], { waitMs: 0 }, (lease) => lease.extend()),
-            ...hands.map((hand) => hand.script('FLUSH')),
-          ]);
-        }
-        await nothingLeft();
-      });
-
-      it('FLUSHALL while it is held: a release does nothing, and the next one gets it', async () => {
-        const lease = await redlock.acquire('r');
-        for (const hand of hands) await hand.flushall();
-        await lease.release();
-        await (await redlock.acquire('r')).release();
-        await nothingLeft();
-      });
-
-      it('each server restarts in turn, and keeps its keys: the lease is still held, by the masters as well', async () => {
-        const lease = await redlock.acquire('r', { ttlMs: 20_000 });
-        for (const [i, master] of masters.list.entries()) {
-          await master.kill();
-          await master.restart();
-          await eventually(() => clients[i]?.status === 'ready' && hands[i]?.status === 'ready');
-        }
-        expect(await redlock.tryAcquire('r')).to.equal(null);
-        await lease.extend();
-        await lease.release();
-        await nothingLeft();
-      });
+for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
+  describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
+    this.timeout(60_000);
+    let masters: Masters;
+    let hands: Redis[];
+    let clients: SpecClient[];
+    let redlock: Redlock;
+    beforeEach(async () => {
+      masters = await startMasters(nodes, { persist: true });
+      hands = masters.list.map(({ port }) => byHand(port));
+      clients = masters.list.map(({ port }) => kind.open(port));
+      redlock = new Redlock(clients, PATIENT);
+      await redlock.ready();
     });
-  }
+    afterEach(async () => {
+      await redlock.close({ releaseHeld: true });
+      for (const client of [...clients, ...hands]) client.disconnect();
+      await masters.stop();
+    });
+    /** Nothing of ours is left once it is quiet. */
+    const nothingLeft = async (): Promise<void> => {
+      for (const hand of hands) await eventually(async () => (await hand.keys('r*')).length === 0);
+    };
+
+    /** Kills all connections but ours, and waits until the clients have others. */
+    const killConnections = async (): Promise<void> => {
+      const cut = Promise.all(clients.map(closed));
+      for (const hand of hands) await hand.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await cut;
+      await eventually(() => clients.every(({ status }) => status === 'ready'));
+    };
+
+    it('connections are killed in the middle of use: callers get their locks, and no key is left', async () => {
+      let [ran, killed] = [0, 0];
+      const work = Array.from({ length: 10 }, async (_, i) => {
+        for (let round = 0; round < 5 || killed < 3; round++) {
+          await redlock.using([`r${i}`, `r${i}-too`], () => ran++);
+        }
+      });
+      for (; killed < 3; killed++) await killConnections();
+      await Promise.all(work);
+      expect(ran).to.be.at.least(50);
+      await nothingLeft();
+    });
+
+    it('connections are killed while a renewed lease is held: it stays held', async () => {
+      // a renewal that meets no connection, or whose answer is lost, can be tried again before the lease ends
+      const renewing = new Redlock(clients, { ...PATIENT, nodeTimeoutMs: 1_000 });
+      const lease = await renewing.acquire('r', { ttlMs: 5_000, renew: true });
+      const endsAtMs = (): number => {
+        lease.assertHeld();
+        return performance.now() + lease.remainingMs();
+      };
+      const firstEndMs = endsAtMs();
+      while (performance.now() < firstEndMs) {
+        const endMs = endsAtMs();
+        await killConnections();
+        await eventually(() => endsAtMs() > endMs + 1);
+      }
+      await lease.release();
+      await renewing.close();
+      await nothingLeft();
+    });
+
+    it('SCRIPT FLUSH between and during calls costs nothing', async () => {
+      for (let round = 0; round < 20; round++) {
+        await Promise.all([
+          redlock.using(['r1', 'r2'], { waitMs: 0 }, (lease) => lease.extend()),
+          ...hands.map((hand) => hand.script('FLUSH')),
+        ]);
+      }
+      await nothingLeft();
+    });
+
+    it('FLUSHALL while it is held: a release does nothing, and the next one gets it', async () => {
+      const lease = await redlock.acquire('r');
+      for (const hand of hands) await hand.flushall();
+      await lease.release();
+      await (await redlock.acquire('r')).release();
+      await nothingLeft();
+    });
+
+    it('each server restarts in turn, and keeps its keys: the lease is still held, by the masters as well', async () => {
+      const lease = await redlock.acquire('r', { ttlMs: 20_000 });
+      for (const [i, master] of masters.list.entries()) {
+        await master.kill();
+        await master.restart();
+        await eventually(() => clients[i]?.status === 'ready' && hands[i]?.status === 'ready');
+      }
+      expect(await redlock.tryAcquire('r')).to.equal(null);
+      await lease.extend();
+      await lease.release();
+      await nothingLeft();
+    });
+  });
 }
 
 describe('many instances in several processes', function () {
   this.timeout(90_000);
-  for (const nodes of [1, 3]) {
+  for (const nodes of wide([1, 3], [3])) {
     it(`N=${nodes}: one holder at a time, and all are served, with a master frozen meanwhile where possible`, async () => {
       const [masters, shared] = await Promise.all([startMasters(nodes), startMasters(1)]);
       const counter = byHand(shared.list[0]?.port ?? 0);

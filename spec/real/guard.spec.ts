@@ -16,18 +16,22 @@ import {
 } from '../support/guard/stand.js';
 import { CLIENT_KINDS, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
 const start = (nodes: number, persistence: Persistence): Promise<Stand> =>
   ServerStand.start(nodes, { persistence });
-guardContract('real servers', [1, 3], start, [
+guardContract('real servers', wide([1, 3], [3]), start, [
   ...[losses, minorities, periods, leases],
   ...[bootstraps, readiness, markers, deployments],
 ]);
-guardContract('real servers', [5], start, [losses, periods]);
-for (const kind of CLIENT_KINDS)
-  guardContract(`${kind.name} at its defaults`, [1, 3], (nodes) => ServerStand.start(nodes, { kind }), [
-    resends,
-  ]);
+guardContract('real servers', wide([5], []), start, [losses, periods]);
+for (const [i, kind] of CLIENT_KINDS.entries())
+  guardContract(
+    `${kind.name} at its defaults`,
+    wide([1, 3], i === 0 ? [3] : []),
+    (nodes) => ServerStand.start(nodes, { kind }),
+    [resends],
+  );
 
 /** An address that can be led to another server, as a name or a virtual IP is in a fail-over. */
 class Address {

@@ -3,6 +3,7 @@ import { queueKey } from '../../lib/protocol/keys.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { CLIENT_KINDS, type ClientKind, eventually } from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
+import { further, wide } from '../support/breadth.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
@@ -20,7 +21,7 @@ class Ground extends RealBench {
   }
 }
 
-for (const nodes of [1, 3, 5]) {
+for (const nodes of wide([1, 3, 5], [3])) {
   describe(`waiting in queues on real masters: N=${nodes}`, () => {
     let environment: Ground;
     beforeEach(async () => {
@@ -155,31 +156,34 @@ for (const nodes of [1, 3, 5]) {
 
     // 5 s each: one size is enough
     if (nodes === 3)
-      it('waiters of one instance are served one after another, and its connections are closed in the end', async () => {
-        const lock = await environment.lock();
-        const holder = await lock.acquire('r', WAIT);
-        const served: number[] = [];
-        const waits: Promise<unknown>[] = [];
-        // tickets are the masters' time as the instance knows it: of two that came within a few ms, the later may be first
-        const [first] = environment.hands;
-        const queue = async (): Promise<string[]> => (await first?.zrange(queueKey('r'), '0', '-1')) ?? [];
-        const tokens: string[] = [];
-        for (let i = 0; i < 5; i++) {
-          waits.push(lock.using('r', WAIT, () => served.push(i)));
-          await environment.inLine(i + 1);
-          tokens.push(...(await queue()).filter((token) => !tokens.includes(token)));
-        }
-        const order = (await queue()).map((token) => tokens.indexOf(token));
-        await holder.release();
-        await Promise.all(waits);
-        expect(served).to.deep.equal(order);
-        expect(served).to.have.members([0, 1, 2, 3, 4]);
-        for (const hand of environment.hands) {
-          await eventually(
-            async () => String(await hand.call('CLIENT', 'LIST', 'TYPE', 'pubsub')).trim() === '',
-          );
-        }
-      });
+      further(
+        'waiters of one instance are served one after another, and its connections are closed in the end',
+        async () => {
+          const lock = await environment.lock();
+          const holder = await lock.acquire('r', WAIT);
+          const served: number[] = [];
+          const waits: Promise<unknown>[] = [];
+          // tickets are the masters' time as the instance knows it: of two that came within a few ms, the later may be first
+          const [first] = environment.hands;
+          const queue = async (): Promise<string[]> => (await first?.zrange(queueKey('r'), '0', '-1')) ?? [];
+          const tokens: string[] = [];
+          for (let i = 0; i < 5; i++) {
+            waits.push(lock.using('r', WAIT, () => served.push(i)));
+            await environment.inLine(i + 1);
+            tokens.push(...(await queue()).filter((token) => !tokens.includes(token)));
+          }
+          const order = (await queue()).map((token) => tokens.indexOf(token));
+          await holder.release();
+          await Promise.all(waits);
+          expect(served).to.deep.equal(order);
+          expect(served).to.have.members([0, 1, 2, 3, 4]);
+          for (const hand of environment.hands) {
+            await eventually(
+              async () => String(await hand.call('CLIENT', 'LIST', 'TYPE', 'pubsub')).trim() === '',
+            );
+          }
+        },
+      );
 
     it('push connections are killed again and again: everybody is served', async () => {
       const locks = await Promise.all(Array.from({ length: 5 }, () => environment.lock()));

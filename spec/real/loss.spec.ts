@@ -6,12 +6,13 @@ import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { locksOn } from '../support/commands.js';
 import { byHand, eventually, Program } from '../support/real.js';
+import { wide } from '../support/breadth.js';
 
 const lostSignal = async (lease: Lease): Promise<void> => {
   if (!lease.signal.aborted) await once(lease.signal, 'abort');
 };
 
-for (const nodes of [1, 3]) {
+for (const nodes of wide([1, 3], [3])) {
   describe(`loss: N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];

@@ -8,6 +8,7 @@ import { Redlock } from '../../lib/redlock.js';
 import { rejection } from '../support/rejection.js';
 import { CLIENT_KINDS, type ClientKind, byHand, eventually, startCluster } from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
+import { wide } from '../support/breadth.js';
 
 const GATE = gateKey('r');
 const QUEUE = queueKey(GATE);
@@ -34,7 +35,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, Promise.resolve(other)])) === other;
 }
 
-for (const nodes of [1, 3, 5]) {
+for (const nodes of wide([1, 3, 5], [3])) {
   describe(`read-write locks and semaphores on real masters: N=${nodes}`, () => {
     let environment: Ground;
     beforeEach(async () => {

@@ -4,9 +4,10 @@ import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { tokenIn } from '../../lib/runtime/random.js';
 import { byHand, eventually, Program } from '../support/real.js';
+import { wide } from '../support/breadth.js';
 
 /** A service that is told to stop, as every deployment does: `programs.ts` has it, with a ttl of 1.5 s. */
-for (const nodes of [1, 3]) {
+for (const nodes of wide([1, 3], [3])) {
   describe(`shutdown of a process, N=${nodes}`, () => {
     let masters: Masters;
     let hands: Redis[];

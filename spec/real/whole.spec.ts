@@ -10,10 +10,16 @@ import { until } from '../support/rejection.js';
 import { Distance } from './support/distance.js';
 import { RealBench } from './support/real-bench.js';
 import { Voting } from './support/voting.js';
+import { further, wide } from '../support/breadth.js';
 
 const TTL_MS = 3_000;
 /** So many that chance spares not all of them where votes erode. */
 const NAMES = Array.from({ length: 8 }, (_, i) => `lock-${i + 1}`);
+const RESTARTS = [
+  [3, true],
+  [5, true],
+  [3, false],
+] as const;
 const LEADER = 'leader';
 const JOB = 'job';
 
@@ -51,11 +57,7 @@ describe('a renewed lease that is waited for regains each vote', function () {
     return candidates;
   }
 
-  for (const [nodes, persist] of [
-    [3, true],
-    [5, true],
-    [3, false],
-  ] as const) {
+  for (const [nodes, persist] of wide(RESTARTS, RESTARTS.slice(2))) {
     const data = persist ? 'with its data, past the ttl' : 'without its data';
     it(`N=${nodes}, three masters restart in turn, ${data}: nobody is deposed, no lease is lost`, async () => {
       await open(nodes, persist);
@@ -74,18 +76,21 @@ describe('a renewed lease that is waited for regains each vote', function () {
     });
   }
 
-  it('N=3, one master is frozen past the ttl and comes back, then another: no lease is lost', async () => {
-    await open(3, false);
-    const leases = await voting.hold(await bench.lock(), NAMES);
-    voting.wait(await bench.lock(), NAMES);
-    await voting.whole(NAMES);
-    for (const i of [0, 1, 2]) {
-      await voting.freeze(i);
+  further(
+    'N=3, one master is frozen past the ttl and comes back, then another: no lease is lost',
+    async () => {
+      await open(3, false);
+      const leases = await voting.hold(await bench.lock(), NAMES);
+      voting.wait(await bench.lock(), NAMES);
       await voting.whole(NAMES);
-      expect(voting.lost, `after master ${i + 1} was frozen`).to.deep.equal([]);
-    }
-    expect(leases.map(({ status }) => status)).to.deep.equal(NAMES.map(() => 'held'));
-  });
+      for (const i of [0, 1, 2]) {
+        await voting.freeze(i);
+        await voting.whole(NAMES);
+        expect(voting.lost, `after master ${i + 1} was frozen`).to.deep.equal([]);
+      }
+      expect(leases.map(({ status }) => status)).to.deep.equal(NAMES.map(() => 'held'));
+    },
+  );
 
   /** An instance whose way to each master takes so long; it is connected to all of them. */
   async function far(roundTripsMs: readonly number[]): Promise<Redlock> {
@@ -100,7 +105,7 @@ describe('a renewed lease that is waited for regains each vote', function () {
     return redlock;
   }
 
-  for (const nodes of [3, 5])
+  for (const nodes of wide([3, 5], [3]))
     it(`N=${nodes}, a claim comes late to one master, where a waiter has the vote by then: the holder has it in the end, and one frozen master costs nothing`, async () => {
       await open(nodes, false);
       const [holder, waiter] = [await far([300]), await bench.lock()];
@@ -131,29 +136,32 @@ describe('a renewed lease that is waited for regains each vote', function () {
     await Promise.allSettled(asked);
   });
 
-  it('N=3, a job runs for long with two processes in line; one master is frozen and comes back, then another: it runs on', async () => {
-    await open(3, false);
-    const begun: number[] = [];
-    const locks = await Promise.all([0, 1, 2].map(() => bench.lock()));
-    const jobs = await Promise.all(
-      locks.map((redlock, who) =>
-        redlock.job(JOB, { every: 500 }, async ({ signal }) => {
-          begun.push(who);
-          const isOver = AbortSignal.any([signal, voting.signal]);
-          await new Promise((resolve) => isOver.addEventListener('abort', resolve, { once: true }));
-          if (!voting.signal.aborted) voting.lost.push(String(signal.reason));
-        }),
-      ),
-    );
-    await until(() => begun.length > 0);
-    await sleep(1_000); // the others are in line by then
-    await voting.whole([JOB]);
-    for (const i of [0, 1]) {
-      await voting.freeze(i);
+  further(
+    'N=3, a job runs for long with two processes in line; one master is frozen and comes back, then another: it runs on',
+    async () => {
+      await open(3, false);
+      const begun: number[] = [];
+      const locks = await Promise.all([0, 1, 2].map(() => bench.lock()));
+      const jobs = await Promise.all(
+        locks.map((redlock, who) =>
+          redlock.job(JOB, { every: 500 }, async ({ signal }) => {
+            begun.push(who);
+            const isOver = AbortSignal.any([signal, voting.signal]);
+            await new Promise((resolve) => isOver.addEventListener('abort', resolve, { once: true }));
+            if (!voting.signal.aborted) voting.lost.push(String(signal.reason));
+          }),
+        ),
+      );
+      await until(() => begun.length > 0);
+      await sleep(1_000); // the others are in line by then
       await voting.whole([JOB]);
-      expect([voting.lost, begun.length], `after master ${i + 1} was frozen`).to.deep.equal([[], 1]);
-    }
-    await voting.stop();
-    await Promise.all(jobs.map((job) => job.stop()));
-  });
+      for (const i of [0, 1]) {
+        await voting.freeze(i);
+        await voting.whole([JOB]);
+        expect([voting.lost, begun.length], `after master ${i + 1} was frozen`).to.deep.equal([[], 1]);
+      }
+      await voting.stop();
+      await Promise.all(jobs.map((job) => job.stop()));
+    },
+  );
 });

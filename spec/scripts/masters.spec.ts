@@ -191,7 +191,7 @@ describe('masters, when the process that started them ends', () => {
     for (const port of place.ports) {
       const refused = async (): Promise<boolean> =>
         (await failure(ask(port, 'PING', SILENT_MS))).includes('ECONNREFUSED');
-      await until(`port ${port} to be closed`, refused, 5_000);
+      await until(`port ${port} to be closed`, refused);
     }
   }
 

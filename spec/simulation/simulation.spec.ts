@@ -13,6 +13,7 @@ import { World } from './world/world.js';
 import { parseOptions } from './command/options.js';
 import { compile, hunt } from './variants/hunt.js';
 import { VARIANTS } from './variants/variants.js';
+import { further, wide } from '../support/breadth.js';
 
 /** What is wrong with a master for good. */
 const WRONG = / has (?:no rights|read-only|another type|spent counter|another guard)$/;
@@ -37,7 +38,7 @@ const ASKED_FOR = [
 ];
 
 describe('simulation: one seed, one history', () => {
-  for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+  for (const seed of wide([1, 2, 3, 4, 5, 6, 7, 8], [7])) {
     it(`seed ${seed}: the same twice, with its history kept or not, and no promise broken`, async () => {
       const once = await simulate(seed);
       const twice = await simulate(seed, { history: true });
@@ -52,26 +53,26 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
-  for (const seed of [1_722_036_253, 1_572_017_894]) {
+  for (const seed of wide([1_722_036_253, 1_572_017_894], [])) {
     it(`seed ${seed}: a place outlived the lease that was claimed over it, and was handed a vote`, async () => {
       expect((await simulate(seed)).violations).to.deep.equal([]);
     });
   }
 
-  it('seed 48062539: a timer was set again and again while virtual time stood still', async () => {
+  further('seed 48062539: a timer was set again and again while virtual time stood still', async () => {
     expect((await simulate(48_062_539)).violations).to.deep.equal([]);
   });
 
-  it('seed 47, which the documentation shows with a mistake built in: no promise broken', async () => {
+  further('seed 47, which the documentation shows with a mistake built in: no promise broken', async () => {
     expect((await simulate(47)).violations).to.deep.equal([]);
   });
 
-  it('other seeds have other histories', async () => {
+  further('other seeds have other histories', async () => {
     const digests = await Promise.all([11, 12, 13, 14].map(async (seed) => (await simulate(seed)).digest));
     expect(new Set(digests).size).to.equal(4);
   });
 
-  for (const nodes of [1, 2, 3, 4, 5]) {
+  for (const nodes of wide([1, 2, 3, 4, 5], [3])) {
     it(`N=${nodes}, with a guard and without: no promise broken, and locks are granted`, async () => {
       for (const guarded of [true, false]) {
         const report = await simulate(100 + nodes, { nodes, guarded });
@@ -81,7 +82,7 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
-  for (const nodes of [3, 4, 5]) {
+  for (const nodes of wide([3, 4, 5], [3])) {
     it(`N=${nodes}, a minority of masters is wrong for good: no promise broken, and locks are granted`, async () => {
       for (const guarded of [true, false]) {
         const options = { nodes, guarded, wrongServers: true, history: true };
@@ -103,6 +104,8 @@ describe('simulation: one seed, one history', () => {
   });
 });
 
+const HUNTED = ['token reuse over attempts', 'no restart guard', 'undo only where yes was answered'];
+
 describe('simulation: known mistakes', function () {
   this.timeout(60_000); // each is bundled and hunted
 
@@ -112,7 +115,7 @@ describe('simulation: known mistakes', function () {
     expect(new Set(names).size).to.equal(names.length);
   });
 
-  it('every change fits the sources exactly once: npm run simulate -- --ci hunts them all', async () => {
+  further('every change fits the sources exactly once: npm run simulate -- --ci hunts them all', async () => {
     for (const { name, patches } of VARIANTS) await compile(name, patches);
   });
 
@@ -125,7 +128,7 @@ describe('simulation: known mistakes', function () {
     expect(failed).to.contain('has 0 times, and not once: no such line');
   });
 
-  for (const name of ['token reuse over attempts', 'no restart guard', 'undo only where yes was answered']) {
+  for (const name of wide(HUNTED, HUNTED.slice(0, 1))) {
     it(`${name}: noticed`, async () => {
       const variant = VARIANTS.find((one) => one.name === name);
       if (variant === undefined) throw new Error('it is in the list');
@@ -141,7 +144,7 @@ describe('simulation: known mistakes', function () {
 });
 
 describe('simulation: a smaller run that breaks the same', () => {
-  it('without the faults that are not needed; its timeline marks what broke', async () => {
+  further('without the faults that are not needed; its timeline marks what broke', async () => {
     // instant amnesia without a guard: beyond the model, where exclusion breaks
     const options = { guarded: false, beyond: 'amnesia', nodes: 1 } as const;
     let seed = 1;

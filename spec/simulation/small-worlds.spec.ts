@@ -7,6 +7,7 @@ import { explore } from './small/explorer.js';
 import { runSmall } from './small/run.js';
 import { search } from './small/search.js';
 import { SMALL_WORLDS, smallWorld } from './small/worlds.js';
+import { further } from '../support/breadth.js';
 
 describe('small worlds: the usual order', () => {
   for (const small of SMALL_WORLDS) {
@@ -21,7 +22,7 @@ describe('small worlds: the usual order', () => {
 describe('small worlds: all schedules within a bound', function () {
   this.timeout(120_000); // hundreds of runs
 
-  it('k=1: each step with each deviation that it offers, once; no promise broken', async () => {
+  further('k=1: each step with each deviation that it offers, once; no promise broken', async () => {
     const small = smallWorld('undo-2');
     const { steps } = await runSmall(small, []);
     const expected = steps.flatMap((menu, step) => menu.map((kind) => scheduleText([{ step, kind }])));
@@ -92,9 +93,12 @@ describe('small worlds: known mistakes', function () {
     expect(missingInTable()).to.deep.equal([]);
   });
 
-  it('undo only where yes was answered: broken by the schedule that it states, and the right code is not', async () => {
-    expect(await proveSmallVariants('undo only where', () => undefined)).to.deep.equal([]);
-  });
+  further(
+    'undo only where yes was answered: broken by the schedule that it states, and the right code is not',
+    async () => {
+      expect(await proveSmallVariants('undo only where', () => undefined)).to.deep.equal([]);
+    },
+  );
 });
 
 describe('small worlds: the command line', () => {

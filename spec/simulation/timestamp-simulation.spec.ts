@@ -3,9 +3,10 @@ import { simulateTimestamps } from './timestamp-simulation.js';
 import { proveTimestamps } from './command/proof.js';
 import { compile, hunt } from './variants/hunt.js';
 import { TIMESTAMP_VARIANTS } from './variants/timestamp-variants.js';
+import { wide } from '../support/breadth.js';
 
 describe('simulation of timestamp locks', () => {
-  for (const seed of [1, 2, 3, 4, 5, 6]) {
+  for (const seed of wide([1, 2, 3, 4, 5, 6], [1])) {
     it(`seed ${seed}: the same twice, with its history kept or not, and no promise broken`, async () => {
       const once = await simulateTimestamps(seed);
       const twice = await simulateTimestamps(seed, { history: true });
@@ -38,7 +39,7 @@ describe('simulation of timestamp locks', () => {
     );
   });
 
-  for (const name of ['an expired lock deleted and set again', 'release without owner check']) {
+  for (const name of wide(['an expired lock deleted and set again', 'release without owner check'], [])) {
     it(`${name}: noticed`, async () => {
       const variant = TIMESTAMP_VARIANTS.find((one) => one.name === `timestamp: ${name}`);
       if (variant === undefined) throw new Error('it is in the list');

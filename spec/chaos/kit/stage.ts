@@ -13,7 +13,7 @@ import type { Trap } from './proxy.js';
 export const TTL_MS = 20_000;
 /** No healthy master is slower than this, however loaded the machine is. */
 export const PATIENT_MS = 2_000;
-export const LIMIT_MS = 10_000;
+export const LIMIT_MS = 60_000;
 const LOOK_EVERY_MS = 5;
 
 export async function eventually(

@@ -18,7 +18,7 @@ const ACQUIRES_MS = WAIT_MS + PATIENT_MS + SLACK_MS;
 const ENDS_MS = PATIENT_MS + SLACK_MS;
 /** This many acquisitions at once share calls. */
 const MANY = 4;
-const GONE_MS = 10_000;
+const GONE_MS = 60_000;
 
 export class Trial {
   readonly #stage: Stage;
