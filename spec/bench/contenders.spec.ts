@@ -8,7 +8,6 @@ import { entryOf, isFor, NAMES } from '../../bench/contenders/index.js';
 import { needs } from '../support/parts.js';
 
 describe('bench: contenders', function () {
-  this.timeout(60_000);
   let masters: Masters;
   let looker: Redis;
   const sessions: Session[] = [];

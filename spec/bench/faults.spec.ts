@@ -22,7 +22,6 @@ async function failure(call: Promise<unknown>): Promise<string> {
 }
 
 describe('bench: floors under faults', function () {
-  this.timeout(60_000);
   let masters: Masters;
   let lookers: Redis[] = [];
   const sessions: Session[] = [];

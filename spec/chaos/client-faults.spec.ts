@@ -59,7 +59,6 @@ class Client {
 
 for (const nodes of [1, 3]) {
   describe(`client faults: N=${nodes}`, function () {
-    this.timeout(60_000);
     let masters: Masters;
     let hands: Redis[];
     let redlock: Redlock;

@@ -10,7 +10,6 @@ const HOUR_MS = 3_600_000;
 for (const nodes of [1, 3]) {
   for (const stepMs of [HOUR_MS, -HOUR_MS]) {
     describe(`wall clock: N=${nodes}, Date.now steps by ${stepMs / HOUR_MS} h`, function () {
-      this.timeout(60_000);
       let masters: Masters;
       let redlock: Redlock;
       beforeEach(async () => {

@@ -1,7 +1,8 @@
 import { sharedSuite } from './shared-suite.js';
 import { lineSuite } from './line-suite.js';
 import { chaosSuite } from './suite.js';
+import { wide } from '../support/breadth.js';
 
 chaosSuite('process');
-lineSuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5]);
-sharedSuite('process', process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3]);
+lineSuite('process', wide(process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [5], []));
+sharedSuite('process', wide(process.env['QUORATE_CHAOS'] === 'all' ? [3, 5] : [3], []));

@@ -41,7 +41,6 @@ const TROUBLES: readonly Trouble[] = [
 
 export function chaosSuite(backend: ChaosBackend): void {
   describe(`chaos over five ${backend === 'process' ? 'processes' : 'containers'}`, function () {
-    this.timeout(60_000);
     const bench = new Bench(NODES);
     before(() => bench.start(backend));
     after(() => bench.stop());

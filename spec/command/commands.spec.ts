@@ -33,7 +33,6 @@ const RENEWED = { ttlMs: 3_000, renew: true } as const;
 const NOBODY = { QUORATE_NODES: 'redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3' };
 
 describe(`the command: N=${NODES}, real masters`, function () {
-  this.timeout(60_000);
   let masters: Masters;
   let redlock: Redlock;
   let hands: readonly Redis[];

@@ -15,7 +15,6 @@ const PATIENT = 'echo pid $$ fence $QUORATE_FENCE; sleep 60';
 const QUICK = ['--ttl', '4s', '--kill-after', '300ms'];
 
 describe(`the command: elections and schedules, N=${NODES}, real masters`, function () {
-  this.timeout(60_000); // of processes, each with a watchdog
   let masters: Masters;
   let redlock: Redlock;
   let folder: string;

@@ -18,7 +18,6 @@ const STUBBORN = 'trap "echo TERM" TERM; echo pid $$; while :; do sleep 0.05; do
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 describe(`quorate run: N=${NODES}, real masters`, function () {
-  this.timeout(60_000);
   let masters: Masters;
   let redlock: Redlock;
   let folder: string;

@@ -24,7 +24,6 @@ let pglite: PGlite;
 let sqlite: Database;
 
 before(async function () {
-  this.timeout(60_000);
   pglite = await PGlite.create();
   sqlite = new (await initSqlJs()).Database();
 });
@@ -430,7 +429,6 @@ describe('SqlFence, two connections of a PostgreSQL server', () => {
   let onlooker: Session;
 
   before(async function () {
-    this.timeout(60_000);
     needs(this, 'PostgreSQL'); // PGlite has one connection only
     server = new Postgres(partOf('PostgreSQL') ?? '');
     await server.start();

@@ -30,7 +30,6 @@ const OF_THE_KIT = 'NO_PERSISTENCE';
 const USER = 'doctor-spec';
 
 describe(`the doctor: N=${NODES}, real servers`, function () {
-  this.timeout(60_000);
   let masters: Masters;
   let hands: readonly Redis[];
   const closers: (() => Promise<void> | void)[] = [];

@@ -23,7 +23,6 @@ const CASES = CLIENT_KINDS.flatMap((kind) => [3, 1].map((nodes) => ({ kind, node
 
 for (const { kind, nodes } of wide(CASES, CASES.slice(0, 1))) {
   describe(`disturbances: N=${nodes}, ${kind.name} at its defaults`, function () {
-    this.timeout(60_000);
     let masters: Masters;
     let hands: Redis[];
     let clients: SpecClient[];

@@ -37,7 +37,6 @@ class Crowd {
 
 for (const kind of CLIENT_KINDS) {
   describe(`fencing on real servers, ${kind.name}`, function () {
-    this.timeout(60_000);
     let masters: Masters;
     let crowd: Crowd;
     const open = async (nodes: number, instances: number): Promise<void> => {

@@ -20,7 +20,12 @@ import { wide } from '../support/breadth.js';
 
 const start = (nodes: number, persistence: Persistence): Promise<Stand> =>
   ServerStand.start(nodes, { persistence });
-guardContract('real servers', wide([1, 3], [3]), start, [
+guardContract('real servers', [3], start, [losses, leases]);
+guardContract('real servers', wide([3], []), start, [
+  ...[minorities, periods],
+  ...[bootstraps, readiness, markers, deployments],
+]);
+guardContract('real servers', wide([1], []), start, [
   ...[losses, minorities, periods, leases],
   ...[bootstraps, readiness, markers, deployments],
 ]);

@@ -17,7 +17,6 @@ const SENTENCES = [
 ];
 
 describe('parts that specs need', function () {
-  this.timeout(60_000);
   let folder = '';
   let path: string | undefined;
 

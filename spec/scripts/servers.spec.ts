@@ -9,7 +9,6 @@ import { expect } from 'chai';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 describe('servers', function () {
-  this.timeout(60_000);
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'quorate-servers-'));

@@ -12,8 +12,6 @@ import { wide } from '../support/breadth.js';
 const VARIANTS = FENCE_VARIANTS.filter((one) => one.of === 'one master');
 
 describe('simulation of one master among coordinators that do anything', function () {
-  this.timeout(60_000); // variants are bundled
-
   it('300 seeds: whatever it accepts rises; each seed gives one history', () => {
     let accepted = 0;
     for (let seed = 1; seed <= 300; seed++) {

@@ -107,8 +107,6 @@ describe('simulation: one seed, one history', () => {
 const HUNTED = ['token reuse over attempts', 'no restart guard', 'undo only where yes was answered'];
 
 describe('simulation: known mistakes', function () {
-  this.timeout(60_000); // each is bundled and hunted
-
   it('has all that were asked for, and each once', () => {
     const names = VARIANTS.map(({ name }) => name);
     expect(names).to.include.members(ASKED_FOR);

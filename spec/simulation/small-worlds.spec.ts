@@ -86,8 +86,6 @@ describe('small worlds: all schedules within a bound', function () {
 });
 
 describe('small worlds: known mistakes', function () {
-  this.timeout(60_000); // each is bundled
-
   it('at least twenty, and the documentation says of each how it is found', () => {
     expect(inSmallWorlds('').length).to.be.at.least(20);
     expect(missingInTable()).to.deep.equal([]);

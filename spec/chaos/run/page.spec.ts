@@ -53,7 +53,6 @@ describe('chaos run: the report', () => {
   });
 
   it("judges and draws an hour's worth of leases: 72,000", function () {
-    this.timeout(60_000);
     const files: Record<string, ClientEvent[]> = { 'c1.1': [], 'c2.1': [] };
     for (let i = 0; i < 72_000; i++) {
       const process = i % 2 === 0 ? 'c1.1' : 'c2.1';

@@ -11,8 +11,6 @@ import { canLookForThem, descendants, isAlive } from './descendants.js';
 
 /** The whole example as a user starts it, in real processes and on real masters. Waits for what it prints, not for time. */
 describe('examples/jobs: a run', function () {
-  this.timeout(60_000);
-
   let output: string;
   let child: ChildProcess | undefined;
 

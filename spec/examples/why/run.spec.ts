@@ -63,7 +63,6 @@ describe('examples/why: the verdicts', () => {
 });
 
 describe('examples/why: a run', function () {
-  this.timeout(60_000);
   const output = mkdtempSync(join(tmpdir(), 'quorate-why-'));
   after(() => rmSync(output, { recursive: true }));
 

@@ -83,7 +83,6 @@ const ACCESSES: readonly Access[] = [
 ];
 
 describe('set-ups: how clients get in', function () {
-  this.timeout(60_000);
   let masters: Masters | undefined;
   const opened: Opened[] = [];
   const hands: Redis[] = [];
@@ -171,7 +170,6 @@ describe('set-ups: how clients get in', function () {
 });
 
 describe('set-ups: TLS on both sides', function () {
-  this.timeout(60_000);
   let folder: string;
   let server: Certificate;
   let client: Certificate;

@@ -26,7 +26,6 @@ const ALL_AT_ONCE = {
 for (const kind of CLIENT_KINDS) {
   for (const nodes of [1, 3]) {
     describe(`set-ups: all settings of a client at once: ${kind.name}, N=${nodes}`, function () {
-      this.timeout(60_000);
       let masters: Masters;
       let hands: readonly Redis[];
       const clients: SpecClient[] = [];

@@ -107,7 +107,6 @@ class SentinelSet {
 }
 
 describe('set-ups: Sentinel', function () {
-  this.timeout(60_000);
   let set: SentinelSet;
   let others: Masters | undefined;
   const locks: Redlock[] = [];

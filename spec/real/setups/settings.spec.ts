@@ -65,7 +65,6 @@ async function crowd(one: Redlock, other: Redlock, count = 300): Promise<void> {
 }
 
 describe('set-ups: settings of the servers', function () {
-  this.timeout(60_000);
   let masters: Masters | undefined;
   let opened: Opened;
   let spec: AbortController;
@@ -165,7 +164,6 @@ function limit(pid: number, size: string): void {
 }
 
 describe('set-ups: a full disk under the append-only file', function () {
-  this.timeout(60_000);
   let servers: readonly ServerProcess[] = [];
   let opened: Opened;
   before(function () {
