@@ -1,7 +1,7 @@
 /**
  * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
- * of them at a time: scripts and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on
- * real servers. One that cannot be had is named at the end, and the run fails.
+ * of them at a time: scripts, rights, contract, a part of the chaos points, and `npm start`; with --whole every spec on real
+ * servers, over all sizes. One that cannot be had is named at the end, and the run fails.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -56,7 +56,8 @@ async function start({ name, path, isGood, text }) {
 
 /** What a run that failed printed is shown; of one that passed, only its last line is told. */
 async function ends(args, server) {
-  const env = { ...process.env, QUORATE_REDIS_SERVER: server };
+  const breadth = isWhole ? 'all' : 'usual';
+  const env = { ...process.env, QUORATE_REDIS_SERVER: server, QUORATE_SPECS: breadth };
   const child = spawn(process.execPath, args, {
     ...{ cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: MOST_MS, killSignal: 'SIGKILL' },
   });
@@ -70,7 +71,8 @@ async function ends(args, server) {
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => arg !== '--whole');
-const specs = args.includes('--whole') ? WHOLE : SPECS;
+const isWhole = args.includes('--whole');
+const specs = isWhole ? WHOLE : SPECS;
 const unknown = names.find((name) => SERVERS[name] === undefined);
 if (unknown !== undefined) {
   process.stderr.write(`${unknown} is none of ${Object.keys(SERVERS).join(', ')}\n`);

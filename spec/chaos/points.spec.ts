@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { MOMENTS, minorities, mixed, parseCase, quorumOf, randomOf, sample } from './kit/cases.js';
 import { runAll } from './kit/run.js';
 import { Table } from './kit/table.js';
+import { further, wide } from '../support/breadth.js';
 
 const SAMPLE_OF_FIVE = 48;
 const MIXED = 12;
@@ -41,10 +42,12 @@ describe('chaos at every point of an exchange', function () {
     it(only, () => runAll([parseCase(only)], table));
     return;
   }
-  it('N=3: every point, action and operation, on each master', () => runAll(minorities(3), table));
-  it(`N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, operations and minorities (seed ${seed})`, () =>
-    runAll(isAll ? minorities(5) : sample(minorities(5), SAMPLE_OF_FIVE, drawFor(5, 0)), table));
-  for (const nodes of [3, 5]) {
+  further('N=3: every point, action and operation, on each master', () => runAll(minorities(3), table));
+  further(
+    `N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, operations and minorities (seed ${seed})`,
+    () => runAll(isAll ? minorities(5) : sample(minorities(5), SAMPLE_OF_FIVE, drawFor(5, 0)), table),
+  );
+  for (const nodes of wide([3, 5], [3])) {
     const some = nodes - quorumOf(nodes);
     if (some > 1)
       it(`N=${nodes}: different faults on a minority at once (seed ${seed})`, () =>
@@ -59,11 +62,14 @@ describe('chaos at every point of an exchange', function () {
       groups: LINE_GROUPS,
     });
   });
-  it(`N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, moments of a wait and minorities (seed ${seed})`, () => {
-    const all = minorities(5, MOMENTS);
-    return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_FIVE, drawFor(5, 3)), table);
-  });
-  for (const nodes of [3, 5]) {
+  further(
+    `N=5: ${isAll ? 'all' : 'a sample of all'} points, actions, moments of a wait and minorities (seed ${seed})`,
+    () => {
+      const all = minorities(5, MOMENTS);
+      return runAll(isAll ? all : sample(all, LINE_SAMPLE_OF_FIVE, drawFor(5, 3)), table);
+    },
+  );
+  for (const nodes of wide([3, 5], [3])) {
     it(`N=${nodes}: faults on a majority while two wait in the queue: served when they are mended (seed ${seed})`, () => {
       const count = LINE_MAJORITIES * factor;
       const terms = { nodes, faulty: quorumOf(nodes), count, operations: WITH_MAJORITIES };
