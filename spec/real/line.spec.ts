@@ -7,16 +7,8 @@ import { further, wide } from '../support/breadth.js';
 
 const QUEUE = 'quorate:queue:{r}';
 const TURN = 'quorate:turn:{r}';
-/** Enough for what comes only now and then to count for little. */
-const GRANTS = 80;
-/** Turns of each instance until scripts are known, and the lock is known to be held more often than not. */
-const WARM_UP = 20;
 const [IOREDIS_6] = CLIENT_KINDS as readonly [ClientKind, ClientKind];
 const WAIT = { ttlMs: 60_000, waitMs: 60_000 };
-
-function medianOf(numbers: readonly number[]): number | undefined {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
-}
 
 class Ground extends RealBench {
   /** Resolves when so many wait at every master. */
@@ -72,30 +64,6 @@ for (const nodes of wide([1, 3, 5], [3])) {
       });
       await Promise.all(work);
       await environment.nothingLeft();
-    });
-
-    it('a contended grant costs two calls a master, whether 4 wait or 16', async () => {
-      for (const waiters of [4, 16]) {
-        const locks = await Promise.all(Array.from({ length: waiters }, () => environment.lock()));
-        const counts: number[] = [];
-        let lanes = waiters;
-        // who holds it goes on when all others wait: nobody finds it free, however busy the machine is
-        const hold = async (): Promise<void> => {
-          await environment.inLine(lanes - 1);
-          counts.push(await environment.calls());
-        };
-        const work = locks.map(async (lock) => {
-          for (let turn = 1; turn < WARM_UP + GRANTS / waiters; turn++) await lock.using('r', WAIT, hold);
-          await lock.using('r', WAIT, async () => {
-            await hold();
-            lanes--;
-          });
-        });
-        await Promise.all(work);
-        const costs = counts.slice(1).map((calls, i) => calls - (counts[i] ?? 0));
-        // whoever waits for long looks again, and a reservation would take three calls
-        expect(medianOf(costs.slice(WARM_UP * waiters))).to.equal(2 * nodes);
-      }
     });
 
     if (nodes === 5) return; // the rest does not depend on how many they are
