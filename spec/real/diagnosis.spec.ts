@@ -24,7 +24,7 @@ function libc(): string {
 }
 
 const NODES = 3;
-const QUICK: DiagnoseOptions = { driftOverMs: 0, timeoutMs: 5_000 };
+const QUICK: DiagnoseOptions = { driftOverMs: 0, timeoutMs: 30_000 };
 /** What servers of the kit have that nobody should run: no append-only file. */
 const OF_THE_KIT = 'NO_PERSISTENCE';
 const USER = 'doctor-spec';
@@ -79,7 +79,7 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
   it('servers as they should be: fit; their software, round trips and clocks are told', async () => {
     const careful = await startMasters(NODES, { backend: 'process', persist: true });
     closers.push(() => careful.stop());
-    const diagnosis = await open(careful.urls).diagnose({ timeoutMs: 5_000 });
+    const diagnosis = await open(careful.urls).diagnose({ timeoutMs: 30_000 });
     expect(diagnosis.findings).to.deep.equal([]);
     expect(diagnosis.verdict).to.equal('fit');
     for (const { server, roundTripMs, clockAheadMs } of diagnosis.nodes) {
@@ -199,11 +199,11 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
     const [first] = masters.list;
     await first?.freeze();
     closers.push(async () => first?.thaw());
-    const frozen = await open().diagnose({ ...QUICK, timeoutMs: 500 });
+    const frozen = await open().diagnose({ ...QUICK, timeoutMs: 5_000 });
     expectOnly(frozen, 'UNREACHABLE', 'warning', addressOf(0));
     const dead = await open([`redis://${HOST}:1`, ...masters.urls.slice(1)]).diagnose({
       ...QUICK,
-      timeoutMs: 500,
+      timeoutMs: 5_000,
     });
     expectOnly(dead, 'UNREACHABLE', 'warning', `${HOST}:1`);
     expect(dead.findings[0]?.text).to.match(/not connected: connect ECONNREFUSED/);
@@ -213,10 +213,10 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
     await hands[0]?.call('ACL', 'SETUSER', 'default', 'resetpass', '>sesame');
     closers.push(async () => void (await hands[0]?.call('ACL', 'SETUSER', 'default', 'nopass')));
     const rest = masters.urls.slice(1);
-    const without = await open([masters.urls[0] ?? '', ...rest]).diagnose({ ...QUICK, timeoutMs: 1_000 });
+    const without = await open([masters.urls[0] ?? '', ...rest]).diagnose({ ...QUICK, timeoutMs: 5_000 });
     expectOnly(without, 'LOGIN_REFUSED', 'error', addressOf(0));
     const wrong = { host: HOST, port: masters.list[0]?.port ?? 0, password: 'open-up' };
-    const other = await open([wrong, ...rest]).diagnose({ ...QUICK, timeoutMs: 1_000 });
+    const other = await open([wrong, ...rest]).diagnose({ ...QUICK, timeoutMs: 5_000 });
     expectOnly(other, 'LOGIN_REFUSED', 'error', addressOf(0));
     expect(JSON.stringify(other)).to.not.match(/sesame|open-up/);
   });
@@ -389,7 +389,7 @@ describe(`the doctor: N=${NODES}, real servers`, function () {
 
     it('a user who may do nothing at all gets findings, not a crash', async () => {
       await allow();
-      const { findings, verdict } = await open(asUser()).diagnose({ ...QUICK, timeoutMs: 1_000 });
+      const { findings, verdict } = await open(asUser()).diagnose({ ...QUICK, timeoutMs: 5_000 });
       expect(verdict).to.equal('error');
       expect(findings.map(({ code }) => code)).to.include.members(['RIGHTS', 'NOT_KNOWN']);
     });
