@@ -13,6 +13,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
+import './lua/ensure.mjs';
 import { ENTRIES, entryFields, outputName, programName, PROGRAMS } from './entries.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');

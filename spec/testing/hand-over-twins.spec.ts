@@ -4,7 +4,7 @@ import { pushChannel } from '../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
 import { FRESH_MS, RESERVE_MS } from '../../lib/protocol/lua/queue.js';
 import { EXTEND, QUEUE, RELEASE, type Script, YIELD } from '../../lib/protocol/lua/scripts.js';
-import { markedFor } from '../../lib/testing/master/queue-line.js';
+import { markedFor } from '../support/marks.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 

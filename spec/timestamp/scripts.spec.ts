@@ -1,7 +1,8 @@
 /** Each documented reply of the scripts of timestamp locks on a real server, and the twins beside it. */
 import { expect } from 'chai';
 import type { Script } from '../../lib/protocol/lua/scripts.js';
-import { execute, scriptOf } from '../../lib/testing/master/twins.js';
+import { execute } from '../../lib/testing/master/execution.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import {
   TIMESTAMP_CLAIM,
   TIMESTAMP_EXTEND,
