@@ -9,6 +9,7 @@ import {
   type Identifier,
   type LuaFunction,
   type Member,
+  assignedIn,
   refuse,
   type Statement,
   type TableOf,
@@ -121,7 +122,7 @@ export abstract class Expressions {
    * A function: one of the module, if it uses no variables of the functions around it.
    * @returns what stands for it there, or its text here
    */
-  protected function(node: LuaFunction, name: string): Variable | Code {
+  protected function(node: LuaFunction, name: string): Variable | (Code & { readonly returns: Kind }) {
     const alone = this.#compiled(node, undefined);
     if (!alone.isCapturing) return this.shared.function(name, alone.text, alone.returns);
     return this.#within(node);
@@ -138,7 +139,7 @@ export abstract class Expressions {
   ): { readonly text: string; readonly isCapturing: boolean; readonly returns: Kind } {
     const around = this.frame;
     const hasRest = node.parameters.some(({ type }) => type === 'VarargLiteral');
-    const frame = new Frame(around, outer, hasRest);
+    const frame = new Frame(around, outer, { assigned: assignedIn(node.body), hasRest });
     this.frame = frame;
     const parameters = node.parameters.map((one) =>
       one.type === 'Identifier' ? frame.declareOwn(one.name).id : '...rest',
@@ -152,7 +153,7 @@ export abstract class Expressions {
 
   #name(node: Identifier): Code {
     const found = this.frame.find(node.name) ?? refuse(node, `${node.name} is no local variable`);
-    return { code: found.id, kind: found.returns === undefined ? 'any' : 'function' };
+    return { code: found.id, kind: found.returns === undefined ? (found.kind ?? 'any') : 'function' };
   }
 
   #table({ fields }: TableOf): Code {

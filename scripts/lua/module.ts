@@ -6,7 +6,7 @@ import type { Script } from '../../lib/redis/script.js';
 const IMPORTS = `import * as lua from './lua.js';
 import * as library from './lua-library.js';
 import * as calls from './redis-calls.js';
-const { redis } = calls;
+import { redis } from './redis-calls.js';
 `;
 
 const RUN = `/** The values that a script returns. */

@@ -17,6 +17,8 @@ export interface Variable {
   readonly isFixed: boolean;
   /** What it returns, if it is a function. */
   readonly returns?: Kind;
+  /** What it always is. */
+  readonly kind?: Kind;
 }
 
 /** Names that mean something else in JavaScript, or to the module. */
@@ -34,15 +36,22 @@ export class Frame {
   isCapturing = false;
   /** Loops that are open: what is declared within is no variable of the module. */
   loops = 0;
+  /** Names that are assigned to in it: of others it is known what they are. */
+  readonly assigned: ReadonlySet<string>;
   /** Kinds of what it returns. */
   readonly returned: Kind[] = [];
   readonly temporaries: string[] = [];
-  readonly #scopes: Map<string, Variable>[] = [new Map()];
+  readonly #scopes = [new Map<string, Variable>()];
   readonly #counts: Map<string, number>;
 
   /** @param outer  whose names must not be hidden */
-  constructor(parent: Frame | undefined, outer: Frame | undefined, hasRest = false) {
+  constructor(
+    parent: Frame | undefined,
+    outer: Frame | undefined,
+    { assigned = new Set(), hasRest = false }: { assigned?: ReadonlySet<string>; hasRest?: boolean } = {},
+  ) {
     this.parent = parent;
+    this.assigned = assigned;
     this.hasRest = hasRest;
     this.#counts = new Map(outer === undefined ? [] : outer.#counts);
   }
@@ -64,8 +73,8 @@ export class Frame {
   }
 
   /** A variable of this function. */
-  declareOwn(name: string, isFixed = false): Variable {
-    return this.declare(name, { id: this.#unused(name), isShared: false, isFixed });
+  declareOwn(name: string, known: Partial<Pick<Variable, 'isFixed' | 'kind' | 'returns'>> = {}): Variable {
+    return this.declare(name, { id: this.#unused(name), isShared: false, isFixed: false, ...known });
   }
 
   temporary(): string {

@@ -1,6 +1,6 @@
 /** Statements of Lua as statements of JavaScript. */
 import { type Code, declared, Expressions } from './expressions.js';
-import { Frame, type Variable } from './names.js';
+import { Frame, type Kind, type Variable } from './names.js';
 import {
   type Assigning,
   type Expression,
@@ -100,14 +100,14 @@ export class Compiler extends Expressions {
       this.frame.declare(identifier.name, made);
       return '';
     }
-    const { id } = this.frame.declareOwn(identifier.name, true);
+    const { id } = this.frame.declareOwn(identifier.name, { isFixed: true, returns: made.returns });
     return `const ${id} = ${made.code};\n`;
   }
 
   #local({ init, variables }: Assigning): string {
     const names = variables.map((one) => (one.type === 'Identifier' ? one.name : refuse(one, 'no name')));
-    const [before, values] = this.#worked(init, names.length);
-    const made = names.map((name) => this.#declared(name));
+    const [before, values, kinds] = this.#worked(init, names.length);
+    const made = names.map((name, i) => this.#declared(name, kinds[i]));
     const isShared = made.some((one) => one.isShared);
     const parts = made.map(({ id }, i) =>
       isShared || values[i] !== undefined ? `${id} = ${values[i]}` : id,
@@ -116,8 +116,9 @@ export class Compiler extends Expressions {
   }
 
   /** What the script declares outside of loops is the module's. */
-  #declared(name: string): Variable {
+  #declared(name: string, kind: Kind = 'any'): Variable {
     const { frame } = this;
+    if (!frame.isScript && !frame.assigned.has(name)) return frame.declareOwn(name, { kind });
     if (!frame.isScript || frame.loops > 0) return frame.declareOwn(name);
     return frame.declare(name, this.shared.variable(name));
   }
@@ -146,26 +147,30 @@ export class Compiler extends Expressions {
     return `lua.put(${this.value(target.base).code}, ${JSON.stringify(target.identifier.name)}, ${value});\n`;
   }
 
-  /** @returns what comes before, and an expression for each of so many values; undefined is one that is missing */
-  #worked(nodes: readonly Expression[], wanted: number): readonly [string, readonly (string | undefined)[]] {
+  /** @returns what comes before, an expression for each of so many values (undefined is one that is missing), and their kinds */
+  #worked(
+    nodes: readonly Expression[],
+    wanted: number,
+  ): readonly [before: string, values: readonly (string | undefined)[], kinds: readonly Kind[]] {
     const codes: Code[] = nodes.map((node, i) =>
       i < nodes.length - 1 ? this.value(node) : this.values(node),
     );
     const last = codes.at(-1);
     if (codes.length > wanted) refuse(nodes[0] ?? {}, 'more values than variables');
     const missing = Array.from({ length: wanted - codes.length }, () => undefined);
-    if (last?.kind !== 'many') return ['', [...codes.map(({ code }) => code), ...missing]];
+    const kinds = codes.map(({ kind }) => (kind === 'many' ? 'any' : kind));
+    if (last?.kind !== 'many') return ['', [...codes.map(({ code }) => code), ...missing], kinds];
     const before = codes.slice(0, -1).map(({ code }) => code);
-    if (missing.length === 0) return ['', [...before, `lua.one(${last.code})`]];
+    if (missing.length === 0) return ['', [...before, `lua.one(${last.code})`], kinds];
     const held = this.frame.temporary();
     const rest = [undefined, ...missing].map((_, i) => `${held}[${i}]`);
     const [first, ...others] = [...before, ...rest];
     // what comes first is worked out first
     const all = last.code === 'rest' ? 'rest' : `lua.all(${last.code})`;
-    if (before.length === 0) return [`${held} = ${all};\n`, [first, ...others]];
+    if (before.length === 0) return [`${held} = ${all};\n`, [first, ...others], kinds];
     const kept = before.map(() => this.frame.temporary());
     const steps = [...before.map((code, i) => `${kept[i]} = ${code};\n`), `${held} = ${all};\n`];
-    return [steps.join(''), [...kept, ...rest]];
+    return [steps.join(''), [...kept, ...rest], kinds];
   }
 
   #numericFor({ body, end, start, step, variable }: NumericFor): string {
@@ -173,7 +178,7 @@ export class Compiler extends Expressions {
     const [from, to, by] = [this.number(start), this.number(end), step === null ? 1 : Number(step.value)];
     if (by <= 0) refuse(start, 'a loop that counts down');
     return this.frame.within(() => {
-      const { id } = this.frame.declareOwn(variable.name, true);
+      const { id } = this.frame.declareOwn(variable.name, { isFixed: true, kind: 'number' });
       const last = this.frame.unused('end$');
       return `for (let ${id} = ${from}, ${last} = ${to}; ${id} <= ${last}; ${id} += ${by}) {\n${this.block(body)}}\n`;
     });
@@ -189,7 +194,7 @@ export class Compiler extends Expressions {
     const table = this.value(over).code;
     return this.#loop(() =>
       this.frame.within(() => {
-        const ids = variables.map(({ name }) => this.frame.declareOwn(name, true).id);
+        const ids = variables.map(({ name }) => this.frame.declareOwn(name, { isFixed: true }).id);
         if (made === 'ipairs') return this.#inOrder(table, ids, body);
         if (made === 'pairs')
           return `for (const [${ids.join(', ')}] of library.pairs(${table})) {\n${this.block(body)}}\n`;

@@ -131,6 +131,18 @@ export function parse(source: string): readonly Statement[] {
   return chunk.body;
 }
 
+/** The names of variables that are assigned to, in these statements and all functions within them. */
+export function assignedIn(nodes: unknown, found = new Set<string>()): ReadonlySet<string> {
+  if (Array.isArray(nodes)) for (const node of nodes) assignedIn(node, found);
+  else if (typeof nodes === 'object' && nodes !== null) {
+    const { type, variables } = nodes as Partial<Assigning>; // or another node, which has no such variables
+    const targets = type === 'AssignmentStatement' ? (variables ?? []) : [];
+    for (const target of targets) if (target.type === 'Identifier') found.add(target.name);
+    for (const [name, part] of Object.entries(nodes)) if (name !== 'loc') assignedIn(part, found);
+  }
+  return found;
+}
+
 /** What Lua has and this compiler does not know fails the build: nothing is left out in silence. */
 export function refuse(node: object, what: string): never {
   const { loc } = node as Node; // where it was found, which each node knows

@@ -28,7 +28,8 @@ export class LuaError extends Error {
   readonly value: Value;
 
   constructor(value: Value) {
-    super(typeof value === 'string' ? value : String(index(value, 'err')));
+    const told = typeof value === 'string' ? value : index(value, 'err');
+    super(typeof told === 'string' ? told : type(value));
     this.value = value;
   }
 }

@@ -199,12 +199,13 @@ type Name = keyof typeof calls;
 
 /** By name, in capitals. */
 export const redis = Object.fromEntries(
-  Object.entries(calls).map(([name, call]) => [name, command(call as Call)]), // each takes texts, as many as it is given
+  Object.entries(calls).map(([name, call]) => [name, command(call)]),
 ) as Readonly<Record<Name, (...args: readonly Value[]) => Value>>;
 
 /** What a script chooses while it runs: `redis.pcall(name, …)`. */
 export function named(name: Value, ...args: readonly Value[]): Value {
-  const called = Object.entries(redis).find(([one]) => one === String(name).toUpperCase());
+  const word = typeof name === 'string' ? name.toUpperCase() : undefined;
+  const called = Object.entries(redis).find(([one]) => one === word);
   return called === undefined
     ? new Failure('ERR Unknown Redis command called from script')
     : called[1](...args);

@@ -63,7 +63,8 @@ export const HAND_OFF: readonly Mutant[] = [
     name: 'hand-off: a look that finds its vote does not lengthen it',
     file,
     find: "redis.call('SET', KEYS[k], marked, 'PX', ttl)",
-    replace: "if owner then redis.call('SET', KEYS[k], marked, 'KEEPTTL') else redis.call('SET', KEYS[k], marked, 'PX', ttl) end",
+    replace:
+      "if owner then redis.call('SET', KEYS[k], marked, 'KEEPTTL') else redis.call('SET', KEYS[k], marked, 'PX', ttl) end",
     specs,
   },
   {

@@ -56,7 +56,11 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     small: { world: 'guard-1', schedule: '0:lose' },
     patches: [
-      { file: COUNTERS, find: 'return us, us end\n  return proposal, 0', replace: 'return 1, us end\n  return 1, 0' },
+      {
+        file: COUNTERS,
+        find: 'return us, us end\n  return proposal, 0',
+        replace: 'return 1, us end\n  return 1, 0',
+      },
       {
         file: COUNTERS,
         find: 'local fence, text, told = tonumber(${proposal}), ${proposal}, 0',
@@ -109,7 +113,9 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     why: 'the same, under a guard',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [{ file: COUNTERS, find: ACCEPTED, replace: 'fence > highest and fence >= us - ${BACK_US} and' }],
+    patches: [
+      { file: COUNTERS, find: ACCEPTED, replace: 'fence > highest and fence >= us - ${BACK_US} and' },
+    ],
   },
   {
     name: 'fence: a master accepts what its counter is at',

@@ -1,7 +1,7 @@
 /**
  * Runs the simulation over many seeds in a process of its own, with the production code unchanged or with a known mistake
- * built in. The sources are changed when they are bundled, so the code itself needs no hooks. The scripts' Lua is changed in the same way,
- * and compiled for the masters in memory.
+ * built in. The sources are changed when they are bundled, so the code itself needs no hooks. Where they are Lua, it is
+ * compiled for the masters in memory once more.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';

@@ -14,6 +14,7 @@ import { CRASH_VARIANTS } from './crash-variants.js';
 import type { CrashOptions } from '../crash-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
+import { SCRIPT_VARIANTS } from './script-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
 import { PUSH_VARIANTS } from './push-variants.js';
 import { LONG_JOB_VARIANTS } from './long-job-variants.js';
@@ -65,6 +66,7 @@ export interface Variant {
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   ...COORDINATION_VARIANTS,
+  ...SCRIPT_VARIANTS,
   ...SERVICE_VARIANTS,
   ...LONG_JOB_VARIANTS,
   ...CRASH_VARIANTS,
@@ -219,6 +221,7 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'guard by the marker alone',
+    from: 140,
     small: { world: 'guard-1', schedule: '5:old' },
     why: 'a restart with old data brings the old marker back',
     breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
@@ -241,7 +244,8 @@ export const VARIANTS: readonly Variant[] = [
       {
         file: `${LUA}/scripts.ts`,
         find: '${MARKER}n = n / ((ARGV[6]',
-        replace: 'local n = #KEYS\nif guard >= 0 then\n  guarded(n, guard)\n  n = n - 1\nend\nn = n / ((ARGV[6]',
+        replace:
+          'local n = #KEYS\nif guard >= 0 then\n  guarded(n, guard)\n  n = n - 1\nend\nn = n / ((ARGV[6]',
       },
       {
         file: `${LUA}/scripts.ts`,
