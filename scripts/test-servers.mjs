@@ -1,6 +1,6 @@
 /**
  * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
- * of them at a time: scripts and their twins, rights, contract, the chaos points, and `npm start`; with --whole every spec on
+ * of them at a time: scripts, and the same in memory, rights, contract, the chaos points, and `npm start`; with --whole every spec on
  * real servers. One that cannot be had is named at the end, and the run fails.
  */
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order. It runs the
- * twins of the scripts.
+ * scripts.
  */
 import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';

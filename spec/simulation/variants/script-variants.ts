@@ -8,6 +8,7 @@ const DELETED_BY_WHOM = "owner == token or owner == ${markedInLua('token')}";
 export const SCRIPT_VARIANTS: readonly Variant[] = [
   {
     name: 'script extend: though another holds it',
+    from: 20,
     why: 'a holder whose vote ran out here takes that of the next',
     breaks: ['votes', 'exclusion'],
     options: { clients: 4 },
@@ -15,6 +16,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script batch: renewals that share a call count though another holds it',
+    from: 195,
     why: 'the same, where many are extended at once',
     breaks: ['votes', 'exclusion', 'continuity'],
     options: { clients: 4 },
@@ -57,6 +59,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script release: whoever holds it',
+    from: 15,
     why: 'a release that is late, or comes twice, takes the vote of the next',
     breaks: ['votes', 'exclusion'],
     options: { clients: 4 },
@@ -101,6 +104,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script rw-accept: nothing is counted',
+    from: 30,
     why: 'as for exclusive locks',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { sharedLocks: true, clients: 4 },
@@ -113,15 +117,15 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
     ],
   },
   {
-    name: 'script rw-extend: set again beside others',
-    why: 'whose vote is gone may have a successor',
+    name: 'script rw-extend: says so and does nothing',
+    why: 'the vote runs out under a holder that believes in it',
     breaks: ['votes', 'exclusion'],
     options: { sharedLocks: true, clients: 4 },
     patches: [
       {
         file: `${LUA}/read-write.ts`,
-        find: 'local left = own and 0 or inTheWay(token, role)',
-        replace: 'local left = 0',
+        find: 'put(token, role, math.max(own and own[2] or 0, now + tonumber(ttl)), ',
+        replace: 'put(token, role, own and own[2] or now + tonumber(ttl), ',
       },
     ],
   },
@@ -139,12 +143,16 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
     ],
   },
   {
-    name: 'script sem-extend: permits of others',
-    why: 'who was gone for a while takes them from a successor',
+    name: 'script sem-extend: says so and does nothing',
+    why: 'the same',
     breaks: ['votes', 'permits'],
     options: { sharedLocks: true, clients: 4 },
     patches: [
-      { file: `${LUA}/semaphore.ts`, find: 'if isUsed(slotsOf(text)) then', replace: 'if isUsed({}) then' },
+      {
+        file: `${LUA}/semaphore.ts`,
+        find: 'put(token, text, math.max(own and own[2] or 0, now + tonumber(ttl)), k)',
+        replace: 'put(token, text, own and own[2] or now + tonumber(ttl), k)',
+      },
     ],
   },
   {
@@ -184,6 +192,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script timestamp release: whosever it is',
+    from: 40,
     why: "a late release deletes another's lock",
     of: 'timestamps',
     breaks: ['exclusion'],
