@@ -74,7 +74,8 @@ function installDependencies() {
 
 /** What the masters in memory run; it needs some of the dependencies. */
 async function compileScripts() {
-  await import('./lua/ensure.mjs');
+  const { wasFresh } = await import('./lua/ensure.mjs');
+  if (!wasFresh) say('the scripts were compiled for the masters in memory');
 }
 
 function installIn(folder) {

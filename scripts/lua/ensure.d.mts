@@ -1,1 +1,2 @@
-export {};
+/** Whether there was nothing to do. */
+export const wasFresh: boolean;

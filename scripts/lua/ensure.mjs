@@ -20,7 +20,9 @@ function isFresh() {
 /** Where the development dependencies were left out, nothing runs that needs it. */
 const hasCompiler = () => ['luaparse', 'tsx'].every((name) => existsSync(join(ROOT, 'node_modules', name)));
 
-if (!isFresh() && hasCompiler()) {
+export const wasFresh = isFresh();
+
+if (!wasFresh && hasCompiler()) {
   const args = ['--import', 'tsx', join(ROOT, 'scripts/lua/main.ts')];
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
   if (status !== 0)

@@ -44,7 +44,7 @@ export const OURS = ['ann', 'ben', 'cat', 'dan'].flatMap((name) => [
   tokenFrom(name, '2'),
 ]);
 export const FOREIGN = 'fremd-é😀';
-export const CHANNEL = 'quorate:push:größe';
+const CHANNEL = 'quorate:push:größe';
 /** Those that somebody listens to. */
 export const CHANNELS = [...new Set([...OURS.slice(0, 6).map(pushChannel), CHANNEL])];
 /** In ms: far enough apart to be told by their millions. */
