@@ -47,7 +47,7 @@ export const DEAD_WAITERS: readonly Mutant[] = [
     file,
     find: 'if at and math.abs(now() - at) < ${TIDY_MS * 1_000} then return end',
     replace: '',
-    specs: ['spec/protocol/lua/queue-scripts.spec.ts'],
+    specs: ['spec/testing/hand-over.spec.ts'],
   },
   {
     name: 'dead waiters: the first is sent a push though it looks',
