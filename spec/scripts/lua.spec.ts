@@ -52,7 +52,7 @@ const PROGRAMS = [
   'local function f() return 1, 2 end local t = {f(), f()} return #t .. tostring((f()))',
   'local fs = {} for i = 1, 3 do fs[i] = function() return i end end return fs[1]() .. fs[3]()',
   'return tostring(pcall(function() return nil + 1 end)) .. tostring(pcall(function() return {} < 1 end))',
-  "local ok, why = pcall(function() error({err = 'E'}) end) return tostring(ok) .. why.err",
+  "local ok, why = pcall(function() error('E') end) return tostring(ok) .. type(why)",
   "return (nil and 1 or 'no') .. (false or 'b') .. tostring(nil and 1) .. (0 and 'true')",
   'return math.max(1, 3, 2) .. math.min(2, 1) .. math.floor(-1.5) .. math.ceil(-1.5) .. math.abs(-2)',
   "return table.concat({unpack({'a', 'b', 'c'}, 2)}, ',') .. tostring(next({})) .. type({})",
