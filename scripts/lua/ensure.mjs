@@ -6,15 +6,14 @@
  * The file's first line has a digest of all that it was made of, and the second line names these files.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { digestOf, PROGRAMS, ROOT } from './files.mjs';
+import { digestOf, madeOf, PROGRAMS, ROOT } from './files.mjs';
 
 function isFresh() {
   if (!existsSync(PROGRAMS)) return false;
-  const [first = '', second = ''] = readFileSync(PROGRAMS, 'utf8').split('\n', 2);
-  const files = second.split(' ').slice(2);
-  return files.every((file) => existsSync(join(ROOT, file))) && first.endsWith(` ${digestOf(files)}`);
+  const { digest, files } = madeOf();
+  return files.every((file) => existsSync(join(ROOT, file))) && digest === digestOf(files);
 }
 
 /** Where the development dependencies were left out, nothing runs that needs it. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { compiledWith } from '../../../scripts/lua/compile.js';
-import { PROGRAMS } from '../../../scripts/lua/files.mjs';
+import { madeOf, PROGRAMS } from '../../../scripts/lua/files.mjs';
 import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
@@ -122,11 +122,13 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
     },
   };
   // scripts that are changed are compiled anew: the masters in memory run them
+  const { files } = madeOf();
+  const isOfScripts = patches.some(({ file }) => files.includes(file));
   const recompile: Plugin = {
     name: 'recompile',
     setup(builder) {
       builder.onLoad({ filter: /\/programs\.js$/ }, async ({ path }) =>
-        path === PROGRAMS ? { contents: await compiledWith(change), loader: 'js' } : undefined,
+        isOfScripts && path === PROGRAMS ? { contents: await compiledWith(change), loader: 'js' } : undefined,
       );
     },
   };
