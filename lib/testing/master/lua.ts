@@ -124,10 +124,20 @@ export function type(value: Value): string {
   return value instanceof Table ? 'table' : typeof value;
 }
 
+/** What almost all are, asked without a regular expression. */
+function isOfDigits(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return text !== '';
+}
+
 const NUMBER = /^\s*[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|0x[\da-f]+)\s*$/i;
 
 export function tonumber(value: Value): number | undefined {
   if (typeof value !== 'string') return typeof value === 'number' ? value : undefined;
+  if (isOfDigits(value)) return Number(value);
   if (!NUMBER.test(value)) return undefined;
   const text = value.trim();
   return text.startsWith('-') ? -Number(text.slice(1)) : Number(text.replace('+', ''));

@@ -89,14 +89,19 @@ function set(key: string, text: string, ...words: readonly string[]): Value {
   return old;
 }
 
-/** Sets fields, or removes those whose text is undefined. @returns how many there were before */
+/** Sets fields, or removes those whose text is undefined. @returns how many are new, or are gone */
 function setFields(key: string, changes: readonly (readonly [string, string | undefined])[]): number {
   const before = hashAt(key);
-  const names = new Set(changes.map(([name]) => name));
-  const known = [...names].filter((name) => before.has(name)).length;
-  const isRemoval = changes.every(([, text]) => text === undefined);
-  if (!isRemoval || known > 0) store.setFields(key, Object.fromEntries(changes));
-  return isRemoval ? known : names.size - known;
+  const after: Record<string, string | undefined> = {};
+  let [known, isRemoval] = [0, true];
+  for (const [name, text] of changes) {
+    if (!Object.hasOwn(after, name) && before.has(name)) known++;
+    if (text !== undefined) isRemoval = false;
+    after[name] = text;
+  }
+  if (isRemoval && known === 0) return 0;
+  store.setFields(key, after);
+  return isRemoval ? known : Object.keys(after).length - known;
 }
 
 /** Each second one goes with the one before it. */
@@ -186,7 +191,8 @@ function argument(value: Value): string {
 /** What the store throws, as one without memory does, is the command's error. */
 function command(call: Call): (...args: readonly Value[]) => Value {
   return (...args) => {
-    const words = args.map(argument);
+    const words: string[] = [];
+    for (const arg of args) words.push(argument(arg));
     try {
       return call(...words);
     } catch (error) {
