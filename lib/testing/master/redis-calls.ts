@@ -92,16 +92,16 @@ function set(key: string, text: string, ...words: readonly string[]): Value {
 /** Sets fields, or removes those whose text is undefined. @returns how many are new, or are gone */
 function setFields(key: string, changes: readonly (readonly [string, string | undefined])[]): number {
   const before = hashAt(key);
-  const after: Record<string, string | undefined> = {};
+  const after = new Map<string, string | undefined>();
   let [known, isRemoval] = [0, true];
   for (const [name, text] of changes) {
-    if (!Object.hasOwn(after, name) && before.has(name)) known++;
+    if (!after.has(name) && before.has(name)) known++;
     if (text !== undefined) isRemoval = false;
-    after[name] = text;
+    after.set(name, text);
   }
   if (isRemoval && known === 0) return 0;
   store.setFields(key, after);
-  return isRemoval ? known : Object.keys(after).length - known;
+  return isRemoval ? known : after.size - known;
 }
 
 /** Each second one goes with the one before it. */

@@ -1,5 +1,5 @@
 /** What commands need of an in-memory master. */
-import type { Fields, WRONG_TYPE, Member } from './keyspace.js';
+import type { Changes, Fields, WRONG_TYPE, Member } from './keyspace.js';
 
 /** The data of one server, as a command sees it. Expired keys do not exist. */
 export interface Store {
@@ -14,7 +14,7 @@ export interface Store {
   /** The hash at a key; empty if there is none. */
   fields(key: string): Fields | typeof WRONG_TYPE;
   /** Sets fields of a hash, and removes those that are undefined. */
-  setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void;
+  setFields(key: string, changes: Changes): void;
   /** In ms, as from PTTL: −1 without expiry, −2 without a key. */
   pttl(key: string): number;
   /** @param ttlMs  'keep' leaves the expiry unchanged */
