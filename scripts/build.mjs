@@ -11,6 +11,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 import { ENTRIES, entryFields, outputName, programName, PROGRAMS } from './entries.mjs';
@@ -104,6 +105,21 @@ const REQUIRE_CRONER = {
   renderChunk: (code) => code.replace('await import("croner")', 'require("croner")'),
 };
 
+/**
+ * What was made of Lua is nobody's to read: with the server around it, it is made small. The bundler writes a comment before
+ * each file.
+ */
+function shrinkMasters() {
+  const path = join(DIST, 'testing.cjs');
+  const code = readFileSync(path, 'utf8');
+  const from = code.indexOf('\n// lib/testing/master/');
+  const to = code.indexOf('\n// lib/testing/memory-masters.ts');
+  if (from < 0 || to < from) throw new Error('testing.cjs is not in the order that is expected');
+  const { code: small } = transformSync(code.slice(from, to), { minify: true, target: 'es2022' });
+  const title = '// lib/testing/master, with what was made of the Lua in lib/protocol/lua';
+  writeFileSync(path, `${code.slice(0, from)}\n${title}\n${small.trimEnd()}${code.slice(to)}`);
+}
+
 async function buildCode() {
   const [ending, options] = CODE;
   const library = { [`${PROGRAM}-library`]: join('lib', LIBRARY) };
@@ -185,9 +201,11 @@ function writeLicences() {
   writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), texts.join('\n----\n\n'));
 }
 
+await import('./lua/ensure.mjs');
 rmSync(DIST, { recursive: true, force: true });
 if (!IS_CODE_ALONE) syncManifest();
 await buildCode();
+shrinkMasters();
 await buildProgram();
 if (!IS_CODE_ALONE) {
   await buildTypes();

@@ -1,6 +1,6 @@
 /**
- * Makes a fresh clone ready: the dependencies, and with --server something that can run Redis masters. Plain Node without
- * dependencies, since it runs before there are any. Quick when there is nothing to do; safe to run twice at a time.
+ * Makes a fresh clone ready: the dependencies, what the masters in memory run, and with --server something that can run Redis
+ * masters. Plain Node without dependencies, since it runs before there are any. Quick when there is nothing to do; safe to run twice at a time.
  *
  *   node scripts/setup.mjs                      dependencies only
  *   node scripts/setup.mjs --server             also a server: the PATH, else Docker, else the package manager
@@ -40,10 +40,11 @@ async function main() {
   const args = process.argv.slice(2);
   const wanted = wantedServer(args);
   const missing = () => (args.includes('--parts') ? missingParts() : []);
-  if (hasDependencies() && hasServer(wanted) && missing().length === 0) return;
-  await alone(() => {
+  if (hasDependencies() && hasServer(wanted) && missing().length === 0) return compileScripts();
+  await alone(async () => {
     if (!hasDependencies()) installDependencies();
     if (!hasServer(wanted)) provideServer(wanted);
+    await compileScripts();
     for (const part of missing()) providePart(part);
   });
 }
@@ -69,6 +70,12 @@ function installDependencies() {
   say('installing the dependencies (npm ci)');
   if (!installIn(ROOT)) throw new SetupError('npm ci failed; its message is above.');
   writeFileSync(STAMP, lockHash());
+}
+
+/** What the masters in memory run; it needs some of the dependencies. */
+async function compileScripts() {
+  const { wasFresh } = await import('./lua/ensure.mjs');
+  if (!wasFresh) say('the scripts were compiled for the masters in memory');
 }
 
 function installIn(folder) {
@@ -234,7 +241,7 @@ async function alone(work) {
   const release = () => rmSync(lock, { force: true });
   process.once('exit', release);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
-  work();
+  await work();
 }
 
 function take(lock) {

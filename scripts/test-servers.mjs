@@ -1,7 +1,7 @@
 /**
  * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
- * of them at a time: scripts, rights, contract, a part of the chaos points, and `npm start`; with --whole every spec on real
- * servers, over all sizes. One that cannot be had is named at the end, and the run fails.
+ * of them at a time: scripts, and the same in memory, rights, contract, a part of the chaos points, and `npm start`; with
+ * --whole every spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

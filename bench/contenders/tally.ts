@@ -2,8 +2,8 @@
 import type { Redis } from 'ioredis';
 import { ACCEPT } from '../../lib/protocol/lua/scripts.js';
 import { RW_ACCEPT } from '../../lib/protocol/lua/shared-scripts.js';
-import { entriesOf } from '../../lib/testing/master/entries.js';
-import { scriptOf } from '../../lib/testing/master/twins.js';
+import { entriesOf } from '../../spec/support/entries.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import type { Command } from '../../lib/redis/transport.js';
 import type { Tally } from './contender.js';
 

@@ -1,6 +1,6 @@
 /**
  * Masters in this process, to test code that uses locks without Redis: no sockets, real time, and the faults of a
- * process at a call. They run the twins of the scripts, and the instances over them are the code of production.
+ * process at a call. They run the scripts, compiled from their Lua, and the instances over them are the code of production.
  *
  * Replies come in promises where there is no latency, and not by a timer: so they come under faked timers too, and
  * between two of them. What that costs: a loop of attempts that awaits nothing else never lets a timer fire.

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { scriptOf } from '../../lib/testing/master/twins.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { kindsSentTo } from '../support/commands.js';
 import { all, contendedLately, held, LONG } from '../support/contended.js';
 import { fakeCluster } from '../support/fake-cluster.js';

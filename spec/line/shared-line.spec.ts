@@ -5,7 +5,7 @@ import { gateKey } from '../../lib/protocol/keys.js';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
-import { scriptOf } from '../../lib/testing/master/twins.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { SharedLine } from '../../lib/line/shared-line.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import { WRITE } from '../../lib/protocol/scope.js';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { RESERVE_MS } from '../../lib/protocol/lua/queue.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
-import { scriptOf } from '../../lib/testing/master/twins.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { plainScope, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';

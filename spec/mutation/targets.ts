@@ -143,19 +143,35 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
 const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
   guard: ['scripts', 'scripts-guard', 'shared-scripts'],
   mutex: [
-    ...['scripts', 'scripts-guard', 'batch-scripts', 'counter-scripts', 'direct-scripts', 'scripts-twins'],
+    ...[
+      'scripts',
+      'scripts-guard',
+      'batch-scripts',
+      'counter-scripts',
+      'direct-scripts',
+      'queue-steps',
+      'in-memory',
+    ],
     'script-costs',
   ],
-  queue: ['queue-scripts', 'direct-scripts', 'scripts-twins', 'script-costs'],
+  queue: ['queue-scripts', 'direct-scripts', 'queue-steps', 'in-memory', 'script-costs'],
   scripts: [
-    ...['scripts', 'scripts-guard', 'batch-scripts', 'queue-scripts', 'direct-scripts', 'scripts-twins'],
+    ...[
+      'scripts',
+      'scripts-guard',
+      'batch-scripts',
+      'queue-scripts',
+      'direct-scripts',
+      'queue-steps',
+      'in-memory',
+    ],
     'counter-scripts',
   ],
-  note: ['note-scripts'],
+  note: ['note-scripts', 'in-memory'],
   entries: ['batch-scripts', 'shared-batch-scripts'],
-  shared: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
+  shared: ['shared-scripts', 'shared-batch-scripts', 'in-memory'],
   'read-write': ['shared-scripts', 'shared-batch-scripts'],
-  semaphore: ['shared-scripts', 'shared-batch-scripts', 'shared-twins'],
+  semaphore: ['shared-scripts', 'shared-batch-scripts', 'in-memory'],
   'shared-scripts': ['shared-scripts', 'shared-batch-scripts'],
 };
 

@@ -28,7 +28,7 @@ import {
 import { type Kind, NO_MARKER, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
 import { BATCH } from '../../lib/protocol/lua/scripts.js';
 import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
-import { entriesOf, isBatch } from '../../lib/testing/master/entries.js';
+import { entriesOf, isBatch } from '../support/entries.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';

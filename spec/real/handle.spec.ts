@@ -1,6 +1,6 @@
 /**
  * Handles that no lease gave: a mistake on the way, or somebody's hand. Nothing of them may reach the masters. The same on
- * real servers and over the twins.
+ * real servers and over masters in memory.
  */
 import { expect } from 'chai';
 import { HIGHEST_HANDED_FENCE as HIGHEST, type LeaseHandle } from '../../lib/lease/lease-handle.js';

@@ -1,14 +1,14 @@
 /**
  * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order. It runs the
- * twins of the scripts.
+ * scripts.
  */
 import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
 import { Channels } from '../../lib/testing/master/channels.js';
-import { entriesOf } from '../../lib/testing/master/entries.js';
+import { entriesOf } from './entries.js';
 import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';
-import { execute, serverError } from '../../lib/testing/master/twins.js';
+import { execute, serverError } from '../../lib/testing/master/execution.js';
 import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command, Transport, TransportState } from '../../lib/redis/transport.js';

@@ -1,7 +1,8 @@
-/** Each documented reply of the scripts of timestamp locks on a real server, and the twins beside it. */
+/** Each documented reply of the scripts of timestamp locks on a real server, and the same in memory. */
 import { expect } from 'chai';
 import type { Script } from '../../lib/protocol/lua/scripts.js';
-import { execute, scriptOf } from '../../lib/testing/master/twins.js';
+import { execute } from '../../lib/testing/master/execution.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import {
   TIMESTAMP_CLAIM,
   TIMESTAMP_EXTEND,
@@ -118,7 +119,7 @@ describe('timestamp scripts', () => {
   });
 
   for (let seed = 1; seed <= 20; seed++) {
-    it(`seed ${seed}: 80 random commands do the same on the twins`, async () => {
+    it(`seed ${seed}: 80 random commands do the same in memory`, async () => {
       const draw = new Draw(seed * 104_729);
       const fake = new FakeMaster('fake', new FakeTime());
       const cache = new Set<string>();
@@ -152,13 +153,13 @@ describe('timestamp scripts', () => {
         const name = script === undefined ? draw.pick(PLAIN) : 'eval';
         const given = name === 'get' || name === 'del' ? [KEY] : args;
         const real = await server.redis.call(name, ...given).catch((error: Error) => error.message);
-        let twin: unknown;
+        let found: unknown;
         try {
-          twin = execute(fake, cache, { name, args: given });
+          found = execute(fake, cache, { name, args: given });
         } catch (error) {
-          twin = (error as Error).message;
+          found = (error as Error).message;
         }
-        expect(twin, `${name} ${given.slice(1).join(' ')} on ${before}`).to.deep.equal(real);
+        expect(found, `${name} ${given.slice(1).join(' ')} on ${before}`).to.deep.equal(real);
         const after =
           (await server.redis.type(KEY)) === 'list' ? '(something else)' : await server.redis.get(KEY);
         expect(fake.value(KEY) ?? null).to.equal(after);
@@ -167,7 +168,7 @@ describe('timestamp scripts', () => {
     });
   }
 
-  it('the twins know them by source', () => {
+  it('masters in memory know them by source', () => {
     for (const script of TIMESTAMP_SCRIPTS) {
       expect(scriptOf({ name: 'eval', args: [script.source, '0'] })).to.equal(script);
     }

@@ -17,7 +17,7 @@ export const GONE_MS = 20_000;
 export const TIDY_MS = 3_000;
 
 /** A master serves nobody else meanwhile. */
-export const MOST_TIDIED = 500;
+const MOST_TIDIED = 500;
 
 /** Terms of so many tokens without a place may be left behind before all terms are dropped. */
 export const MOST_LEFT = 64;
@@ -95,7 +95,7 @@ export const TIDYING = `  local function sweep(from)
 `;
 
 /** So many clients may be told that they are among the first. */
-export const MOST_TOLD = 8;
+const MOST_TOLD = 8;
 
 /**
  * Lua, another part of it. A vote that was reserved may expire sooner than the one that those in line know of. The first of

@@ -25,7 +25,6 @@ export const WATCH_MS = 1_000;
 
 /** The values of the field `kind`. */
 export const STORED_KIND = { readWrite: 'rw1', semaphore: 'sem1' } as const;
-export type StoredKind = (typeof STORED_KIND)[keyof typeof STORED_KIND];
 
 /**
  * Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `members` and `watch`,

@@ -15,6 +15,9 @@ type SortedSet = readonly Member[];
 /** The fields of a hash. */
 export type Fields = ReadonlyMap<string, string>;
 
+/** Texts by the names of fields; undefined removes one. */
+export type Changes = ReadonlyMap<string, string | undefined> | Readonly<Record<string, string | undefined>>;
+
 interface Entry {
   readonly content: string | typeof WRONG_TYPE | SortedSet | Fields;
   readonly expiresAtMs: number;
@@ -24,6 +27,10 @@ interface Entry {
 export type Snapshot = ReadonlyMap<string, Entry>;
 
 const NO_FIELDS: Fields = new Map();
+
+function isMap(changes: Changes): changes is ReadonlyMap<string, string | undefined> {
+  return changes instanceof Map;
+}
 
 function isSet(content: Entry['content']): content is SortedSet {
   return Array.isArray(content);
@@ -65,11 +72,11 @@ export class Keyspace {
    * Sets fields of a hash; undefined removes one, and a hash without fields is deleted. A key of another type stays as it
    * is.
    */
-  setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void {
+  setFields(key: string, changes: Changes): void {
     const before = this.fields(key);
     if (before === WRONG_TYPE) return;
     const content = new Map(before);
-    for (const [name, text] of Object.entries(changes)) {
+    for (const [name, text] of isMap(changes) ? changes : Object.entries(changes)) {
       if (text === undefined) content.delete(name);
       else content.set(name, text);
     }

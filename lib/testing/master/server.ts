@@ -1,5 +1,5 @@
 /**
- * An in-memory Redis server: keys that expire by its own wall clock, twins of the scripts, channels, and the faults of a
+ * An in-memory Redis server: keys that expire by its own wall clock, the scripts, channels, and the faults of a
  * process. It can die and come back with its data, with old data or with none, under another run id. It can be flushed,
  * paused, or reply with an error.
  */
@@ -7,7 +7,7 @@ import type { Command } from '../../redis/transport.js';
 import { Channels } from './channels.js';
 import { Keyspace, type Snapshot } from './keyspace.js';
 import type { Store } from './store.js';
-import { execute, type ScriptCache, serverError } from './twins.js';
+import { execute, type ScriptCache, serverError } from './execution.js';
 
 /** The data that a restart finds. */
 export type DataAfter = 'kept' | 'lost' | 'old';

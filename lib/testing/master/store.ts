@@ -1,7 +1,7 @@
-/** What the twins of the scripts need of an in-memory master. */
-import type { Fields, WRONG_TYPE, Member } from './keyspace.js';
+/** What commands need of an in-memory master. */
+import type { Changes, Fields, WRONG_TYPE, Member } from './keyspace.js';
 
-/** The data of one server, as a script sees it. Expired keys do not exist. */
+/** The data of one server, as a command sees it. Expired keys do not exist. */
 export interface Store {
   /** The id of the server's process. */
   readonly runId: string;
@@ -14,7 +14,7 @@ export interface Store {
   /** The hash at a key; empty if there is none. */
   fields(key: string): Fields | typeof WRONG_TYPE;
   /** Sets fields of a hash, and removes those that are undefined. */
-  setFields(key: string, changes: Readonly<Record<string, string | undefined>>): void;
+  setFields(key: string, changes: Changes): void;
   /** In ms, as from PTTL: −1 without expiry, −2 without a key. */
   pttl(key: string): number;
   /** @param ttlMs  'keep' leaves the expiry unchanged */
@@ -26,11 +26,3 @@ export interface Store {
   /** @returns how many listeners will get it when the script is done; undefined if the user may not publish */
   publish(channel: string, text: string): number | undefined;
 }
-
-/** How many more waiters that are gone one call may drop, over all queues and operations. */
-export interface Spare {
-  left: number;
-}
-
-/** Runs in place of a script. */
-export type Twin = (store: Store, keys: readonly string[], args: readonly string[], spare: Spare) => unknown;

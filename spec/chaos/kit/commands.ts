@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
-import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
+import { entriesOf, isBatch } from '../../support/entries.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
 import type { Command } from '../../../lib/redis/transport.js';
 

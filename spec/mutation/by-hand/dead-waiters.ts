@@ -1,7 +1,7 @@
 /** Mutants of how waiters that are gone are noticed, and what they cost those that live. */
 import type { Mutant } from './mutants.js';
 
-const file = 'lib/testing/master/queue-line.ts';
+const file = 'lib/protocol/lua/gone.ts';
 const PLACE = 'lib/line/queue-place.ts';
 const specs = ['spec/line/dead-waiters.spec.ts'];
 const DUE = 'return dueInMs <= pollInMs + pauseMs ? dueInMs : pollInMs;';
@@ -31,36 +31,36 @@ export const DEAD_WAITERS: readonly Mutant[] = [
   {
     name: 'dead waiters: their places are dropped by hand-overs only',
     file,
-    find: 'if (fields === WRONG_TYPE) return false;',
-    replace: 'if (fields === WRONG_TYPE || self !== undefined) return false;',
+    find: "if type(tidied) == 'table' then return end",
+    replace: 'if tidied ~= nil then return end',
     specs,
   },
   {
     name: 'dead waiters: those behind one that lives stay',
     file,
-    find: 'const gone = found.filter(({ name }) => this.#isGone(name));',
-    replace: 'const gone = found.filter(({ name }) => name === undefined);',
+    find: 'if isGone(termsOf(token), now()) then gone[#gone + 1] = token end',
+    replace: '',
     specs,
   },
   {
     name: 'dead waiters: the queue is gone through at each look',
     file,
-    find: 'if (at !== undefined && Math.abs(store.micros() - Number(at)) < TIDY_MS * 1_000) return false;',
-    replace: 'if (at !== undefined && store.micros() < TIDY_MS) return false;',
-    specs: ['spec/protocol/lua/scripts-twins.spec.ts'],
+    find: 'if at and math.abs(now() - at) < ${TIDY_MS * 1_000} then return end',
+    replace: '',
+    specs: ['spec/testing/hand-over.spec.ts'],
   },
   {
     name: 'dead waiters: the first is sent a push though it looks',
     file,
-    find: 'if (first !== undefined && first.name !== self && !this.#hasLooked(first)) this.tellHead(self);',
-    replace: 'if (first !== undefined && first.name !== self) this.tellHead(self);',
+    find: 'if first ~= self and not (look and now() - look <= ${TIDY_MS * 1_000}) then',
+    replace: 'if first ~= self then',
     specs,
   },
   {
     name: 'dead waiters: a look hands over directly to one that may be dead',
-    file,
-    find: 'const fresh = self === undefined ? this.#fresh(token) : undefined;',
-    replace: 'const fresh = this.#fresh(token);',
+    file: 'lib/protocol/lua/queue.ts',
+    find: 'fresh(not self and terms)',
+    replace: 'fresh(terms)',
     specs,
   },
 ];

@@ -1,71 +1,70 @@
 /** Mutants of direct hand-over: mistakes that seeds of the simulation find too rarely. */
 import type { Mutant } from './mutants.js';
 
-const file = 'lib/testing/master/queue-line.ts';
-const specs = ['spec/testing/hand-over-twins.spec.ts'];
-const TWINS = 'lib/testing/master/queue-twins.ts';
+const file = 'lib/protocol/lua/queue.ts';
+const specs = ['spec/testing/hand-over.spec.ts'];
 const VOTE = 'lib/line/direct-vote.ts';
 const WAIT = 'lib/line/queue-wait.ts';
 const WAITS = ['spec/line/queue-wait-votes.spec.ts'];
-const FLOOR = 'Math.max(Number(least), lookUs - AHEAD_US)';
+const FLOOR = 'counted(life, math.max(least, look - ${AHEAD_US}))';
 
 export const HAND_OFF: readonly Mutant[] = [
   {
     name: 'hand-off: old looks count as fresh ones',
     file,
-    find: 'ageUs <= FRESH_MS * 1_000',
-    replace: 'FRESH_MS > 0',
+    find: 'age < 0 or age > ${FRESH_MS * 1_000} then',
+    replace: 'age < 0 then',
     specs,
   },
   {
     name: 'hand-off: blind to the run id',
     file,
-    find: "if (run !== '' && run !== this.#store.runId) return undefined;",
-    replace: '',
+    find: "if run ~= '' then\n",
+    replace: 'if false then\n',
     specs,
   },
   {
     name: 'hand-off: blind to the end of the last quarantine',
     file,
     find: FLOOR,
-    replace: 'lookUs - AHEAD_US',
+    replace: 'counted(life, look - ${AHEAD_US})',
     specs,
   },
   {
     name: 'hand-off: a number from before the look',
     file,
     find: FLOOR,
-    replace: 'Number(least)',
+    replace: 'counted(life, tonumber(least))',
     specs,
   },
   {
     name: 'hand-off: a yield ignores the serial',
-    file: TWINS,
-    find: 'if (turn?.token !== token || turn.serial !== serial) return 0;',
-    replace: 'if (turn?.token !== token) return 0;',
+    file,
+    find: 'named ~= token or tonumber(last) ~= tonumber(serial) then',
+    replace: 'named ~= token then',
     specs,
   },
   {
     name: 'hand-off: a yield ignores the mark',
-    file: TWINS,
-    find: 'if (store.get(lock) !== markedFor(token)) return 0;',
-    replace: 'if (!isOf(token, store.get(lock))) return 0;',
+    file,
+    find: "if redis.pcall('GET', KEYS[k]) ~= ${markedInLua('token')} or not pcall(own.head)",
+    replace:
+      "local owner = redis.pcall('GET', KEYS[k])\n  if owner ~= token and owner ~= ${markedInLua('token')} or not pcall(own.head)",
     specs,
   },
   {
     name: 'hand-off: an extension keeps the mark',
-    file: 'lib/testing/master/twins.ts',
-    find: 'if (store.get(key) !== token) store.set(key, token, Math.max(ms, Number(ttl)));',
-    replace:
-      'if (store.get(key) !== token) store.set(key, textAt(store, key) ?? token, Math.max(ms, Number(ttl)));',
+    file: 'lib/protocol/lua/extend.ts',
+    find: "redis.call('SET', KEYS[i], token, 'PX'",
+    replace: "redis.call('SET', KEYS[i], redis.call('GET', KEYS[i]) or token, 'PX'",
     specs,
   },
   {
     name: 'hand-off: a look that finds its vote does not lengthen it',
-    file: TWINS,
-    find: 'if (fence !== undefined || owner === undefined) store.set(lock, markedFor(token), leftMs);',
+    file,
+    find: "redis.call('SET', KEYS[k], marked, 'PX', ttl)",
     replace:
-      "if (fence !== undefined || owner === undefined) store.set(lock, markedFor(token), owner === undefined ? leftMs : 'keep');",
+      "if owner then redis.call('SET', KEYS[k], marked, 'KEEPTTL') else redis.call('SET', KEYS[k], marked, 'PX', ttl) end",
     specs,
   },
   {

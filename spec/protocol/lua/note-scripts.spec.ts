@@ -1,21 +1,12 @@
-/**
- * The scripts of notes on a real server: every documented reply, and random sequences that are compared with the twins. The
- * server's clock stands still in the script, at the time that the twin has. Times left are compared by their millions of ms,
- * since the server's count down.
- */
+/** The scripts of notes on a real server: every documented reply. */
 import { expect } from 'chai';
-import { NOTE_DROP, NOTE_READ, NOTE_SCRIPTS, NOTE_WRITE } from '../../../lib/protocol/lua/note.js';
-import type { Script } from '../../../lib/redis/script.js';
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from '../../../lib/protocol/lua/note.js';
 import { sha1 } from '../../../lib/redis/script.js';
-import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
-import { Draw } from '../../support/draw.js';
-import { FakeMaster } from '../../support/fake-master.js';
-import { FakeTime } from '../../support/fake-time.js';
-import { atInstant, NO_RIGHT, noting, oneListener, oneServer, putData } from '../../support/server.js';
+import { NO_RIGHT, noting, oneListener, oneServer, putData } from '../../support/server.js';
 
 const [LOCK, NOTE, MARKER] = ['lock', 'note', 'marker'] as const;
 const FENCE = 1_790_000_000_000_000;
-const [TTL_MS, LIFE_MS, GUARD_MS] = [3_250_000, 4_250_000, 50_000_000];
+const [TTL_MS, LIFE_MS] = [3_250_000, 4_250_000];
 const CHANNEL = 'quorate:push:leader:lock';
 
 describe('notes on a real server', () => {
@@ -214,91 +205,4 @@ describe('notes on a real server', () => {
     }
     expect(await redis().exists(LOCK, NOTE)).to.equal(2);
   });
-
-  for (let seed = 1; seed <= 10; seed++) {
-    it(`seed ${seed}: the twins do the same in 100 random steps`, async () => {
-      const draw = new Draw(seed * 7_919);
-      const fake = new FakeMaster('fake', new FakeTime());
-      fake.runId = server.runId;
-      fake.hasPushes = true;
-      fake.clear();
-      for (let i = 0; i < 100; i++) {
-        const nowUs = await server.micros();
-        fake.clockAheadUs += nowUs - fake.micros();
-        await disturb(draw, fake, nowUs);
-        const { script, keys, args } = drawStep(draw);
-        const real = await server.run(atInstant(script, nowUs), keys, ...args);
-        const command = [script.source, String(keys.length), ...keys, ...args];
-        const twin = await fake.call({ name: 'eval', args: command });
-        const title = `step ${i}: ${script.name} ${keys.join()} ${args.join(' ')}`;
-        expect(inMillions(twin), title).to.deep.equal(inMillions(real));
-        for (const key of [LOCK, NOTE, MARKER])
-          expect(fakeState(fake, key), `${title}: ${key}`).to.equal(await realState(key));
-      }
-    });
-  }
-
-  async function disturb(draw: Draw, fake: FakeMaster, nowUs: number): Promise<void> {
-    const key = draw.pick([LOCK, LOCK, NOTE, MARKER]);
-    const ms = Math.floor(nowUs / 1_000) - draw.pick([0, GUARD_MS - 1_000, GUARD_MS + 5_000]);
-    const content = draw.pick(
-      key === LOCK
-        ? ['mine', 'mine', 'other', undefined]
-        : key === NOTE
-          ? [undefined, 'text', `1|${sha1('mine')}|${FENCE}|3|${ms}|a`]
-          : [undefined, `1|${server.runId}|${ms}|${GUARD_MS}`, `1|${server.runId}|${ms}|7`],
-    );
-    if (draw.below(3) === 0) return;
-    await server.redis.del(key);
-    fake.delete(key);
-    if (content === undefined) return;
-    if (draw.below(20) === 0 && key !== MARKER) {
-      await putData(server.redis, key, 'list');
-      fake.set(key, WRONG_TYPE);
-      return;
-    }
-    await server.redis.set(key, content, 'PX', TTL_MS);
-    fake.set(key, content, TTL_MS);
-  }
-
-  function drawStep(draw: Draw): {
-    readonly script: Script;
-    readonly keys: readonly string[];
-    readonly args: readonly string[];
-  } {
-    const script = draw.pick(NOTE_SCRIPTS);
-    const token = draw.pick(['mine', 'mine', 'other', '-']);
-    if (script === NOTE_DROP)
-      return { script, keys: [LOCK, NOTE], args: [token, draw.pick(['', 'channel'])] };
-    if (script === NOTE_READ) {
-      const isGuarded = draw.below(2) === 0;
-      const keys = isGuarded ? [LOCK, NOTE, MARKER] : [LOCK, NOTE];
-      return { script, keys, args: [token, String(isGuarded ? GUARD_MS : 0)] };
-    }
-    const numbers = [FENCE + draw.pick([-1, 0, 0, 1]), draw.below(5), LIFE_MS].map(String);
-    return {
-      script,
-      keys: [LOCK, NOTE],
-      args: [token, ...numbers, draw.pick(['a', 'b', '', '|']), 'channel'],
-    };
-  }
-
-  async function realState(key: string): Promise<string> {
-    const type = await server.redis.type(key);
-    const text = type === 'string' ? await server.redis.get(key) : type;
-    return `${text} ${Math.ceil((await server.redis.pttl(key)) / 1e6)}`;
-  }
-
-  function fakeState(fake: FakeMaster, key: string): string {
-    const text = fake.get(key);
-    return `${text === WRONG_TYPE ? 'list' : (text ?? 'none')} ${Math.ceil(fake.pttl(key) / 1e6)}`;
-  }
 });
-
-/** The time left is the second number of a refusal or of a reading. */
-function inMillions(reply: unknown): unknown {
-  if (!Array.isArray(reply)) return reply;
-  return (reply as unknown[]).map((one, i) =>
-    i === 1 && typeof one === 'number' && one < 1e8 ? Math.ceil(one / 1e6) : one,
-  );
-}

@@ -1,6 +1,6 @@
 /**
  * The batch script of shared locks on a real server: the same replies, the same fields and the same pushes as when each
- * entry comes alone, in another database. The twin gets the same batches, and replies alike. Clocks stand still in all
+ * entry comes alone, in another database. The master in memory gets the same batches, and replies alike. Clocks stand still in all
  * three, far ahead of the server's, so that instants are compared as they are, and no key runs out meanwhile.
  */
 import { expect } from 'chai';
@@ -131,7 +131,7 @@ return lives`;
       return [key, text === WRONG_TYPE ? 'list' : (text ?? 'none')];
     });
 
-  /** What others do, in both databases and at the twin. */
+  /** What others do, in both databases and in memory. */
   const disturb = async (draw: Draw, fake: FakeMaster): Promise<void> => {
     const { redis } = server;
     const lock = draw.pick(LOCKS);
@@ -160,7 +160,7 @@ return lives`;
   const seen = new Set<string>();
 
   for (let seed = 1; seed <= SEEDS; seed++) {
-    it(`seed ${seed}: ${BATCHES} random batches do what their entries do one by one, and so does the twin`, async () => {
+    it(`seed ${seed}: ${BATCHES} random batches do what their entries do one by one, also in memory`, async () => {
       const draw = new Draw(seed * 9_973);
       const fake = new FakeMaster('fake', new FakeTime());
       fake.runId = server.runId;

@@ -1,4 +1,4 @@
-/** Tokens that may not be set again: on a real server and by the twins, whose replies and keys must be the same. */
+/** Tokens that may not be set again: on a real server and in memory; their replies and keys must be the same. */
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { takenKey } from '../../../lib/protocol/keys.js';

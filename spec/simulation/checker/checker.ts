@@ -9,7 +9,7 @@ import type { Command } from '../../../lib/redis/transport.js';
 import { SILENT_WINDOW } from '../../../lib/node/send-window.js';
 import { Calls } from './calls.js';
 import type { SimulatedClient } from '../world/client.js';
-import { entriesOf, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { entriesOf, locksOf, tokenOf } from '../../support/entries.js';
 import { Expectations } from './expectations.js';
 import { type Amnesia, type Beginning, Fences } from './fences.js';
 import type { SimulatedLink } from '../world/link.js';

@@ -6,7 +6,7 @@ import type { Lease } from '../../../lib/lease/public.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { driftMs } from '../../../lib/protocol/validity.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
-import { isOf } from '../../../lib/testing/master/queue-line.js';
+import { isOf } from '../../support/marks.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { validUntilMsOf } from '../../support/insides.js';
 import type { SimulatedClient } from '../world/client.js';

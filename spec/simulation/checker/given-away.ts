@@ -6,8 +6,8 @@ import { CLAIM, QUEUE } from '../../../lib/protocol/lua/scripts.js';
 import { RW_CLAIM, SEM_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import type { Command } from '../../../lib/redis/transport.js';
-import { entriesOf, tokenOf } from '../../../lib/testing/master/entries.js';
-import { scriptOf } from '../../../lib/testing/master/twins.js';
+import { entriesOf, tokenOf } from '../../support/entries.js';
+import { scriptOf } from '../../../lib/testing/master/scripts.js';
 
 /** What may set a vote beside extensions; a plain claim is no script. */
 const CLAIMS: ReadonlySet<Script | undefined> = new Set([CLAIM, QUEUE, RW_CLAIM, SEM_CLAIM, undefined]);

@@ -6,12 +6,12 @@ import type { Script } from '../../../lib/redis/script.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
 import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Command } from '../../../lib/redis/transport.js';
-import { entriesOf, isBatch, locksOf, tokenOf } from '../../../lib/testing/master/entries.js';
+import { entriesOf, isBatch, locksOf, tokenOf, tokenPut } from '../../support/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
-import { markedFor } from '../../../lib/testing/master/queue-line.js';
+import { markedFor } from '../../support/marks.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { scriptOf, tokenPut } from '../../../lib/testing/master/twins.js';
+import { scriptOf } from '../../../lib/testing/master/scripts.js';
 
 /** A violation by a server. */
 export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text: string];

@@ -3,7 +3,7 @@ import type { Variant } from './variants.js';
 
 const NOTES = 'lib/lease/notes.ts';
 const RECORD = 'lib/jobs/record.ts';
-const TWINS = 'lib/testing/master/note-twins.ts';
+const SCRIPTS = 'lib/protocol/lua/note.ts';
 
 export const COORDINATION_VARIANTS: readonly Variant[] = [
   {
@@ -14,9 +14,9 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     breaks: ['leader', 'votes'],
     patches: [
       {
-        file: TWINS,
-        find: 'return holder !== WRONG_TYPE && holderIn(holder) === token ? 0 : 1;',
-        replace: 'store.delete(lock);\n  return 1;',
+        file: SCRIPTS,
+        find: 'return holderIn(holder) == ARGV[1] and 0 or 1',
+        replace: "redis.call('DEL', KEYS[1])\nreturn 1",
       },
     ],
   },
@@ -56,7 +56,7 @@ export const COORDINATION_VARIANTS: readonly Variant[] = [
     of: 'coordination',
     breaks: ['leader'],
     patches: [
-      { file: TWINS, find: 'if (holderIn(owner) !== token) return [0, ms, 0];', replace: '' },
+      { file: SCRIPTS, find: 'if holderIn(owner) ~= ARGV[1] then return {0, ms, 0} end', replace: '' },
       {
         file: 'lib/election/leader-look.ts',
         find: 'if (reading?.isHolders !== true) continue;',

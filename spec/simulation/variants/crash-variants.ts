@@ -1,7 +1,7 @@
 /** Known mistakes of lines in which many die at an instant, which the simulation of crashes must notice. */
 import type { Variant } from './variants.js';
 
-const LINE = 'lib/testing/master/queue-line.ts';
+const QUEUE = 'lib/protocol/lua/queue.ts';
 const PLACE = 'lib/line/queue-place.ts';
 
 export const CRASH_VARIANTS: readonly Variant[] = [
@@ -26,9 +26,9 @@ export const CRASH_VARIANTS: readonly Variant[] = [
     options: { kind: 'mutex', deaf: 0 },
     patches: [
       {
-        file: LINE,
-        find: 'if (told.receivers !== 0 || dropped.length === this.#spare.left) break;',
-        replace: 'if (told.receivers !== 0 || dropped.length === 0) break;',
+        file: QUEUE,
+        find: 'if receivers ~= 0 or #dropped == spare then break end',
+        replace: 'if receivers ~= 0 or #dropped == 0 then break end',
       },
     ],
   },
@@ -50,9 +50,9 @@ export const CRASH_VARIANTS: readonly Variant[] = [
     options: { kind: 'mutex', deaf: 4 },
     patches: [
       {
-        file: LINE,
-        find: 'if (isReserved === true && self === undefined) this.#tellMore();',
-        replace: 'if (isReserved === undefined && self === member.name) this.#tellMore();',
+        file: QUEUE,
+        find: 'if isReserved and not self then tellMore() end',
+        replace: '',
       },
     ],
   },

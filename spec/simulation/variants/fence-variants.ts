@@ -4,13 +4,18 @@
  */
 import type { Patch, Variant } from './variants.js';
 
-const COUNTERS = 'lib/testing/master/counter-twins.ts';
+const COUNTERS = 'lib/protocol/lua/mutex.ts';
 const CLOCKS = 'lib/quorum/master-clocks.ts';
-const TAKEN = 'const isTaken = proposal >= us - BACK_US && proposal <= us + AHEAD_US && proposal >= least;';
+const TAKEN = 'proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least';
+const TAKEN_SHORT = 'fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow}';
+const ACCEPTED = 'fence > highest and fence > least and fence >= us - ${BACK_US} and';
 
-/** What a claim with these conditions takes for near. */
-function taken(condition: string): Patch {
-  return { file: COUNTERS, find: TAKEN, replace: `const isTaken = ${condition};` };
+/** A claim whose masters find a proposal far off where these say so: alone, and in the short way for one free resource. */
+function farOff(condition: string, short: string): Patch[] {
+  return [
+    { file: COUNTERS, find: `if ${TAKEN} then`, replace: `if ${condition} then` },
+    { file: COUNTERS, find: `if ${TAKEN_SHORT} then`, replace: `if ${short} then` },
+  ];
 }
 
 export const FENCE_VARIANTS: readonly Variant[] = [
@@ -23,24 +28,24 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: COUNTERS,
-        find: 'let fence = isTaken ? proposal : us;',
-        replace: 'let fence = isTaken ? proposal : us; let highest = 0;',
+        find: 'fence, told = taken(tonumber(proposal))\n    for',
+        replace: 'fence, told = taken(tonumber(proposal))\n    local highest = 0\n    for',
       },
       {
         file: COUNTERS,
-        find: 'if (number >= fence) fence = number + 1;',
-        replace: 'highest = Math.max(highest, number);',
-      },
-      {
-        file: COUNTERS,
-        find: 'countOn(store, keys, fence, lifeOf(fence, us, lifeMs));\n  return { fence, told',
+        find: 'if number >= fence then fence = number + 1 end\n    end\n',
         replace:
-          'if (highest > 0) fence = Math.max(highest, least) + 1;\n  countOn(store, keys, fence, lifeOf(fence, us, lifeMs));\n  return { fence, told',
+          'highest = math.max(highest, number)\n    end\n    if highest > 0 then fence = math.max(highest, least) + 1 end\n',
       },
       {
         file: COUNTERS,
-        find: 'const isNear = fence >= us - BACK_US &&',
-        replace: 'const isNear = (highest > 0 || fence > us) &&',
+        find: 'local isAhead = number and number >= fence and',
+        replace: 'local isAhead = number and number > 0 and',
+      },
+      {
+        file: COUNTERS,
+        find: ACCEPTED,
+        replace: 'fence > highest and fence > least and (highest > 0 or fence > us) and',
       },
     ],
   },
@@ -53,14 +58,20 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: COUNTERS,
-        find: 'let fence = isTaken ? proposal : us;',
-        replace: 'let fence = isTaken ? 1 : 1;',
+        find: 'return us, us end\n  return proposal, 0',
+        replace: 'return 1, us end\n  return 1, 0',
       },
       {
         file: COUNTERS,
-        find: 'const isNear = fence >= us - BACK_US &&',
-        replace: 'const isNear = fence > 0 &&',
+        find: 'local fence, text, told = tonumber(${proposal}), ${proposal}, 0',
+        replace: "local fence, text, told = tonumber(${proposal}), '1', 0",
       },
+      {
+        file: COUNTERS,
+        find: "fence, text, told = now, string.format('%.0f', now), now\n      end",
+        replace: 'told = now\n      end\n      fence = 1',
+      },
+      { file: COUNTERS, find: ACCEPTED, replace: 'fence > highest and fence > least and' },
     ],
   },
   {
@@ -68,42 +79,50 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     why: 'once the counter is lost, the clock is still below what was accepted',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [taken('proposal >= us - BACK_US && proposal >= least')],
+    patches: farOff('proposal < us - ${BACK_US} or proposal < least', 'fence < now - ${BACK_US}${isLow}'),
   },
   {
     name: 'fence: a proposal is taken however far behind the clock',
     why: 'a claim that comes late to a master without data gets less than what it had accepted',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [taken('proposal > 0 && proposal <= us + AHEAD_US && proposal >= least')],
+    patches: farOff(
+      'proposal <= 0 or proposal > us + ${AHEAD_US} or proposal < least',
+      'fence <= 0 or fence > now + ${AHEAD_US}${isLow}',
+    ),
   },
   {
     name: 'fence: a proposal of before the last quarantine is taken',
     why: 'what the master accepted before it lost its data may be above it: the guard is shorter than what a proposal may be behind',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [taken('proposal >= us - BACK_US && proposal <= us + AHEAD_US && least >= 0')],
+    patches: farOff(
+      'proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US}',
+      "fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow && ''}",
+    ),
   },
   {
     name: 'fence: what is put to a master is accepted however far behind the clock',
     why: 'between a count of old data and the one that was lost there are numbers that it had accepted',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [{ file: COUNTERS, find: 'const isNear = fence >= us - BACK_US &&', replace: 'const isNear =' }],
+    patches: [{ file: COUNTERS, find: ACCEPTED, replace: 'fence > highest and fence > least and' }],
   },
   {
     name: 'fence: what is put to a master is accepted below the end of its last quarantine',
     why: 'the same, under a guard',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [{ file: COUNTERS, find: ' || fence <= least ||', replace: ' ||' }],
+    patches: [
+      { file: COUNTERS, find: ACCEPTED, replace: 'fence > highest and fence >= us - ${BACK_US} and' },
+    ],
   },
   {
     name: 'fence: a master accepts what its counter is at',
     why: 'two attempts of one number are both accepted',
     of: 'one master',
     breaks: ['counter order'],
-    patches: [{ file: COUNTERS, find: 'if (fence <= highest ||', replace: 'if (fence < highest ||' }],
+    patches: [{ file: COUNTERS, find: 'if fence > highest and', replace: 'if fence >= highest and' }],
   },
   {
     name: 'fence: a proposal is kept for the next attempts',
@@ -149,8 +168,18 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     patches: [
       {
         file: COUNTERS,
-        find: 'return lifeMs + Math.max(0, Math.ceil((fence - us) / 1_000));',
-        replace: 'return lifeMs + 0 * (fence - us);',
+        find: 'int(life + math.max(0, math.ceil((fence - clock()) / 1000)))',
+        replace: 'int(life + 0)',
+      },
+      {
+        file: COUNTERS,
+        find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
+        replace: '',
+      },
+      {
+        file: COUNTERS,
+        find: 'ms = ${life} + math.max(0, math.ceil((fence - now) / 1000))',
+        replace: 'ms = ${life} + 0',
       },
     ],
   },
@@ -160,7 +189,9 @@ export const FENCE_VARIANTS: readonly Variant[] = [
     of: 'one master',
     breaks: ['counter order'],
     patches: [
-      { file: COUNTERS, find: 'return lifeMs + Math.max(0,', replace: 'return lifeMs / 100 + Math.max(0,' },
+      { file: COUNTERS, find: 'int(life + math.max(0,', replace: 'int(life / 100 + math.max(0,' },
+      { file: COUNTERS, find: 'local ms = ${life}\n', replace: 'local ms = ${life} / 100\n' },
+      { file: COUNTERS, find: 'ms = ${life} + math.max(0,', replace: 'ms = ${life} / 100 + math.max(0,' },
     ],
   },
   {

@@ -4,14 +4,13 @@
  */
 import type { Variant } from './variants.js';
 
-const LINE = 'lib/testing/master/queue-line.ts';
+const QUEUE = 'lib/protocol/lua/queue.ts';
 const WAIT = 'lib/line/queue-wait.ts';
 const VOTE = 'lib/line/direct-vote.ts';
 
-const COUNTS = 'const fence = this.counted(life, Math.max(Number(least), lookUs - AHEAD_US), false);';
 const TAKES = 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));';
 const SETS =
-  'this.#store.set(this.#lock, markedFor(token), endingMs - Math.floor(this.#store.micros() / 1_000));\n    this.turnTo(token, ticket, serial, ttlMs);\n';
+  "redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PXAT', int(ending))\n    turnTo(token, ticket, serial, ttl)\n";
 
 export const HAND_OFF_VARIANTS: readonly Variant[] = [
   {
@@ -79,11 +78,11 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
     breaks: ['votes', 'exclusion'],
     options: { nodes: 2, clients: 4, fullServers: true },
     patches: [
-      { file: LINE, find: `    ${SETS}`, replace: '' },
+      { file: QUEUE, find: `    ${SETS}`, replace: '' },
       {
-        file: LINE,
-        find: 'if (receivers === undefined || receivers === 0) this.#store.delete(this.#lock);',
-        replace: `if (receivers !== undefined && receivers > 0) {\n    ${SETS}    }`,
+        file: QUEUE,
+        find: "if not receivers or receivers == 0 then redis.call('DEL', KEYS[l]) end",
+        replace: `if receivers and receivers > 0 then\n    ${SETS}    end`,
       },
     ],
   },
@@ -106,9 +105,9 @@ export const HAND_OFF_VARIANTS: readonly Variant[] = [
     breaks: ['counter order', 'token uniqueness', 'token order'],
     patches: [
       {
-        file: LINE,
-        find: COUNTS,
-        replace: "const fence = life === '0' ? 0 : (this.#direct?.proposal || undefined);",
+        file: QUEUE,
+        find: 'local fence = counted(life, math.max(least, look - ${AHEAD_US}))',
+        replace: "local fence = life == '0' and 0 or (tonumber(proposal) > 0 and tonumber(proposal) or nil)",
       },
     ],
   },

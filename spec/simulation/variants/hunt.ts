@@ -1,12 +1,15 @@
 /**
  * Runs the simulation over many seeds in a process of its own, with the production code unchanged or with a known mistake
- * built in. The sources are changed when they are bundled, so the code itself needs no hooks.
+ * built in. The sources are changed when they are bundled, so the code itself needs no hooks. Where they are Lua, it is
+ * compiled for the masters in memory once more.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { compiledWith } from '../../../scripts/lua/compile.js';
+import { madeOf, PROGRAMS } from '../../../scripts/lua/files.mjs';
 import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
@@ -118,6 +121,17 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
       });
     },
   };
+  // scripts that are changed are compiled anew: the masters in memory run them
+  const { files } = madeOf();
+  const isOfScripts = patches.some(({ file }) => files.includes(file));
+  const recompile: Plugin = {
+    name: 'recompile',
+    setup(builder) {
+      builder.onLoad({ filter: /\/programs\.js$/ }, async ({ path }) =>
+        isOfScripts && path === PROGRAMS ? { contents: await compiledWith(change), loader: 'js' } : undefined,
+      );
+    },
+  };
   await build({
     stdin: { contents: PROGRAM, resolveDir: ROOT, loader: 'js' },
     outfile,
@@ -126,7 +140,7 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
     format: 'esm',
     target: 'node20',
     external: ['ioredis', 'croner'],
-    plugins: [change],
+    plugins: [change, recompile],
     logLevel: 'silent',
   });
   const unused = patches.find((patch) => !used.has(patch));

@@ -2,7 +2,6 @@
 import type { Variant } from './variants.js';
 
 const WAIT = 'lib/line/queue-wait.ts';
-const TWINS = 'lib/testing/master/twins.ts';
 
 export const SERVICE_VARIANTS: readonly Variant[] = [
   {
@@ -10,7 +9,13 @@ export const SERVICE_VARIANTS: readonly Variant[] = [
     why: 'a waiter keeps the vote of a master that came back, for as long as it waits',
     of: 'service',
     breaks: ['erosion'],
-    patches: [{ file: TWINS, find: "if (mayCreate !== '0' && askToRest", replace: 'if (false && askToRest' }],
+    patches: [
+      {
+        file: 'lib/protocol/lua/extend.ts',
+        find: "if create ~= '0' and ask(i, owner) then asked = 2 end",
+        replace: '',
+      },
+    ],
   },
   {
     name: 'rest: yielded to the next waiter',

@@ -14,11 +14,15 @@ import { CRASH_VARIANTS } from './crash-variants.js';
 import type { CrashOptions } from '../crash-simulation.js';
 import { FENCE_VARIANTS } from './fence-variants.js';
 import { HAND_OFF_VARIANTS } from './hand-off-variants.js';
+import { SCRIPT_VARIANTS } from './script-variants.js';
 import { SERVICE_VARIANTS } from './service-variants.js';
 import { PUSH_VARIANTS } from './push-variants.js';
 import { LONG_JOB_VARIANTS } from './long-job-variants.js';
 import type { LongOptions } from '../long/setting.js';
 import { TIMESTAMP_VARIANTS } from './timestamp-variants.js';
+
+/** A change here changes what the masters in memory run, too. */
+const LUA = 'lib/protocol/lua';
 
 export interface Patch {
   readonly file: string;
@@ -62,6 +66,7 @@ export interface Variant {
 export const VARIANTS: readonly Variant[] = [
   ...TIMESTAMP_VARIANTS,
   ...COORDINATION_VARIANTS,
+  ...SCRIPT_VARIANTS,
   ...SERVICE_VARIANTS,
   ...LONG_JOB_VARIANTS,
   ...CRASH_VARIANTS,
@@ -184,9 +189,9 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/master/counter-twins.ts',
-        find: 'if (period === 0) return 0;',
-        replace: 'return 0;',
+        file: `${LUA}/guard.ts`,
+        find: 'if period == 0 then return end',
+        replace: 'if period >= 0 then return end',
       },
     ],
   },
@@ -216,15 +221,16 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'guard by the marker alone',
+    from: 140,
     small: { world: 'guard-1', schedule: '5:old' },
     why: 'a restart with old data brings the old marker back',
     breaks: ['exclusion', 'counter order', 'token order', 'token uniqueness'],
     options: { guarded: true, favoured: ['server crash'] },
     patches: [
       {
-        file: 'lib/testing/master/counter-twins.ts',
-        find: 'if (owner !== store.runId || sinceMs > nowMs) {',
-        replace: 'if (owner === undefined || sinceMs > nowMs) {',
+        file: `${LUA}/guard.ts`,
+        find: 'if owner ~= run or since > ms then',
+        replace: 'if not owner or since > ms then',
       },
     ],
   },
@@ -236,9 +242,16 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: true, favoured: ['server emptied', 'server replaced'] },
     patches: [
       {
-        file: 'lib/testing/master/twins.ts',
-        find: '  if (refusal !== undefined) return refusal;\n  const own = ',
-        replace: '  void refusal;\n  const own = ',
+        file: `${LUA}/scripts.ts`,
+        find: '${MARKER}n = n / ((ARGV[6]',
+        replace:
+          'local n = #KEYS\nif guard >= 0 then\n  guarded(n, guard)\n  n = n - 1\nend\nn = n / ((ARGV[6]',
+      },
+      {
+        file: `${LUA}/scripts.ts`,
+        find: 'if barred then return {barred, barredMs, 0} end\n  local ok, code, x, y',
+        replace:
+          'if barred and operation ~= claim then return {barred, barredMs, 0} end\n  local ok, code, x, y',
       },
     ],
   },
@@ -312,9 +325,14 @@ export const VARIANTS: readonly Variant[] = [
     options: { guarded: false },
     patches: [
       {
-        file: 'lib/testing/master/twins.ts',
-        find: 'else if (ms !== -1 && ms < Number(ttl)) store.expire(key, Number(ttl));',
-        replace: 'else store.expire(key, Number(ttl));',
+        file: `${LUA}/extend.ts`,
+        find: 'elseif ms ~= -1 and ms < tonumber(ttl) then',
+        replace: 'else',
+      },
+      {
+        file: `${LUA}/extend.ts`,
+        find: 'if ms ~= -1 and ms < tonumber(ttl) then redis.call',
+        replace: 'if ms ~= -1 then redis.call',
       },
     ],
   },
@@ -660,9 +678,10 @@ export const VARIANTS: readonly Variant[] = [
     options: { crowd: true, nodes: 3, clients: 4, favoured: ['connection cut', 'slow link'] },
     patches: [
       {
-        file: 'lib/testing/master/queue-twins.ts',
-        find: 'if (store.get(lock) !== markedFor(token)) return 0;',
-        replace: 'if (!isOf(token, store.get(lock))) return 0;',
+        file: `${LUA}/queue.ts`,
+        find: "if redis.pcall('GET', KEYS[k]) ~= ${markedInLua('token')} or not pcall(own.head)",
+        replace:
+          "local owner = redis.pcall('GET', KEYS[k])\n  if owner ~= token and owner ~= ${markedInLua('token')} or not pcall(own.head)",
       },
     ],
   },
@@ -786,9 +805,9 @@ export const VARIANTS: readonly Variant[] = [
     options: { sharedLocks: true, clients: 4 },
     patches: [
       {
-        file: 'lib/testing/master/shared-twins.ts',
-        find: "else hash.put(SEM, token, slots, own.ends, permits ?? '');",
-        replace: "else hash.put(SEM, token, `${slots},${own.first}`, own.ends, permits ?? '');",
+        file: `${LUA}/semaphore.ts`,
+        find: 'else put(token, text, own[2], k) end',
+        replace: "else put(token, text .. ',' .. own[1], own[2], k) end",
       },
     ],
   },
@@ -826,15 +845,14 @@ export const VARIANTS: readonly Variant[] = [
     options: { sharedLocks: true },
     patches: [
       {
-        file: 'lib/testing/master/shared-hash.ts',
-        find: 'else if (Number(ends) <= this.nowMs) this.#gone.add(name);',
-        replace: 'else if (Number(ends) < 0) this.#gone.add(name);',
+        file: `${LUA}/shared.ts`,
+        find: 'elseif ends <= now then',
+        replace: 'elseif ends < 0 then',
       },
       {
-        file: 'lib/testing/master/shared-hash.ts',
-        find: 'else this.members.set(name, { first, ends: Number(ends), rest });',
-        replace:
-          'else this.members.set(name, { first, ends: this.nowMs + Math.max(1, store.pttl(key)), rest });',
+        file: `${LUA}/shared.ts`,
+        find: '          members[name] = {first, ends, rest}',
+        replace: "          members[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
       },
     ],
   },
@@ -845,9 +863,9 @@ export const VARIANTS: readonly Variant[] = [
     options: { sharedLocks: true },
     patches: [
       {
-        file: 'lib/testing/master/shared-twins.ts',
-        find: 'if (watch === undefined || watch.first === watcher) return true;',
-        replace: 'if (watch !== undefined || watcher !== undefined) return true;',
+        file: `${LUA}/shared.ts`,
+        find: 'if not watch or watch[1] == watcher then return true end',
+        replace: 'if true then return true end',
       },
     ],
   },

@@ -10,9 +10,9 @@ import type { Command, Transport, TransportState } from '../../../lib/redis/tran
 import type { SimulatedClient } from './client.js';
 import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { entriesOf, isBatch } from '../../../lib/testing/master/entries.js';
+import { entriesOf, isBatch } from '../../support/entries.js';
 import { PushConnection } from './push-connection.js';
-import { scriptOf } from '../../../lib/testing/master/twins.js';
+import { scriptOf } from '../../../lib/testing/master/scripts.js';
 import type { Lane, World } from './world.js';
 
 interface Pending {

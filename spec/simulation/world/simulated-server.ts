@@ -4,7 +4,7 @@
  */
 import type { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { MemoryServer, type ServerClock } from '../../../lib/testing/master/server.js';
-import { serverError } from '../../../lib/testing/master/twins.js';
+import { serverError } from '../../../lib/testing/master/execution.js';
 import type { Seeded } from './seeded.js';
 
 /** The share of votes that cannot be set while it is full. A script stops there, and what it did before stays. */

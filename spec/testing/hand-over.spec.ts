@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
+import { GONE_MS, TIDY_MS } from '../../lib/protocol/lua/gone.js';
 import { FRESH_MS, RESERVE_MS } from '../../lib/protocol/lua/queue.js';
 import { EXTEND, QUEUE, RELEASE, type Script, YIELD } from '../../lib/protocol/lua/scripts.js';
-import { markedFor } from '../../lib/testing/master/queue-line.js';
+import { markedFor } from '../support/marks.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 
@@ -152,5 +153,26 @@ describe('direct hand-over: a master in memory', () => {
     expect(stand.server.pttl(LOCK)).to.equal(TTL_MS - 1_000);
     stand.look();
     expect(stand.server.pttl(LOCK)).to.equal(TTL_MS);
+  });
+
+  it('a look drops places of those that are gone, at most once in 3 s', () => {
+    const stand = new Stand();
+    const lineUp = (token: string): void => {
+      stand.server.addMember('queue', token, 1);
+      stand.server.setFields('terms', { [token]: String(stand.us - GONE_MS * 1_000 - 1) });
+    };
+    const waiting = (): unknown => {
+      stand.look();
+      const members = stand.server.members('queue');
+      return typeof members === 'symbol' ? members : members.map(({ name }) => name);
+    };
+    const [cat, dan] = [tokenFrom('cat', '1'), tokenFrom('dan', '1')];
+    lineUp(cat);
+    expect(waiting()).to.deep.equal([BEN]);
+    lineUp(dan);
+    stand.pass(TIDY_MS * 1_000 - 1);
+    expect(waiting()).to.deep.equal([dan, BEN]);
+    stand.pass(1);
+    expect(waiting()).to.deep.equal([BEN]);
   });
 });

@@ -11,7 +11,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'no-appendfsync-on-rewrite': 'no',
 };
 
-export const SERVER_TWINS: Readonly<
+export const SERVER_ANSWERS: Readonly<
   Record<ServerQuestion, (store: Store, args: readonly string[]) => unknown>
 > = {
   time(store) {

@@ -10,7 +10,7 @@ import {
   type Script,
   UNDO,
   YIELD,
-} from '../../protocol/lua/scripts.js';
+} from '../../lib/protocol/lua/scripts.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -21,10 +21,11 @@ import {
   SEM_EXTEND,
   SHARED_BATCH,
   SHARED_ENTRY,
-} from '../../protocol/lua/shared-scripts.js';
-import { scriptDigest } from '../../redis/script.js';
-import type { Command } from '../../redis/transport.js';
-import { isPlain } from './timestamp-twins.js';
+} from '../../lib/protocol/lua/shared-scripts.js';
+import { scriptDigest } from '../../lib/redis/script.js';
+import type { Command } from '../../lib/redis/transport.js';
+import { isPlain } from '../../lib/testing/master/plain-commands.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 
 const BATCHES = new Set([BATCH, SHARED_BATCH].flatMap(({ source }) => [source, scriptDigest(source)]));
 
@@ -246,4 +247,12 @@ export function tokenOf(command: Command): string | undefined {
   const { args } = command;
   if (locksOf(command).length === 0) return undefined;
   return isPlain(command) ? args[1] : args[2 + Number(args[1])];
+}
+
+/** The fencing token that an entry for a shared lock puts to the master: its reply need not repeat it. */
+export function tokenPut(entry: Command): number | undefined {
+  const args = entry.args.slice(2 + Number(entry.args[1]));
+  const script = scriptOf(entry);
+  const text = script === RW_CLAIM ? args[6] : script === RW_ACCEPT ? args[1] : undefined;
+  return text === undefined ? undefined : Number(text);
 }

@@ -1,0 +1,44 @@
+/** Commands without a script on an in-memory master, most of them of timestamp locks. */
+import type { Command, PlainCommand } from '../../redis/transport.js';
+import { WRONG_TYPE } from './keyspace.js';
+import { SERVER_ANSWERS } from './server-answers.js';
+import type { Store } from './store.js';
+
+const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+
+type Plain = (store: Store, args: readonly string[]) => unknown;
+
+/** @throws Error as from a server for a key of another type */
+function textOf(store: Store, key: string): string | undefined {
+  const text = store.get(key);
+  if (text === WRONG_TYPE) throw new Error(WRONGTYPE);
+  return text;
+}
+
+/** The commands without a script, by name. */
+export const PLAIN_COMMANDS: Readonly<Record<PlainCommand, Plain>> = {
+  /** SET key token PX ttl NX */
+  set(store, [key = '', token = '', , ttl]) {
+    if (store.get(key) !== undefined) return null;
+    store.set(key, token, Number(ttl));
+    return 'OK';
+  },
+  setnx(store, [key = '', text = '']) {
+    if (store.get(key) !== undefined) return 0;
+    store.set(key, text, 'none');
+    return 1;
+  },
+  get: (store, [key = '']) => textOf(store, key) ?? null,
+  getset(store, [key = '', text = '']) {
+    const before = textOf(store, key);
+    store.set(key, text, 'none');
+    return before ?? null;
+  },
+  del: (store, keys) => keys.filter((key) => store.delete(key)).length,
+  ...SERVER_ANSWERS,
+};
+
+/** Whether it is a command without a script. */
+export function isPlain({ name }: Command): boolean {
+  return Object.hasOwn(PLAIN_COMMANDS, name);
+}

@@ -1,0 +1,2 @@
+/** Whether there was nothing to do. */
+export const wasFresh: boolean;

@@ -1,0 +1,428 @@
+/** Random calls of all scripts, alone and in batches, with numbers that are at their bounds more often than not. */
+import { pushChannel } from '../../lib/protocol/keys.js';
+import { AHEAD_US, BACK_US, LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
+import { RIGHTS } from '../../lib/protocol/lua/rights.js';
+import { BATCH, ENTRY, SCRIPTS, type Script } from '../../lib/protocol/lua/scripts.js';
+import { SHARED_BATCH, SHARED_ENTRY } from '../../lib/protocol/lua/shared-scripts.js';
+import { tokenIn } from '../../lib/runtime/random.js';
+import type { MemoryServer } from '../../lib/testing/master/server.js';
+import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
+import { tokenFrom } from '../simulation/world/seeded.js';
+import type { Draw } from './draw.js';
+
+export interface DrawnCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** One resource and what stands beside it. Names are not all of ASCII. */
+export interface Names {
+  readonly lock: string;
+  readonly queue: string;
+  readonly turn: string;
+  readonly terms: string;
+  readonly counter: string;
+}
+
+function names(lock: string): Names {
+  return {
+    lock,
+    queue: `queue ${lock}`,
+    turn: `turn ${lock}`,
+    terms: `terms ${lock}`,
+    counter: `count ${lock}`,
+  };
+}
+
+export const MUTEXES = ['schloß', 'b', '鍵'].map(names);
+export const SHARED = ['rw', 'sémaphore'].map(names);
+export const [MARKER, TAKEN, NOTE, TIMESTAMP] = ['marker', 'taken', 'note', 'timestamp'];
+/** Four clients of ours, of which one is dead, and a foreign one. */
+export const OURS = ['ann', 'ben', 'cat', 'dan'].flatMap((name) => [
+  tokenFrom(name, '1'),
+  tokenFrom(name, '2'),
+]);
+export const FOREIGN = 'fremd-é😀';
+const CHANNEL = 'quorate:push:größe';
+/** Those that somebody listens to. */
+export const CHANNELS = [...new Set([...OURS.slice(0, 6).map(pushChannel), CHANNEL])];
+/** In ms: far enough apart to be told by their millions. */
+export const TTLS = [1_000_000, 2_000_000, 3_000_000];
+export const [LIFE_MS, GUARD_MS] = [7_250_000, 50_000_000];
+const TICKETS = [1_790_000_000_000_001, 1_790_000_000_000_002, 2 ** 53 - 1];
+const SLOTS = ['0', '1', '0,1', '1,2', '2'];
+const INSTANTS = [
+  '0',
+  '1789999999',
+  '1790000000',
+  '1790000061',
+  '1790000062.5',
+  '1790000099',
+  'text',
+  '5.',
+  ' 7 ',
+  '0x10',
+];
+/** Those that decide most, more often. */
+const OFTEN = [
+  'claim',
+  'accept',
+  'release',
+  'extend',
+  'queue',
+  'queue',
+  'queue',
+  'batch',
+  'batch',
+  'batch',
+  'shared-batch',
+  'take',
+  'extend',
+  'sem-claim',
+  'sem-claim',
+];
+const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
+const CASES = [
+  ...ALL,
+  ...ALL.filter(({ name }) => name.startsWith('rw') || name.startsWith('sem')),
+  ...OFTEN.map(byName),
+];
+
+function byName(name: string): Script {
+  const found = ALL.find((script) => script.name === name);
+  if (found === undefined) throw new Error(`no script ${name}`);
+  return found;
+}
+
+/** What one entry of a batch has: its keys, and what follows its token and before. */
+interface Entry {
+  readonly keys: readonly string[];
+  readonly token: string;
+  readonly rest: readonly string[];
+}
+
+export class CallDraw {
+  readonly #draw: Draw;
+  readonly #server: MemoryServer;
+  readonly #nowUs: number;
+
+  /** @param server  so that what is drawn is about what is there */
+  constructor(draw: Draw, server: MemoryServer, nowUs: number) {
+    this.#draw = draw;
+    this.#server = server;
+    this.#nowUs = nowUs;
+  }
+
+  call(): DrawnCall {
+    const script = this.#draw.pick(CASES);
+    return { script, ...this.#of(script) };
+  }
+
+  #of(script: Script): Omit<DrawnCall, 'script'> {
+    if (script === BATCH) return this.#batch(false);
+    if (script === SHARED_BATCH) return this.#batch(true);
+    return this.#single(script.name);
+  }
+
+  #single(name: string): Omit<DrawnCall, 'script'> {
+    const draw = this.#draw;
+    const period = draw.pick([-1, -1, 0, GUARD_MS, GUARD_MS + 1]);
+    const marker = period < 0 ? [] : [MARKER];
+    const guard = String(period);
+    const places = this.#places();
+    const [first] = places;
+    const [token, life, ttl, proposal] = [
+      this.#token(first),
+      this.#life(),
+      this.#ttl(),
+      this.#proposal(first),
+    ];
+    const keysOf = (...parts: readonly (keyof Names)[]): string[] =>
+      parts.flatMap((part) => places.map((place) => place[part]));
+    const counters = life === '0' ? [] : keysOf('counter');
+    const shared = draw.pick(SHARED);
+    const holder = draw.pick([...this.#members(shared), draw.pick(OURS)]);
+    const create = draw.pick(['0', '1', '2']);
+    const list = create === '2' ? [TAKEN] : [];
+    const watch = [draw.pick(['', ...OURS]), draw.pick(['0', '1'])];
+    switch (name) {
+      case 'claim': {
+        const isInLine = draw.below(2) === 0;
+        const line = isInLine ? keysOf('queue', 'turn') : [];
+        const more = isInLine ? ['1'] : [];
+        return {
+          keys: [...keysOf('lock'), ...line, ...counters, ...marker],
+          args: [token, ttl, life, proposal, guard, ...more],
+        };
+      }
+      case 'accept':
+        return {
+          keys: [...keysOf('lock', 'counter'), ...marker],
+          args: [token, proposal, String(LIFE_MS), guard],
+        };
+      case 'undo':
+      case 'release':
+        return draw.below(3) === 0
+          ? { keys: keysOf('lock', 'queue', 'turn'), args: [token] }
+          : { keys: keysOf('lock', 'queue', 'turn', 'terms', 'counter'), args: [token, proposal] };
+      case 'extend':
+        return { keys: [...keysOf('lock'), ...list, ...marker], args: [token, ttl, create, guard] };
+      case 'queue':
+        return {
+          keys: [...lineOf(first), ...marker],
+          args: [draw.pick(OURS), this.#place(), draw.pick(['0', ttl]), life, proposal, guard],
+        };
+      case 'yield': {
+        const [place, who] = this.#yielded(first);
+        return { keys: lineOf(first), args: [who, place, proposal] };
+      }
+      case 'inspect':
+        return { keys: [first.lock, first.queue, first.terms], args: [] };
+      case 'vouch':
+        return { keys: [MARKER], args: [String(GUARD_MS)] };
+      case 'bootstrap':
+        return { keys: [MARKER], args: [String(draw.pick([GUARD_MS, 7])), draw.pick(['0', '1'])] };
+      case 'hello':
+        return { keys: [], args: [CHANNEL, 'hé'] };
+      case 'rights':
+        return { keys: [], args: ['k', CHANNEL, '0', 'set', 'hset', 'eval', 'nothing'] };
+      case 'take':
+        return { keys: [TAKEN], args: [ttl, ...OURS.slice(draw.below(3), 2 + draw.below(7))] };
+      case 'note-write':
+        return {
+          keys: [first.lock, NOTE],
+          args: [
+            token,
+            String(1_790_000_000_000_000 + draw.below(3)),
+            String(draw.below(3)),
+            '4250000',
+            draw.pick(['größer €😀', 'a|b\nc', '']),
+            draw.pick(['', CHANNEL]),
+          ],
+        };
+      case 'note-drop':
+        return { keys: [first.lock, NOTE], args: [token, draw.pick(['', CHANNEL])] };
+      case 'note-read':
+        return period > 0
+          ? { keys: [first.lock, NOTE, MARKER], args: [token, guard] }
+          : { keys: [first.lock, NOTE], args: [draw.pick([token, '-']), '0'] };
+      case 'rw-claim': {
+        const counter = life === '0' ? [] : [shared.counter];
+        return {
+          keys: [shared.lock, ...counter, ...marker],
+          args: [holder, this.#role(), ttl, ...watch, life, proposal, guard],
+        };
+      }
+      case 'rw-accept':
+        return {
+          keys: [shared.lock, shared.counter, ...marker],
+          args: [holder, proposal, String(LIFE_MS), guard],
+        };
+      case 'rw-extend':
+        return { keys: [shared.lock, ...list, ...marker], args: [holder, this.#role(), ttl, create, guard] };
+      case 'sem-claim':
+        return {
+          keys: [shared.lock, ...marker],
+          args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), ...watch, guard],
+        };
+      case 'sem-settle':
+        return { keys: [shared.lock, ...marker], args: [holder, draw.pick(SLOTS), this.#permits(), guard] };
+      case 'sem-extend':
+        return {
+          keys: [shared.lock, ...list, ...marker],
+          args: [holder, ttl, draw.pick(SLOTS), this.#permits(), create, guard],
+        };
+      case 'leave':
+        return { keys: [shared.lock], args: [holder] };
+      case 'survey-members':
+        return { keys: [shared.lock, first.lock, first.queue, first.terms], args: [] };
+      case 'timestamp claim':
+        return {
+          keys: [TIMESTAMP],
+          args: [draw.pick(INSTANTS), draw.pick(INSTANTS.slice(0, 6)), '5000000', draw.pick(['s', 'ms'])],
+        };
+      case 'timestamp release':
+      case 'timestamp extend':
+        return {
+          keys: [TIMESTAMP],
+          args: [...[0, 1, 2].map(() => draw.pick(INSTANTS.slice(0, 6))), '5000000'],
+        };
+      default:
+        throw new Error(`nothing is drawn for ${name}`);
+    }
+  }
+
+  #batch(isShared: boolean): Omit<DrawnCall, 'script'> {
+    const draw = this.#draw;
+    const period = draw.pick([-1, -1, 0, GUARD_MS]);
+    const groups = Array.from({ length: 1 + draw.below(3) }, () =>
+      isShared ? this.#sharedGroup() : this.#group(),
+    );
+    const keys = groups.flatMap(({ entries }) => entries.flatMap((entry) => entry.keys));
+    const args = groups.flatMap(({ entries, head, letter, size }) => [
+      ...[letter, String(entries.length), String(size), ...head],
+      ...entries.flatMap(({ rest, token }) => [token, ...rest]),
+    ]);
+    const list = groups.some(({ head, letter }) => 'eEX'.includes(letter) && head.at(-1) === '2')
+      ? [TAKEN]
+      : [];
+    return { keys: [...keys, ...list, ...(period < 0 ? [] : [MARKER])], args: [String(period), ...args] };
+  }
+
+  #group(): { letter: string; head: readonly string[]; size: number; entries: readonly Entry[] } {
+    const draw = this.#draw;
+    const letter = draw.pick(Object.values(ENTRY));
+    const size = 'qy'.includes(letter) || draw.below(3) > 0 ? 1 : 2;
+    const [life, proposal] = [this.#life(), this.#proposal(draw.pick(MUTEXES))];
+    const heads: Readonly<Record<string, readonly string[]>> = {
+      ...{
+        c: [this.#ttl(), life, proposal],
+        l: [this.#ttl(), life, proposal],
+        q: [draw.pick(['0', this.#ttl()]), life, proposal],
+      },
+      ...{
+        a: [String(LIFE_MS)],
+        u: [],
+        r: [],
+        v: [proposal],
+        h: [proposal],
+        e: [this.#ttl(), draw.pick(['0', '1', '2'])],
+        y: [proposal],
+      },
+    };
+    const counter: readonly (keyof Names)[] = life === '0' ? [] : ['counter'];
+    const line: readonly (keyof Names)[] = ['lock', 'queue', 'turn'];
+    const parts: Readonly<Record<string, readonly (keyof Names)[]>> = {
+      ...{
+        c: ['lock', ...counter],
+        l: [...line, ...counter],
+        a: ['lock', 'counter'],
+        e: ['lock'],
+        u: line,
+        r: line,
+      },
+    };
+    const entries = Array.from({ length: 1 + draw.below(3) }, (): Entry => {
+      const places = this.#places().slice(0, size);
+      const chosen =
+        places.length < size
+          ? [...places, ...MUTEXES.filter((one) => !places.includes(one))].slice(0, size)
+          : places;
+      const [first = names('none')] = chosen;
+      const keys = (parts[letter] ?? [...line, 'terms', 'counter']).flatMap((part) =>
+        chosen.map((one) => one[part]),
+      );
+      if (letter === 'y') {
+        const [place, token] = this.#yielded(first);
+        return { keys, token, rest: [place] };
+      }
+      const rest = letter === 'q' ? [this.#place()] : letter === 'a' ? [this.#proposal(first)] : [];
+      return { keys, token: letter === 'q' ? draw.pick(OURS) : this.#token(first), rest };
+    });
+    return { letter, head: heads[letter] ?? [], size, entries };
+  }
+
+  #sharedGroup(): { letter: string; head: readonly string[]; size: number; entries: readonly Entry[] } {
+    const draw = this.#draw;
+    const letter = draw.pick(Object.values(SHARED_ENTRY));
+    const [life, rank, role, create] = [
+      this.#life(),
+      draw.pick(['', '0', '1']),
+      this.#role(),
+      draw.pick(['0', '1', '2']),
+    ];
+    const { accept, align, claim, claimPermits, extend, extendPermits } = SHARED_ENTRY;
+    const proposal = this.#proposal(draw.pick(SHARED));
+    const heads: Readonly<Record<string, readonly string[]>> = {
+      [claim]: [role, this.#ttl(), life, proposal, rank],
+      [accept]: [String(LIFE_MS)],
+      [extend]: [role, this.#ttl(), create],
+      [claimPermits]: [this.#ttl(), draw.pick(['1', '2']), this.#permits(), rank],
+      [align]: [this.#permits()],
+      [extendPermits]: [this.#ttl(), this.#permits(), create],
+    };
+    const entries = Array.from({ length: 1 + draw.below(3) }, (): Entry => {
+      const place = draw.pick(SHARED);
+      const isCounted = letter === accept || (letter === claim && life !== '0');
+      const isWatching = rank !== '' && (letter === claim || letter === claimPermits);
+      const slots = letter === align || letter === extendPermits ? [draw.pick(SLOTS)] : [];
+      const rest = [
+        ...(isWatching ? [draw.pick(['', ...OURS])] : []),
+        ...(letter === accept ? [proposal] : []),
+        ...slots,
+      ];
+      const token = draw.pick([...this.#members(place), draw.pick(OURS)]);
+      return { keys: isCounted ? [place.lock, place.counter] : [place.lock], token, rest };
+    });
+    return { letter, head: heads[letter] ?? [], size: 1, entries };
+  }
+
+  #places(): readonly [Names, ...Names[]] {
+    const draw = this.#draw;
+    const from = draw.below(MUTEXES.length);
+    const [first = names('none'), second = first] = [...MUTEXES.slice(from), ...MUTEXES];
+    return draw.below(3) === 0 ? [first, second] : [first];
+  }
+
+  /** Mostly that of who holds it. */
+  #token({ lock }: Names): string {
+    const found = this.#server.get(lock);
+    const holder = typeof found === 'string' ? tokenIn(found) : undefined;
+    return this.#draw.pick([
+      holder ?? this.#draw.pick(OURS),
+      this.#draw.pick(OURS),
+      this.#draw.pick([...OURS, FOREIGN]),
+    ]);
+  }
+
+  #members({ lock }: Names): readonly string[] {
+    const fields = this.#server.fields(lock);
+    return typeof fields === 'symbol' ? [] : [...fields.keys()].filter((name) => OURS.includes(name));
+  }
+
+  #yielded({ turn }: Names): readonly [place: string, token: string] {
+    const draw = this.#draw;
+    const found = this.#server.get(turn);
+    const [serial = '', named = ''] = typeof found === 'string' ? found.split('|') : [];
+    const rest = draw.below(2) === 0 ? [] : ['1'];
+    const place = [draw.pick([serial, serial, '7']), draw.pick(TICKETS), draw.pick([0, ...TTLS]), ...rest];
+    return [place.join('|'), draw.pick([named, named, draw.pick(OURS)])];
+  }
+
+  #place(): string {
+    return [this.#draw.pick(TICKETS), this.#draw.pick(TTLS), this.#draw.below(1_000)].join('|');
+  }
+
+  #ttl(): string {
+    return String(this.#draw.pick(TTLS));
+  }
+
+  #life(): string {
+    return this.#draw.pick(['0', String(LIFE_MS), String(LIFE_MS)]);
+  }
+
+  #role(): string {
+    return this.#draw.pick(['r', 'r', 'w']);
+  }
+
+  #permits(): string {
+    return this.#draw.pick(['3', '3', '3', '2']);
+  }
+
+  /** At the bounds of the clock, of the counter, or far from both. */
+  #proposal({ counter }: Names): string {
+    const draw = this.#draw;
+    const found = this.#server.get(counter);
+    const count = typeof found === 'string' ? Math.floor(Number(found)) || 0 : 0;
+    const bound =
+      this.#nowUs +
+      draw.pick([-BACK_US, -BACK_US / 2, 0, AHEAD_US, AHEAD_US / 2, LIFE_MS * 1_000, 9e6, -9e6]);
+    const drawn = draw.pick([bound, bound, bound, count]) + draw.pick([-1, 0, 0, 1]);
+    return draw.below(12) === 0 ? '0' : String(Math.min(Math.max(1, drawn), LAST_FENCE));
+  }
+}
+
+function lineOf({ counter, lock, queue, terms, turn }: Names): string[] {
+  return [lock, queue, turn, terms, counter];
+}
