@@ -9,7 +9,10 @@ export const BROAD_SPECS = Object.freeze({
     'pauses, exits and stalls of clients: real/loss.spec.ts and lease/ have their rules',
   'spec/chaos/client-wall.spec.ts': 'wall clocks that step: rule 15 under virtual time',
   'spec/chaos/silent-pushes.spec.ts': 'push connections that die in silence: line/ under virtual time',
-  'spec/chaos/kit/struck.spec.ts': 'clocks of masters, for the chaos run alone',
+  'spec/chaos/kit': 'what the chaos specs and the chaos run are made of',
+  'spec/chaos/kit.spec.ts': 'likewise',
+  'spec/chaos/run': 'the chaos run: CI runs it by itself',
+  'spec/chaos/rolling': 'likewise',
   'spec/examples': 'the examples: CI runs them by themselves',
   'spec/scripts/release.spec.ts': 'the release, for maintainers',
   'spec/scripts/earlier.spec.ts': 'packages of earlier commits, for maintainers',
@@ -19,6 +22,7 @@ export const BROAD_SPECS = Object.freeze({
   'spec/scripts/masters.spec.ts': 'how masters are started: every spec on real servers does it',
   'spec/bench': 'the bench: CI runs it by itself',
   'spec/mutation': 'the mutation runs, for maintainers',
+  'spec/real/crowd.spec.ts': 'thousands at once: coordinator/acquisition-room.spec.ts under virtual time',
   'spec/real/distance.spec.ts': 'round trips: coordinator/node-timeout.spec.ts under virtual time',
   'spec/real/garbled.spec.ts': 'replies that nobody sends: redis/screen.spec.ts',
   'spec/real/database.spec.ts': 'databases, by client and way: redis/database.spec.ts',
@@ -33,5 +37,7 @@ export const BROAD_SPECS = Object.freeze({
   'spec/command/terminal.spec.ts': 'a terminal needs script(1)',
   'spec/fence/sql.spec.ts': 'PostgreSQL and SQLite: fence/ has the rule',
   'spec/opentelemetry': 'tracing by another package: telemetry/ has what is told',
+  'spec/protocol/lua/shared-batch-scripts.spec.ts':
+    'batches of shared locks: in-memory.spec.ts compares them, batch-scripts.spec.ts has the rule',
   'spec/protocol/lua/script-costs.spec.ts': 'what a script costs a master',
 });

@@ -14,8 +14,9 @@ import { leases, losses, minorities, periods, resends } from '../support/guard/l
 import { MemoryStand } from '../support/guard/memory.js';
 import { guardContract } from '../support/guard/stand.js';
 import { rejection } from '../support/rejection.js';
+import { wide } from '../support/breadth.js';
 
-const SIZES = [1, 2, 3, 4, 5];
+const SIZES = wide([1, 2, 3, 4, 5], [1, 3]);
 const GUARD_MS = 5_000;
 const GUARDED = { ttlMs: 1_000, restartGuardMs: GUARD_MS } as const;
 const VALID_MS = 988; // 1000 − (10 + 2)

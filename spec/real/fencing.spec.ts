@@ -5,6 +5,7 @@ import { quorumOf } from '../../lib/protocol/quorum.js';
 import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
+import { further } from '../support/breadth.js';
 
 const CONTENDERS = 50;
 const TURNS = 2;
@@ -76,14 +77,17 @@ for (const kind of CLIENT_KINDS) {
       return grants;
     }
 
-    it(`T-A11: N=5, one frozen, ${CONTENDERS} contenders: tokens rise in real time, also after the thaw`, async () => {
-      await open(5, 10);
-      const [frozen] = masters.list;
-      await frozen?.freeze();
-      expect(await compete([['r']])).to.equal(CONTENDERS * TURNS);
-      await frozen?.thaw();
-      expect(await compete([['r']])).to.equal(CONTENDERS * TURNS);
-    });
+    further(
+      `T-A11: N=5, one frozen, ${CONTENDERS} contenders: tokens rise in real time, also after the thaw`,
+      async () => {
+        await open(5, 10);
+        const [frozen] = masters.list;
+        await frozen?.freeze();
+        expect(await compete([['r']])).to.equal(CONTENDERS * TURNS);
+        await frozen?.thaw();
+        expect(await compete([['r']])).to.equal(CONTENDERS * TURNS);
+      },
+    );
 
     it(`N=3, ${CONTENDERS} contenders for sets that overlap: tokens rise for each resource`, async () => {
       await open(3, 10);

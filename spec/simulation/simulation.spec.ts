@@ -95,7 +95,7 @@ describe('simulation: one seed, one history', () => {
     });
   }
 
-  it('a fault that is left out does not strike, and the others stay as they were', async () => {
+  further('a fault that is left out does not strike, and the others stay as they were', async () => {
     const whole = await simulate(21);
     const first = whole.plan[0]?.id ?? 0;
     const fewer = await simulate(21, { faults: whole.plan.map(({ id }) => id).filter((id) => id !== first) });

@@ -16,6 +16,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const LEFT_OUT = new Set(['.git', 'node_modules', 'dist', 'coverage', 'output']);
 /** Specs that take longer hang: those of one mutant take a few seconds. */
 const LIMIT_MS = 120_000;
+/** A spec that takes longer has noticed its mutant: by itself it takes a second. */
+const HANGS_MS = 60_000;
 
 /** What mocha says of a run. */
 interface Run {
@@ -54,7 +56,8 @@ class Copy {
   async run(specs: readonly string[]): Promise<Run> {
     const told = join(this.#root, 'run.json');
     rmSync(told, { force: true });
-    const how = ['--bail', '--reporter', 'json', '--reporter-option', `output=${told}`];
+    const reporter = ['--reporter', 'json', '--reporter-option', `output=${told}`];
+    const how = ['--bail', '--timeout', String(HANGS_MS), ...reporter];
     const child = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...how, ...specs], {
       cwd: this.#root,
       stdio: ['ignore', 'ignore', 'pipe'],
