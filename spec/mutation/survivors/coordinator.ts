@@ -146,7 +146,7 @@ export const COORDINATOR: Survivors = {
     {
       why: 'the others have been sent nothing: nothing more comes in this round, nor is any of them taken for silent',
       mutants: [
-        "askHomeMasterFirst: round.end(NOT_ASKED, false); → nothing",
+        'askHomeMasterFirst: round.end(NOT_ASKED, false); → nothing',
         'askHomeMasterFirst: false → true',
       ],
     },
