@@ -8,7 +8,7 @@ const DELETED_BY_WHOM = "owner == token or owner == ${markedInLua('token')}";
 export const SCRIPT_VARIANTS: readonly Variant[] = [
   {
     name: 'script extend: though another holds it',
-    from: 20,
+    from: 27,
     why: 'a holder whose vote ran out here takes that of the next',
     breaks: ['votes', 'exclusion'],
     options: { clients: 4 },
@@ -16,7 +16,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script batch: renewals that share a call count though another holds it',
-    from: 195,
+    from: 202,
     why: 'the same, where many are extended at once',
     breaks: ['votes', 'exclusion', 'continuity'],
     options: { clients: 4 },
@@ -59,7 +59,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script release: whoever holds it',
-    from: 15,
+    from: 23,
     why: 'a release that is late, or comes twice, takes the vote of the next',
     breaks: ['votes', 'exclusion'],
     options: { clients: 4 },
@@ -104,7 +104,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script rw-accept: nothing is counted',
-    from: 30,
+    from: 36,
     why: 'as for exclusive locks',
     breaks: ['counter order', 'token order', 'token uniqueness'],
     options: { sharedLocks: true, clients: 4 },
@@ -192,7 +192,7 @@ export const SCRIPT_VARIANTS: readonly Variant[] = [
   },
   {
     name: 'script timestamp release: whosever it is',
-    from: 40,
+    from: 45,
     why: "a late release deletes another's lock",
     of: 'timestamps',
     breaks: ['exclusion'],
