@@ -101,7 +101,7 @@ export async function huntBySeeds(variant: Variant, firstSeed = 1, showsHistory 
 
 const BEYOND_SEEDS: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
   { beyond: 'clock-steps', seeds: 60 },
-  { beyond: 'amnesia', seeds: 60 },
+  { beyond: 'amnesia', seeds: 15 },
   { beyond: 'restarts', seeds: 60 },
 ];
 
