@@ -22,6 +22,12 @@ const CONTAINERS = 'spec/containers';
 const args = process.argv.slice(2);
 const isOwn = (arg) => arg === '--all' || arg === '--others';
 const named = args.filter((arg) => !arg.startsWith('-') && existsSync(join(ROOT, arg)));
+const misspelt = args.find((arg) => /^spec\b/.test(arg) && !named.includes(arg));
+const gone = Object.keys(BROAD_SPECS).find((place) => !existsSync(join(ROOT, place)));
+if (misspelt !== undefined || gone !== undefined) {
+  console.error(`there is no ${misspelt ?? `${gone}, which scripts/broad-specs.mjs names`}`);
+  process.exit(2);
+}
 const passedOn = args.filter((arg) => !isOwn(arg) && !named.includes(arg));
 
 const breadth = args.includes('--others')

@@ -10,6 +10,7 @@ const breadth = (process.env['QUORATE_SPECS'] ?? 'all') as Breadth;
 
 /** Those of a list that this run is about. @param usual  those that `npm test` has */
 export function wide<T>(all: readonly T[], usual: readonly T[]): readonly T[] {
+  if (!usual.every((one) => all.includes(one))) throw new Error('what is usual is one of all');
   switch (breadth) {
     case 'usual':
       return usual;

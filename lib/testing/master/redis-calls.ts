@@ -188,7 +188,7 @@ function argument(value: Value): string {
   throw new LuaError('ERR Lua redis lib command arguments must be strings or integers');
 }
 
-/** What the store throws, as one without memory does, is the command's error. */
+/** What the store throws, as one without memory does, is the command's error. A mistake of this code is none. */
 function command(call: Call): (...args: readonly Value[]) => Value {
   return (...args) => {
     const words: string[] = [];
@@ -196,7 +196,8 @@ function command(call: Call): (...args: readonly Value[]) => Value {
     try {
       return call(...words);
     } catch (error) {
-      return new Failure(error instanceof Error ? error.message : String(error));
+      if (!(error instanceof Error) || error.constructor !== Error) throw error;
+      return new Failure(error.message);
     }
   };
 }

@@ -4,11 +4,11 @@
  */
 import type { FaultKind } from './history.js';
 import { believedEnd, type Call, type RunModel, type Span, type Violation } from './model.js';
-import { isOfClient, type Weather } from './weather.js';
+import { isOfClient, isOfMaster, type Weather } from './weather.js';
 
 /** Without any fault, a key is free for longer than this only while a handle to it is on its way: its ttl in addition. */
 const BUSY_MS = 2_500;
-/** However many faults strike: they come one after another, and the next one finds nothing of the first. */
+/** The most that is allowed, however many faults strike. */
 const MOST_MS = 8_000;
 /** What a push costs that is lost: the first in line looks after this time. */
 const PUSH_MS = 2_000;
@@ -63,7 +63,7 @@ export function stalls(run: RunModel, weather: Weather): { violations: Violation
         const freeMs = toT - fromT;
         if (freeMs < leastMs || weather.phase(fromT, toT) === 'majority faulty') continue;
         const struck = run.spans.filter(
-          ({ mendedT, strikeT }) => strikeT < toT && mendedT > fromT - SILENCE_MS,
+          (span) => isOfLocks(span) && span.strikeT < toT && span.mendedT > fromT - SILENCE_MS,
         );
         const allowedMs = Math.min(MOST_MS, leastMs + costOf(struck, run.facts.longestTtlMs));
         if (freeMs < allowedMs) continue;
@@ -74,6 +74,11 @@ export function stalls(run: RunModel, weather: Weather): { violations: Violation
     }
   }
   return { violations, gaps };
+}
+
+/** The server of the timestamp locks has no part in the others. */
+function isOfLocks(span: Span): boolean {
+  return isOfMaster(span) || isOfClient(span);
 }
 
 /** What these faults may cost together. */
