@@ -53,7 +53,7 @@ const LONG_MS = 1_200_000;
 const COLD_MS = 400;
 
 /** What the next failure waits for: a renewal with its slack, its retries, and a look of who does not know of its vote. */
-function wholeAgainMs(ttlMs: number): number {
+export function wholeAgainMs(ttlMs: number): number {
   return (ttlMs / 3) * (17 / 16) + 2_000;
 }
 

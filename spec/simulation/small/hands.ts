@@ -2,11 +2,14 @@
 import type { AcquireOptions } from '../../../lib/input/options.js';
 import { mostNodeTimeoutMs } from '../../../lib/protocol/node-timeout.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
+import { tokenIn } from '../../../lib/runtime/random.js';
+import { judged } from '../checker/codes.js';
 import type { Beginning } from '../checker/fences.js';
 import type { LeaseHandle } from '../../../lib/lease/lease-handle.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import type { Redlock } from '../../../lib/redlock.js';
 import type { Checkers } from './checkers.js';
+import { wholeAgainMs } from '../service-simulation.js';
 import { describe } from '../workers/worker.js';
 import type { Player, Stage } from '../world/stage.js';
 import { type DeviationKind, type Schedule, TTL_MS } from './deviations.js';
@@ -97,6 +100,22 @@ export class Hands {
     this.#stage.checker.fail('progress', `${why}: its lease is ${lease.status}`);
   }
 
+  /** P10: a renewal and two seconds after anything went wrong, a renewed lease is held, and has the votes of all masters. */
+  mustBeWhole(
+    lease: Lease,
+    { ttlMs, grantedAtMs }: { readonly ttlMs: number; readonly grantedAtMs: number },
+  ): void {
+    const [resource = ''] = lease.resources;
+    const { checker, links, places, world } = this.#stage;
+    const calmSinceMs = Math.max(grantedAtMs, ...links.map((link) => this.#stage.calmSinceMs(link)));
+    if (world.nowMs - calmSinceMs < wholeAgainMs(ttlMs)) return;
+    const others = places
+      .map(({ server }) => ({ name: server.name, value: server.get(resource) }))
+      .filter(({ value }) => tokenIn(String(value)) !== lease.token);
+    if (lease.status !== 'held' || others.length > 0)
+      checker.fail('erosion', `the lease is ${lease.status}; not its votes: ${JSON.stringify(others)}`);
+  }
+
   /** A routine begins under it. */
   worksUnder(lease: Lease): void {
     this.#stage.checker.worksUnder(lease);
@@ -130,7 +149,7 @@ export class Hands {
     const settled = checker.expect(client, `acquire ${resources.join()}`, allowedMs);
     this.note(`acquires ${resources.join('+')}, wait ${waitMs}`);
     try {
-      const lease = await checker.call(client, resources, acquire);
+      const lease = await checker.call(client, resources, () => judged(checker, client, waitMs, acquire));
       if (lease === undefined) return undefined;
       onGranted(lease, beginning);
       this.#asked.set(lease, nodeTimeoutMs);

@@ -38,6 +38,26 @@ export function turns(options: AcquireOptions, times: number, holdMs = HOLD_MS):
   };
 }
 
+/** A lease that is renewed while another waits for it; so short a ttl that a vote is regained soon. */
+const STANDING = { ttlMs: 5 * TTL_MS, waitMs: 50 * TTL_MS, renew: true };
+/** Longer than a renewal and two seconds after whatever strikes at the beginning. */
+const STANDING_MS = 3_300;
+
+/** Holds it for long, or waits for who does, and lets go at once. */
+export const standing: Program = async (hands) => {
+  const askedAtMs = hands.nowMs;
+  const acquire = (): Promise<Lease> => hands.redlock.acquire(RESOURCE, STANDING);
+  const lease = await hands.granted([RESOURCE], STANDING, acquire, (granted, beginning) =>
+    hands.holds(granted, beginning),
+  );
+  if (lease === undefined) return;
+  const grantedAtMs = hands.nowMs;
+  if (grantedAtMs - askedAtMs > STANDING_MS) return hands.release(lease);
+  await hands.pass(STANDING_MS);
+  hands.mustBeWhole(lease, { ttlMs: STANDING.ttlMs, grantedAtMs });
+  await hands.release(lease);
+};
+
 /** Comes when a lease that was taken at the beginning is about to run out. */
 export const latecomer: Program = async (hands) => {
   await hands.pass(LONG_TTL_MS * 0.9925); // right after the masters' ends of it, if their clocks are fast

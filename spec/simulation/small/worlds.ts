@@ -27,6 +27,7 @@ import {
   RESOURCE,
   SHARED,
   sharedTurn,
+  standing,
   turns,
 } from './programs.js';
 
@@ -229,6 +230,14 @@ const SCENARIOS: readonly Scenario[] = [
     about: 'eight leases are renewed together, and the other wants one of them',
     programs: [many(MANY, { ...ALONE, renew: true }, TTL_MS / 2), many(MANY.slice(0, 1), ALONE, 10)],
     faults: ['cut', 'stop', 'pause'],
+  },
+  {
+    name: 'standing',
+    masters: [3],
+    about: 'both ask at once for a lease that is renewed for long: it regains every vote (P10)',
+    programs: [standing, standing],
+    longestTtlMs: 5 * TTL_MS,
+    faults: ['cut', 'kill', 'lose', 'flush', 'stop'],
   },
   {
     name: 're-entry',
