@@ -60,7 +60,7 @@ export class Lead {
       if (leadership === 'over') return;
       const { clock } = this.#coordination;
       const beganAtMs = clock.now();
-      if (leadership !== undefined) await this.#lead(leadership);
+      if (leadership !== undefined) await this.#lead(leadership, cancellation);
       // a leadership that lasted is no reason to hesitate
       if (clock.now() - beganAtMs >= this.#terms.ttlMs) backoff = this.#backoff(cancellation);
       if (isWanted()) await backoff.next();
@@ -85,16 +85,23 @@ export class Lead {
     queueMicrotask(() => this.#terms.onChange({ state: 'failed', error }));
   }
 
-  async #lead(leadership: Leadership): Promise<void> {
-    const { instance, name, onChange, signal } = this.#terms;
+  async #lead(leadership: Leadership, cancellation: Cancellation): Promise<void> {
+    const { instance, name, onChange } = this.#terms;
     const { fence } = leadership;
-    const signals = signal === undefined ? [leadership.signal] : [leadership.signal, signal];
-    const either = AbortSignal.any(signals);
+    // AbortSignal.any would keep something of each leadership at the caller's signal, on Node 20 and 22
+    const either = new AbortController();
+    const lost = (): void => either.abort(leadership.signal.reason);
+    if (leadership.signal.aborted) lost();
+    else leadership.signal.addEventListener('abort', lost, { once: true });
+    const unwanted = (): void => {
+      if (cancellation.cancelled?.code === 'ABORTED') either.abort(cancellation.cancelled.cause);
+    };
     const facts = { instance, name, fence, clock: this.#coordination.clock };
-    const { kind, reason, error } = await leadership.run(() => {
+    const leading = leadership.run(() => {
       onChange({ state: 'leading', fence });
-      return tracedLead(facts, () => this.#runRoutine(leadership, either));
+      return tracedLead(facts, () => this.#runRoutine(leadership, either.signal));
     });
+    const { kind, reason, error } = await cancellation.during(unwanted, leading);
     if (kind === 'failed') throw error;
     onChange({ state: 'ended', fence, reason, error });
   }

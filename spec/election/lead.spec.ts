@@ -1,4 +1,5 @@
 /** `lead` over masters in memory, under virtual time. */
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LeadChange, Leading } from '../../lib/election/public.js';
 import { fakeCluster } from '../support/fake-cluster.js';
@@ -204,6 +205,22 @@ describe('lead', () => {
     expect(await rejection(redlock.election('boss').lead(() => undefined))).to.include({
       code: 'WRONG_KIND',
     });
+  });
+
+  it('leaves nothing with its signal, however often it led', async () => {
+    const controller = new AbortController();
+    const { redlock, time } = fakeCluster(3, TERMS);
+    let runs = 0;
+    const leading = redlock.election('boss').lead(() => void runs++, { signal: controller.signal });
+    while (runs < 10) await time.advance(1_000);
+    // where Node keeps the signals that AbortSignal.any made of this one
+    const kept = Object.getOwnPropertySymbols(controller.signal).filter(
+      ({ description }) => description === 'kDependantSignals',
+    );
+    expect(kept).to.deep.equal([]);
+    controller.abort();
+    await leading;
+    expect(getEventListeners(controller.signal, 'abort')).to.deep.equal([]);
   });
 
   it('resolves at once with a signal that has aborted, and sends nothing', async () => {
