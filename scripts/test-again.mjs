@@ -10,7 +10,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  closeSync,
   fsyncSync,
   mkdirSync,
   mkdtempSync,
