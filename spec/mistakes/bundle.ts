@@ -32,6 +32,10 @@ export async function bundle({ name, patches, program }: Terms): Promise<string>
   const change: Plugin = {
     name: 'change',
     setup(builder) {
+      builder.onResolve({ filter: /^\..*\.cjs$/ }, ({ path, resolveDir }) => ({
+        path: join(resolveDir, path), // it asks where it is
+        external: true,
+      }));
       builder.onLoad({ filter: /\/(lib|spec|scripts|bench|examples)\/.*\.(ts|lua)$/ }, ({ path }) => {
         const file = relative(ROOT, path);
         const changed = files.get(file);
