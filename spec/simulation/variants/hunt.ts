@@ -5,11 +5,11 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { compiledWith } from '../../../scripts/lua/compile.js';
-import { madeOf, PROGRAMS } from '../../../scripts/lua/files.mjs';
+import { made, madeWith } from '../../../scripts/lua/compile.js';
+import { PROGRAMS } from '../../../scripts/lua/files.mjs';
 import type { Violation } from '../checker/checker.js';
 import type { CoordinationOptions } from '../coordination-simulation.js';
 import type { ServiceOptions } from '../service-simulation.js';
@@ -108,27 +108,32 @@ export async function compile(name: string, patches: readonly Patch[]): Promise<
   mkdirSync(CACHE, { recursive: true });
   const outfile = join(CACHE, `${name.replaceAll(/\W+/g, '-')}.mjs`);
   const used = new Set<Patch>();
+  const changed = (file: string, text: string): string => {
+    let contents = text;
+    for (const patch of patches.filter((one) => one.file === file)) {
+      contents = apply(contents, patch);
+      used.add(patch);
+    }
+    return contents;
+  };
   const change: Plugin = {
     name: 'change',
     setup(builder) {
       builder.onLoad({ filter: /\/(lib|spec)\/.*\.ts$/ }, ({ path }) => {
-        let contents = readFileSync(path, 'utf8');
-        for (const patch of patches.filter(({ file }) => path === join(ROOT, file))) {
-          contents = apply(contents, patch);
-          used.add(patch);
-        }
-        return { contents, loader: 'ts' };
+        return { contents: changed(relative(ROOT, path), readFileSync(path, 'utf8')), loader: 'ts' };
       });
     },
   };
   // scripts that are changed are compiled anew: the masters in memory run them
-  const { files } = madeOf();
+  const { files } = made();
   const isOfScripts = patches.some(({ file }) => files.includes(file));
   const recompile: Plugin = {
     name: 'recompile',
     setup(builder) {
       builder.onLoad({ filter: /\/programs\.js$/ }, async ({ path }) =>
-        isOfScripts && path === PROGRAMS ? { contents: await compiledWith(change), loader: 'js' } : undefined,
+        isOfScripts && path === PROGRAMS
+          ? { contents: (await madeWith(change, changed)).programs, loader: 'js' }
+          : undefined,
       );
     },
   };

@@ -1,0 +1,5 @@
+-- If every entry is a plain yes, their number says so.
+for _, reply in ipairs(replies) do
+  if reply ~= 1 then return replies end
+end
+return #replies

@@ -1,0 +1,12 @@
+-- The server's clock, and numbers as strings.
+local function need(reply, command)
+  if type(reply) == 'table' and reply.err then
+    error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
+  end
+  return reply
+end
+local function micros()
+  local time = need(redis.pcall('TIME'), 'TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+local function int(number) return string.format('%.0f', number) end
