@@ -125,7 +125,7 @@ describe('rule 14: the scripts delete before anything that may fail', () => {
     it(`${name}: the first write is a DEL, and what is written after it may fail: the queues`, () => {
       expect(callsOf(source).filter(isWrite)).to.deep.equal(['DEL']);
       expect(source.indexOf('leave(')).to.be.above(source.indexOf("'DEL'"));
-      expect(LEAVING).to.contain('pcall(own.leave, token, gone[i])');
+      expect(LEAVING).to.contain('pcall(leaveQueue, own, token, gone[i])');
       if (source.includes("'PTTL'")) expect(source.indexOf("'DEL'")).to.be.below(source.indexOf("'PTTL'"));
     });
   }

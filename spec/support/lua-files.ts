@@ -11,7 +11,7 @@ export function partCode(name: string): string {
 /** The code of a script itself, up to where it asks for parts, and behind that. */
 export function scriptCode(name: string): { readonly atOnce: string; readonly rest: string } {
   const text = library.scripts.get(name)?.text ?? '';
-  const [atOnce = '', ...rest] = text.split(/^--@needs (?!tokens$).*$/m);
+  const [atOnce = '', ...rest] = text.split(/^--@(?:late|needs) (?!tokens$).*$/m);
   return { atOnce: codeOf(atOnce), rest: codeOf(rest.join('\n')) };
 }
 

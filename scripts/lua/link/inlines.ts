@@ -10,7 +10,7 @@ export interface Inline {
 const BEFORE = new Set(['(', ',', '=', '==', '~=', 'and', 'or', 'return', '{', '..']);
 const AFTER = new Set([')', ',', '==', '~=', 'and', 'or', 'then', 'end', '}', '..']);
 
-const CHAIN = new Set(['..', '[', ']']);
+const CHAIN = new Set(['..', '.', '[', ']']);
 const LOGIC = new Set(['and', 'or', 'not']);
 
 /**
@@ -94,7 +94,7 @@ function isChain(body: readonly Token[]): boolean {
   return body.every(({ kind, text }) => (kind === 'sign' ? CHAIN.has(text) : !LOGIC.has(text)));
 }
 
-/** Arguments are variables, or one element of a list: they are worked out as often as the function names them. */
+/** Arguments are variables, or a field of one: they are worked out as often as the function names them. */
 function argumentsAt(
   tokens: readonly Token[],
   open: number,
@@ -106,7 +106,7 @@ function argumentsAt(
     if (token.text === ',') args.push([]);
     else args.at(-1)?.push(token);
   }
-  const isSimple = args.every((arg) => /^\w+(?:\[\w+\])?$/.test(arg.map(({ text }) => text).join('')));
+  const isSimple = args.every((arg) => /^\w+(?:\.\w+|\[\w+\])?$/.test(arg.map(({ text }) => text).join('')));
   if (tokens[open]?.text !== '(' || end < 0 || !isSimple)
     throw new Error(`line ${call?.line ?? '?'}: ${call?.text ?? ''} is inline: it takes variables only`);
   return { args, end };

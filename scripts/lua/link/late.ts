@@ -25,33 +25,45 @@ export function functionsOf(tokens: readonly Token[]): readonly string[] {
   return found;
 }
 
-/** `lately('leave', …)` calls it. @param text  what makes the functions */
-export function madeOnce(functions: readonly string[], text: readonly Token[]): readonly Token[] {
-  const fields = functions.map((name) => `${name} = ${name}`).join(', ');
+/**
+ * Puts that text into a function that is called with a name, and has the functions called so from outside of it:
+ * `lately('leave', …)`. `pcall(leave, …)` is a call as well.
+ */
+export function madeLate(tokens: readonly Token[], late: Late): readonly Token[] {
+  const first = tokens.findIndex((token) => late.text.has(token));
+  const end = tokens.findLastIndex((token) => late.text.has(token)) + 1;
+  const called = new Set<string>();
+  const [before, after] = [tokens.slice(0, first), tokens.slice(end)].map((part) =>
+    calledLate(part, late, called),
+  );
+  const fields = [...called].map((name) => `${name} = ${name}`).join(', ');
   return [
-    ...tokensOf('local late\nlocal function lately(name, ...)\nif not late then\n'),
-    ...text,
+    ...(before ?? []),
+    ...tokensOf('\nlocal late\nlocal function lately(name, ...)\nif not late then\n'),
+    ...tokens.slice(first, end),
     ...tokensOf(`\nlate = {${fields}}\nend\nreturn late[name](...)\nend\n`),
+    ...(after ?? []),
   ];
 }
 
-/** Has them called by name, outside of the text that makes them. `pcall(leave, …)` is a call as well. */
-export function calledLate(tokens: readonly Token[], { functions, text }: Late): readonly Token[] {
+/** @param called  takes in which functions are */
+function calledLate(tokens: readonly Token[], { functions }: Late, called: Set<string>): readonly Token[] {
   const made: Token[] = [];
-  let called: Token | undefined;
+  let isOpening: Token | undefined;
   for (const [i, token] of tokens.entries()) {
-    if (called !== undefined) {
-      if (token.text !== '(')
-        throw new Error(`line ${called.line}: ${called.text} is made late: it can only be called`);
-      made.push(token, quoted(called), ...(tokens[i + 1]?.text === ')' ? [] : [comma(token)]));
-      called = undefined;
-    } else if (token.kind !== 'word' || !functions.has(token.text) || text.has(token)) made.push(token);
-    else if (tokens[i - 1]?.text === '.') made.push(token);
+    if (isOpening !== undefined) {
+      made.push(token, quoted(isOpening), ...(tokens[i + 1]?.text === ')' ? [] : [comma(token)]));
+      isOpening = undefined;
+    } else if (token.kind !== 'word' || !functions.has(token.text) || tokens[i - 1]?.text === '.')
+      made.push(token);
     else {
+      const isTried = tokens[i - 1]?.text === '(' && tokens[i - 2]?.text === 'pcall';
+      if (!isTried && tokens[i + 1]?.text !== '(')
+        throw new Error(`line ${token.line}: ${token.text} is made late: it can only be called`);
+      called.add(token.text);
       made.push({ ...token, text: 'lately' });
-      if (tokens[i - 1]?.text === '(' && tokens[i - 2]?.text === 'pcall')
-        made.push(comma(token), quoted(token));
-      else called = token;
+      if (isTried) made.push(comma(token), quoted(token));
+      else isOpening = token;
     }
   }
   return made;

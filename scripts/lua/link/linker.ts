@@ -2,7 +2,7 @@
  * Puts scripts together from their files: each part once, in the order of needs, and the values of
  * constants in place of their names.
  */
-import { calledLate, functionsOf, type Late, madeOnce } from './late.js';
+import { functionsOf, type Late, madeLate } from './late.js';
 import { expand, type Inline, takeInlines } from './inlines.js';
 import { directiveOf, type Library, type LuaFile, within } from './library.js';
 import { textOf, type Token } from './tokens.js';
@@ -40,7 +40,7 @@ class Linker {
 
   linked({ tokens }: LuaFile): readonly Token[] {
     const all = tokens.flatMap((token) => this.#directed(token));
-    return expand(this.#late === undefined ? all : calledLate(all, this.#late), this.#inlines);
+    return expand(this.#late === undefined ? all : madeLate(all, this.#late), this.#inlines);
   }
 
   /** What a directive asks for, in its place. */
@@ -80,7 +80,7 @@ class Linker {
     const text = names.flatMap((name) => this.#place(name));
     const functions = names.flatMap((name) => functionsOf(this.#part(name).tokens));
     this.#late = { functions: new Set(functions), text: new Set(text) };
-    return madeOnce(functions, text);
+    return text;
   }
 }
 

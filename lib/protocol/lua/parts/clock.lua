@@ -1,4 +1,5 @@
--- The server's clock, and numbers as strings.
+-- `micros` is the server's clock, in µs. `need` is a command's reply, or an error that names the command.
+--@needs int
 local function need(reply, command)
   if type(reply) == 'table' and reply.err then
     error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)
@@ -9,4 +10,3 @@ local function micros()
   local time = need(redis.pcall('TIME'), 'TIME')
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
-local function int(number) return string.format('%.0f', number) end

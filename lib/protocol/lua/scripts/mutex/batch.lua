@@ -14,7 +14,9 @@
 -- → for each entry the reply of its script, with short forms: the fencing token for {1, fence, 0}, 1 for {1, 0, 0},
 --   n for an undo's {n, -2, 0}; a string `!error` for an entry that failed
 --   If that makes 1 for every entry, only the number of entries.
---@needs guard, counter, claiming, accepting, leaving, undoing, releasing, releasing-many, extending, extending-many, queueing, yielding, entries
+--@needs guard, counter, spare
+--@late leaving, queueing, yielding
+--@needs claiming, accepting, undoing, releasing, releasing-many, extending, extending-many, entries
 local function vote(operation, ...)
   local trouble = check()
   if trouble then return trouble end

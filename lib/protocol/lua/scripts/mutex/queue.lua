@@ -11,7 +11,7 @@
 --   {4, ms, us}        a foreign client holds it: no place is taken, and an earlier place stays
 --   {2, 0, 0} a key holds something else · {-1, ms, 0} · {-2, ms, 0}
 if #KEYS == 0 then return {0, 0, 0, 0} end
---@needs guard, spare, queueing
+--@needs guard, queueing
 local guard = tonumber(ARGV[6])
 --@needs marker
 return queue(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], guard)

@@ -17,7 +17,9 @@ if not KEYS[6] then
     return 0
   end
 end
---@needs leaving, releasing
+--@needs spare
+--@late leaving
+--@needs releasing
 if deleted then
   return leave({1}, {deleted == 1}, 1, ARGV[1], ARGV[2]) and -1 - deleted or deleted
 end

@@ -6,5 +6,7 @@
 -- → {n, ms, s} n keys deleted; ms = the longest time left among keys that others hold, −1 without expiry, −2 none;
 --                s = 0, or 1 if a key holds something that is not such a lock, plus 2 if the undo has to be sent again:
 --                more waiters are gone than one call may drop, and the lock is free
---@needs leaving, undoing, reply
+--@needs spare
+--@late leaving
+--@needs undoing, reply
 return reply(undo(1, #KEYS / (ARGV[2] and 5 or 3), ARGV[1], ARGV[2]))
