@@ -16,7 +16,7 @@ export interface Case {
 }
 
 /** How many entries the larger batches have. */
-export const MANY = 32;
+const MANY = 32;
 const TTL = '30000';
 const LIFE = '60000';
 const GUARD = '5000';

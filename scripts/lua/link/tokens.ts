@@ -12,7 +12,7 @@ export interface Token {
 }
 
 const TOKEN =
-  /(?<space>\s+)|(?<directive>--@[^\n]*)|(?<comment>--(?!\[)[^\n]*)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:e\d+)?)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<sign>==|~=|<=|>=|\.\.\.|\.\.|[-+*/%<>#=(){}[\],.;:])/y;
+  /(?<space>\s+)|(?<directive>--@[^\n]*)|(?<comment>--(?!\[)[^\n]*)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?(?:e\d+)?)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<sign>==|~=|<=|>=|\.\.\.|\.\.|[-+*/%<>#=(){}\],.;:]|\[(?![[=]))/y;
 
 /** @throws for what no script uses, such as long strings and comments */
 export function tokensOf(text: string): readonly Token[] {
@@ -43,27 +43,26 @@ export function tokensOf(text: string): readonly Token[] {
   return tokens;
 }
 
-const LETTER = /[\w]/;
-
 /**
  * The tokens as they are sent: with no comment and no space that Lua does not need. A line stays a line, since a server
  * names the place of an error by it.
  */
 export function textOf(tokens: readonly Token[]): string {
   let text = '';
+  let last: Token | undefined;
   for (const token of tokens) {
-    if (text !== '') text += token.isFirst ? '\n' : between(text.at(-1) ?? '', token.text);
+    if (last !== undefined) text += token.isFirst ? '\n' : between(last, token.text);
     text += token.text;
+    last = token;
   }
   return text;
 }
 
-function between(last: string, next: string): string {
-  const [first = ''] = next;
-  const isJoined = LETTER.test(last) && (LETTER.test(first) || next.startsWith('..'));
-  const isOther =
-    (last === '-' && first === '-') ||
-    (last === '.' && /[.\d]/.test(first)) ||
-    (last === '[' && first === '[');
-  return isJoined || isOther ? ' ' : '';
+const LETTER = /\w/;
+
+function between({ kind, text }: Token, next: string): string {
+  const [end = '', first = ''] = [text.at(-1), next[0]];
+  const isOneWord = kind !== 'string' && LETTER.test(end) && LETTER.test(first);
+  const isNumber = (kind === 'number' && first === '.') || (end === '.' && /\d/.test(first));
+  return isOneWord || isNumber || (end === '-' && first === '-') ? ' ' : '';
 }

@@ -1,5 +1,4 @@
 -- `micros` is the server's clock, in µs. `need` is a command's reply, or an error that names the command.
---@needs int
 local function need(reply, command)
   if type(reply) == 'table' and reply.err then
     error('quorate needs ' .. command .. ' in scripts: ' .. reply.err)

@@ -6,6 +6,7 @@
 -- `count` returns nothing for a spent counter, or for anything else than a counter: it stays as it is. A script reads the
 -- clock at most once for all entries of a call. Counters live equally long in all of them, and most entries of a call
 -- have one fencing token: what `countOn` writes is worked out once for them.
+--@needs clock, guard, int
 local clockUs
 local function readClock()
   if not clockUs then
@@ -40,6 +41,8 @@ local function countOn(from, n, fence, life)
 end
 local function acceptable(fence, highest, life)
   local us = clock()
-  if fence > highest and fence > least and fence >= us - BACK_US and fence <= us + life * 1000 then return true end
+  if fence > highest and fence > least and fence >= us - BACK_US and fence <= us + life * 1000 then
+    return true
+  end
   return false, math.max(highest, us)
 end

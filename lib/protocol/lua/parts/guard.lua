@@ -3,8 +3,8 @@
 -- without a guard is refused by a master with a marker: it would void the guard of the others.
 --
 -- `least` is the end of the master's last quarantine, in µs: a lower counter may have come back with old data.
+--@needs clock, int
 local least = 0
---@needs clock
 local function runId()
   return string.match(need(redis.pcall('INFO', 'server'), 'INFO'), 'run_id:(%w+)')
 end

@@ -1,4 +1,6 @@
---@needs tokens
+-- Accepts a fencing token for `n` locks that are held here: from index `first` of KEYS on, and behind them their counters.
+-- `wanted` is that token, and `life` the life of counters in ms, as strings. What was handed over loses its mark.
+--@needs counter, tokens
 local function accept(first, n, token, wanted, life)
   local last, marked = first + n - 1, false
   for i = first, last do

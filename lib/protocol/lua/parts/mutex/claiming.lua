@@ -1,9 +1,14 @@
 -- A claim from the queue leaves it, whatever its outcome: a token is claimed with once. If the key was handed over to it,
 -- it has left already. A place that stayed would be handed the lock after the lease.
 --
--- @param life  the life of counters in ms, as a string; here and below, '0' means: no fencing
--- @param proposal  the fencing token that is proposed, as a string; '0' for none
---@needs tokens
+-- Here and in the parts beside it, `first` is the index of the entry's first resource in KEYS, and `n` its number of resources.
+-- Queues and turns follow them in a release, in an undo and in the claim of a waiter, then the counters of a claim or an
+-- acceptance. Each function returns the three parts of its reply. If a command failed, it returns that error and nothing else,
+-- and has changed nothing.
+--
+-- `life` is the life of counters in ms, as a string; '0' means: no fencing. `proposal` is the fencing token that is proposed, as
+-- a string; '0' for none. `isInLine`: it waited. `wasTried`: the short way was gone already.
+--@needs counter, guard, tokens
 local function claimOne(k, token, ttl, life, proposal)
   if redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then
     if life == '0' then return 0 end

@@ -1,4 +1,6 @@
---@needs tokens
+-- Releases `n` locks, from index `first` of KEYS on: each vote is deleted together with the turn beside it, and `leave` sees to
+-- those who wait. Returns how many votes were deleted, or −1 minus that if the release has to be sent again.
+--@needs leaving, tokens
 local function release(first, n, token, proposal)
   local deleted, awaited, gone = 0, {}, {}
   for i = first, first + n - 1 do

@@ -1,5 +1,5 @@
 -- The last step of a release or an undo, where somebody waits.
---@needs hand-over, line, turn
+--@needs hand-over, turn
 
 -- The token leaves one queue, and a free lock is handed over. `isGone`: its vote was deleted together with the turn, so it has
 -- no place. Returns whether more waiters are gone than one call may drop.

@@ -7,6 +7,7 @@ end
 
 -- How many connections the push reaches; false if this user may not publish.
 local function push(own, token, told)
-  local receivers = redis.pcall('PUBLISH', PUSH_CHANNELS .. clientOf(token), told .. ' ' .. token .. ' ' .. KEYS[own.l])
+  local channel = PUSH_CHANNELS .. clientOf(token)
+  local receivers = redis.pcall('PUBLISH', channel, told .. ' ' .. token .. ' ' .. KEYS[own.l])
   return type(receivers) == 'number' and receivers
 end

@@ -1,5 +1,5 @@
 -- A look at a lock, which takes a place in its queue or the lock.
---@needs before, fence, guard, hand-over, join, line, push, tidying, tokens, turn
+--@needs before, fence, guard, hand-over, int, join, line, push, tell, tidying, tokens, turn
 
 -- The look adds to the queue's record (`line`): token, ticket, keep (how long the place is kept, in ms), sent, ttl, life, and
 -- period, that of the guard.
@@ -31,7 +31,8 @@ local function refuseLook(own, owner)
   end
   local last, named, namedTicket = turnOf(own)
   takePlace(own)
-  if named and owner == withMark(named) and isBefore(own.ticket, own.token, tonumber(namedTicket) or 0, named) then
+  local isTheirs = named and owner == withMark(named)
+  if isTheirs and isBefore(own.ticket, own.token, tonumber(namedTicket) or 0, named) then
     push(own, named, 'i ' .. last)
   end
   local place = rankOf(own)
@@ -76,7 +77,8 @@ local function queue(k, token, place, ttl, life, proposal, period)
   local ticket, keep, sent = string.match(place, '^(%d+)|(%d+)|(%d+)$')
   local own = {
     l = k, q = k + 1, t = k + 2, m = k + 3, c = k + 4, proposal = proposal, text = text or '',
-    token = token, ticket = tonumber(ticket), keep = tonumber(keep), sent = sent, ttl = ttl, life = life, period = period
+    token = token, ticket = tonumber(ticket), keep = tonumber(keep), sent = sent,
+    ttl = ttl, life = life, period = period
   }
   local us = clockOf(own)
   if owner == token then return {1, tonumber((turnOf(own))) or us, us} end

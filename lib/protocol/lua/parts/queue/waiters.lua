@@ -1,4 +1,4 @@
--- Lua: how many wait in the queue at index `q` of KEYS, and the first of them. Those that are gone by the terms at index `m`
+-- How many wait in the queue at index `q` of KEYS, and the first of them. Those that are gone by the terms at index `m`
 -- are left out; without the right to read terms or the clock, nobody is known to be gone.
 --@needs gone
 local function waiters(q, m)

@@ -1,7 +1,22 @@
+-- Read-write locks and semaphores (protocol D). Such a lock is one hash at the lock's plain key, so that its type alone
+-- distinguishes it from an exclusive lock, a string:
+--   kind         `rw1` or `sem1`; what is stored is versioned
+--   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
+--   watch        `token|ends|rank want`: the next to be let in; want is `r`, `w`, or `p/k` for p permits of k
+-- `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
+-- every write to the hash drops expired fields. The key lives at least as long as its last field.
+--
+-- The watch is the only rule for waiting. While it stands, nobody new is let in but the claim that it names: a waiting
+-- writer stops new readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives
+-- for WATCH_MS unless the claim is tried again: a client that is gone costs the others no more than that. It is not a
+-- vote, and safety does not depend on it: votes exclude.
+--
+-- A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
+--
 -- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `members` and `watch`,
 -- the names of expired ones into `gone`. `writer` is the name of the member that writes, `last` the end of the last
 -- field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
--- the refusal if the key holds something else, or the server's error. Needs CLOCK.
+-- the refusal if the key holds something else, or the server's error.
 --
 -- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So whatever
 -- writes to the hash keeps these variables in step. An entry that failed in between sets `known` to nil: read again.
@@ -10,7 +25,7 @@
 --
 -- `put` sets a field; one that had expired is there again. `keep` drops all others that have, in commands of bounded
 -- size: they have been read already, which costs more, and the next caller would read again what is left.
---@needs tokens
+--@needs clock, int, tokens
 local now, at, known, kind, what, gone, watch, writer, last
 local members = {}
 local function isKnown(name) return known == name end

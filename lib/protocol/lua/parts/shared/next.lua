@@ -6,7 +6,7 @@
 -- everybody out.
 --
 -- A claim sets `watcher`, which is empty if it does not wait, `rank` and `want` first.
---@needs before
+--@needs before, int, looking
 local watcher, rank, want
 local function secret(token) return string.match(token, ':(.*)$') or token end
 local function mayWatch()

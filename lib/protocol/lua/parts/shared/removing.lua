@@ -1,4 +1,4 @@
--- Removes a token. Returns the reply, and whether somebody watches: nil without a key. What follows needs LOOKING, whose
+-- Removes a token. Returns the reply, and whether somebody watches: nil without a key. What follows needs `looking`, whose
 -- functions cost more than all of this.
 local function remove(i, token)
   local deleted = redis.pcall('HDEL', KEYS[i], token)

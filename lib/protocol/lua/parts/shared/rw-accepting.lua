@@ -1,3 +1,5 @@
+-- Accepts a fencing token for a writer: `wanted`, and the life of the counter in ms, as strings. Returns the reply.
+--@needs counter, looking
 local function acceptWriter(i, token, wanted, life)
   local refusal = look(i, READ_WRITE)
   if refusal then return refusal end

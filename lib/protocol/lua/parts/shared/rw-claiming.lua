@@ -1,4 +1,6 @@
--- @param life  the life of the counter in ms, as a string; '0' means: no fencing
+-- Claims a read-write lock: `role` is 'r' or 'w'. `life` is the life of the counter in ms, as a string; '0' means: no fencing.
+-- Returns the reply.
+--@needs counter, in-the-way, looking, next
 local function claimRole(i, token, role, ttl, life, proposal)
   local refusal = look(i, READ_WRITE)
   if refusal then return refusal end

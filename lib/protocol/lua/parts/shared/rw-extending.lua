@@ -1,3 +1,6 @@
+-- Extends a reader or the writer, and never shortens. `create` is '1' to set one again that is gone, '2' unless its token is
+-- listed, '0' to refuse. Returns the reply.
+--@needs in-the-way, looking, taken, telling
 local function extendRole(i, token, role, ttl, create)
   local refusal = look(i, READ_WRITE)
   if refusal then return refusal end

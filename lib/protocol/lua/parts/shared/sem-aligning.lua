@@ -1,4 +1,5 @@
--- @param text  the permits, as in '0,3'
+-- Makes a holder's permits those of `text`, as in '0,3'. Returns the reply.
+--@needs looking, permits, slots, telling
 local function alignPermits(i, token, text, k)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end

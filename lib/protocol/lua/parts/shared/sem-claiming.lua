@@ -1,4 +1,5 @@
--- @param wanted, k  how many of how many permits, as strings
+-- Claims permits, "slots" in Lua: `wanted` of `k`, as strings. Returns the reply.
+--@needs looking, next, permits, slots
 local function claimPermits(i, token, ttl, wanted, k)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end

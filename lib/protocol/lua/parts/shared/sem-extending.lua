@@ -1,3 +1,6 @@
+-- Extends a holder of permits, with exactly these permits. `text` has the permits, as '0,3'; `create` is as in `rw-extending`.
+-- Returns the reply.
+--@needs looking, permits, slots, taken, telling
 local function extendPermits(i, token, ttl, text, k, create)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end

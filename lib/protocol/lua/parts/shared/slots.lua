@@ -1,5 +1,6 @@
 -- The other holders' permits. `others` is their number of permits if it is not `k`, and `othersMs` for how long; `used`
 -- has the permits that are not free, and `soonest` is the shortest time left among their holders.
+--@needs looking, permits
 local used, soonest, others, othersMs
 local function takeStock(token, k)
   used, soonest, others, othersMs = {}, nil, nil, 0

@@ -1,5 +1,5 @@
 -- Sends the watcher a push if it could be let in now.
---@needs permits
+--@needs looking, permits
 local function isFree(want)
   if want == 'w' then return next(members) == nil end
   if want == 'r' then return not writer end
@@ -15,5 +15,6 @@ local function isFree(want)
 end
 local function tell()
   if not watch or not isFree(string.match(watch[3], '^%d+ (.*)$') or '') then return end
-  redis.pcall('PUBLISH', PUSH_CHANNELS .. string.match(watch[1], '^[^:]*'), 'f ' .. watch[1] .. ' ' .. KEYS[at])
+  local channel = PUSH_CHANNELS .. string.match(watch[1], '^[^:]*')
+  redis.pcall('PUBLISH', channel, 'f ' .. watch[1] .. ' ' .. KEYS[at])
 end

@@ -1,5 +1,5 @@
 -- As `readInstant` does.
-local function read(text, unit)
+local function instantIn(text, unit)
   if not (string.match(text, '^%d+$') or string.match(text, '^%d+%.%d+$')) then return nil end
   local instant = tonumber(text)
   if unit == 's' then return instant < MOST_SECONDS and instant or nil end

@@ -3,7 +3,7 @@
 -- → {1, 0, 0} declared, or removed · {0, 0, 0} unchanged: it votes already, or there was none to remove
 --   {-1, ms, 0} unchanged: quarantined for ms
 --   {-2, ms, 0} unchanged: the guard period here is another one
---@needs guard
+--@needs clock, guard, int
 local period = tonumber(ARGV[1])
 if ARGV[2] == '1' and period == 0 then
   return {redis.call('DEL', KEYS[1]), 0, 0}

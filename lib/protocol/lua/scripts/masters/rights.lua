@@ -1,11 +1,16 @@
+-- Asks which commands a user may run, in scripts and on keys. Nothing is claimed and nothing changed: from 7.0 on the server
+-- is asked whether a command would be allowed. Before, each is tried on a key that does not exist, with arguments by which it
+-- does nothing; those that have no such arguments are left out.
+--
+-- The key is no KEYS[i]: where a user has no rights on it, the whole call would be refused.
 -- ARGV 1 a key of our own that does not exist, 2 a channel of our own, 3 a database, then names of commands in lower case
 -- → the names that are refused
 local key, channel, database = ARGV[1], ARGV[2], ARGV[3]
 local harmless = {
-  set = {key, '', 'XX'}, get = {key}, mget = {key}, hget = {key, 'f'}, del = {key}, exists = {key}, pttl = {key},
-  pexpire = {key, '1'}, pexpireat = {key, '1'}, time = {},
-  zadd = {key, 'XX', '0', 'm'}, zrem = {key, 'm'}, zrange = {key, '0', '0'}, zrank = {key, 'm'}, zcard = {key},
-  hdel = {key, 'f'}, hgetall = {key}, hlen = {key}, hexists = {key, 'f'},
+  set = {key, '', 'XX'}, get = {key}, mget = {key}, hget = {key, 'f'}, del = {key}, exists = {key},
+  pttl = {key}, pexpire = {key, '1'}, pexpireat = {key, '1'}, time = {},
+  zadd = {key, 'XX', '0', 'm'}, zrem = {key, 'm'}, zrange = {key, '0', '0'}, zrank = {key, 'm'},
+  zcard = {key}, hdel = {key, 'f'}, hgetall = {key}, hlen = {key}, hexists = {key, 'f'},
   publish = {channel, ''}, select = {database}, info = {'server'}
 }
 local asked = {hset = {key, 'f', ''}, subscribe = {channel}, eval = {'', '0'}, evalsha = {'', '0'}}

@@ -16,7 +16,8 @@
 --   If that makes 1 for every entry, only the number of entries.
 --@needs guard, counter, spare
 --@late leaving, queueing, yielding
---@needs claiming, accepting, undoing, releasing, releasing-many, extending, extending-many, entries
+--@needs claiming, accepting, undoing, releasing, releasing-many, taken, extending, extending-many
+--@needs entries
 local function vote(operation, ...)
   local trouble = check()
   if trouble then return trouble end

@@ -7,7 +7,7 @@
 --              (−2); s = 2 if a waiter that holds one was asked to let it rest, else 0
 --   {2, 0, 0} refused: a key holds something that is not such a lock · {-1, ms, 0} · {-2, ms, 0}
 --   {-3, 0, 0} refused: a key is gone, and the token is listed
---@needs guard, extending, reply
+--@needs guard, taken, extending, reply
 local guard = tonumber(ARGV[4])
 --@needs marker
 if ARGV[3] == '2' then

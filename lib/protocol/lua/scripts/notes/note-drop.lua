@@ -6,7 +6,7 @@ local found = textAt(2)
 local owner, fence = noteIn(found)
 if owner == redis.sha1hex(ARGV[1]) then
   redis.call('DEL', KEYS[2])
-  tell(ARGV[2], 'r ' .. string.format('%.0f', fence))
+  announce(ARGV[2], 'r ' .. string.format('%.0f', fence))
 end
 local holder, trouble = textAt(1)
 if trouble and trouble.err then return trouble end

@@ -6,7 +6,7 @@
 --   not. A note that was written later says what went before
 --   owns = 1 if the note is that of whoever has the vote, else 0; fence, seq, text of the note, or 0, 0, ''
 --   {2, 0, 0} a key holds something else · {-1, ms, 0} quarantined · {-2, ms, 0} another guard period
---@needs guard, found
+--@needs clock, guard, found
 local since, period = 0, tonumber(ARGV[2])
 if period > 0 then
   local code, ms = guarded(3, period)

@@ -18,7 +18,8 @@ if not isSame and (fence > own or fence == own and seq >= ownSeq) then return {3
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local stamp = string.format('%.0f', math.floor(us / 1000))
-local note = '1|' .. redis.sha1hex(ARGV[1]) .. '|' .. ARGV[2] .. '|' .. ARGV[3] .. '|' .. stamp .. '|' .. ARGV[5]
+local note = '1|' .. redis.sha1hex(ARGV[1]) .. '|' .. ARGV[2] .. '|' .. ARGV[3]
+  .. '|' .. stamp .. '|' .. ARGV[5]
 redis.call('SET', KEYS[2], note, 'PX', string.format('%.0f', math.max(ms, 0) + ARGV[4]))
-tell(ARGV[6], 'v ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. string.format('%.0f', ms))
+announce(ARGV[6], 'v ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. string.format('%.0f', ms))
 return {1, us, 0}

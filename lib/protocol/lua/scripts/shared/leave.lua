@@ -6,6 +6,6 @@
 local reply, isWatched = remove(1, ARGV[1])
 if isWatched then
   --@needs clock, looking, telling, left
-pcall(left, 1, ARGV[1], reply[1])
+  pcall(left, 1, ARGV[1], reply[1])
 end
 return reply

@@ -14,8 +14,9 @@
 --   that the entry put to the master, else the fencing token; the permit + 1 for {1, 0, 0, permit}; n for {n, -2, 0} of L;
 --   a string `!error` for an entry that failed
 --   If that makes 1 for every entry, only the number of entries.
---@needs guard, counter, entries, taken, looking, telling, next, in-the-way, rw-claiming, rw-accepting, rw-extending, slots, sem-claiming, sem-aligning, sem-extending, removing, left
-local function vote(operation, ...)
+--@needs guard, counter, entries, taken, looking, telling, next, in-the-way
+--@needs rw-claiming, rw-accepting, rw-extending, slots, sem-claiming, sem-aligning, sem-extending, removing, left
+local function voteShared(operation, ...)
   local trouble = check()
   if trouble then return trouble end
   if barred then return {barred, barredMs, 0} end
@@ -29,7 +30,7 @@ local function vote(operation, ...)
   if slot then return slot + 1 end
   return x > 0 and x or 1
 end
-local function leave(token)
+local function leaveShared(token)
   local reply, isWatched = remove(k, token)
   if reply.err then return failed(reply) end
   if isWatched then
@@ -49,7 +50,7 @@ while a <= #ARGV do
     a, rank = a + 5, tonumber(place)
     for _ = 1, count do
       watcher = rank and ARGV[a + 1] or ''
-      local reply = vote(claimRole, ARGV[a], role, ttl, life, proposal)
+      local reply = voteShared(claimRole, ARGV[a], role, ttl, life, proposal)
       add(reply == proposed and 1 or reply)
       take(life == '0' and n or 2 * n, rank and 2 or 1)
     end
@@ -57,14 +58,14 @@ while a <= #ARGV do
     local role, ttl, create = unpack(ARGV, a, a + 2)
     a = a + 3
     for _ = 1, count do
-      add(vote(extendRole, ARGV[a], role, ttl, create))
+      add(voteShared(extendRole, ARGV[a], role, ttl, create))
       take(n, 1)
     end
   elseif letter == 'A' then
     local life = ARGV[a]
     a = a + 1
     for _ = 1, count do
-      local reply = vote(acceptWriter, ARGV[a], ARGV[a + 1], life)
+      local reply = voteShared(acceptWriter, ARGV[a], ARGV[a + 1], life)
       add(reply == tonumber(ARGV[a + 1]) and 1 or reply)
       take(2 * n, 2)
     end
@@ -73,26 +74,26 @@ while a <= #ARGV do
     a, rank = a + 4, tonumber(place)
     for _ = 1, count do
       watcher = rank and ARGV[a + 1] or ''
-      add(vote(claimPermits, ARGV[a], ttl, wanted, permits))
+      add(voteShared(claimPermits, ARGV[a], ttl, wanted, permits))
       take(n, rank and 2 or 1)
     end
   elseif letter == 'X' then
     local ttl, permits, create = unpack(ARGV, a, a + 2)
     a = a + 3
     for _ = 1, count do
-      add(vote(extendPermits, ARGV[a], ttl, ARGV[a + 1], permits, create))
+      add(voteShared(extendPermits, ARGV[a], ttl, ARGV[a + 1], permits, create))
       take(n, 2)
     end
   elseif letter == 'S' then
     local permits = ARGV[a]
     a = a + 1
     for _ = 1, count do
-      add(vote(alignPermits, ARGV[a], ARGV[a + 1], permits))
+      add(voteShared(alignPermits, ARGV[a], ARGV[a + 1], permits))
       take(n, 2)
     end
   else
     for _ = 1, count do
-      add(leave(ARGV[a]))
+      add(leaveShared(ARGV[a]))
       take(n, 1)
     end
   end

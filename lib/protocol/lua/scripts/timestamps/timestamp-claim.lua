@@ -13,7 +13,7 @@ if type(text) == 'table' then
   return text
 end
 if not text then return {1} end
-local instant = read(text, ARGV[4])
+local instant = instantIn(text, ARGV[4])
 if not instant then return {4} end
 if instant >= tonumber(ARGV[2]) then return {2, text} end
 if redis.call('GETSET', KEYS[1], ARGV[1]) ~= text then return {3} end

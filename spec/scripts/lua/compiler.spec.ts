@@ -1,11 +1,11 @@
 /** The compiler of Lua for the masters in memory: what it makes does what a server does, and the rest it refuses. */
 import { runInThisContext } from 'node:vm';
 import { expect } from 'chai';
-import { moduleOf } from '../../scripts/lua/module.js';
-import * as lua from '../../lib/testing/master/lua.js';
-import * as library from '../../lib/testing/master/lua-library.js';
-import * as calls from '../../lib/testing/master/redis-calls.js';
-import { oneServer } from '../support/server.js';
+import { moduleOf } from '../../../scripts/lua/module.js';
+import * as lua from '../../../lib/testing/master/lua.js';
+import * as library from '../../../lib/testing/master/lua-library.js';
+import * as calls from '../../../lib/testing/master/redis-calls.js';
+import { oneServer } from '../../support/server.js';
 
 const { redis } = calls;
 
