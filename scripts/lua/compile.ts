@@ -52,6 +52,16 @@ export async function madeWith(plugin: Plugin, change: Change): Promise<Made> {
   return madeOf(await build({ ...OPTIONS, plugins: [plugin] }), change);
 }
 
+/** The scripts as a module that lib imports. */
+export function linkedModule(scripts: readonly Script[]): string {
+  return scripts
+    .map((script) => {
+      const name = script.name.toUpperCase().replaceAll('-', '_');
+      return `export const ${name} = ${JSON.stringify(script)};\n`;
+    })
+    .join('');
+}
+
 function madeOf({ outputFiles: [file] }: Built, change?: Change): Made {
   const run = runInThisContext(`(function (module, require) {${file?.text ?? ''}\n})`) as Load; // as CommonJS is run
   const module: { exports: unknown } = { exports: {} };

@@ -12,7 +12,7 @@ export const PROGRAMS = join(ROOT, 'lib/testing/master/programs.js');
 const LUA = 'lib/protocol/lua';
 
 /** What a file that was made says of itself: its digest, and the files that it was made of. */
-function madeOf(place) {
+export function madeOf(place) {
   const [first = '', second = ''] = readFileSync(place, 'utf8').split('\n', 2);
   return { digest: first.split(' ').at(-1), files: second.split(' ').slice(2) };
 }

@@ -3,8 +3,7 @@
  * are sent, and as the masters in memory run them.
  */
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
-import type { Script } from '../../lib/redis/script.js';
-import { made } from './compile.js';
+import { linkedModule, made } from './compile.js';
 import { digestOf, LINKED, PROGRAMS, ROOT } from './files.mjs';
 
 const own = readdirSync(`${ROOT}scripts/lua`, { recursive: true, encoding: 'utf8' });
@@ -14,13 +13,8 @@ const all = [
   ...files,
 ].sort();
 const header = `// made of the Lua of the scripts by scripts/lua, not by hand: ${digestOf(all)}\n// of ${all.join(' ')}\n`;
-write(LINKED, scripts.map(exported).join(''));
+write(LINKED, linkedModule(scripts));
 write(PROGRAMS, programs);
-
-function exported(script: Script): string {
-  const name = script.name.toUpperCase().replaceAll('-', '_');
-  return `export const ${name} = ${JSON.stringify(script)};\n`;
-}
 
 function write(place: string, text: string): void {
   const unfinished = `${place}.${process.pid}`;

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { MutatedFiles } from './bundle.js';
-import { changedSince, defaultBase } from './changed.js';
+import { changedSince, defaultBase } from '../support/changed.js';
 import { each, faults, heading, line, score } from './report.js';
 import { Run, type Verdict } from './run.js';
 import { SURVIVORS } from './survivors/index.js';
