@@ -38,6 +38,10 @@ export async function bundle({ name, patches, program }: Terms): Promise<string>
   const change: Plugin = {
     name: 'change',
     setup(builder) {
+      builder.onResolve({ filter: /^\..*\.cjs$/ }, ({ path, resolveDir }) => ({
+        path: join(resolveDir, path), // it asks where it is
+        external: true,
+      }));
       builder.onLoad({ filter: /\/(lib|spec|scripts|bench|examples)\/.*\.ts$/ }, ({ path }) => {
         const contents = changed(relative(ROOT, path), readFileSync(path, 'utf8'));
         const url = JSON.stringify(pathToFileURL(path).href);
