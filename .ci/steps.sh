@@ -12,24 +12,32 @@ names=() # of all steps, in their order
 # log_of NAME: where a step's output is kept; beside it `.seconds`, and `.rc` for one that runs beside others
 log_of() { echo "$log/${1// /-}"; }
 
+# limited NAME SECONDS COMMAND…: runs it under a time limit, and keeps how many seconds of a core it took
+limited() {
+  local out rc=0 TIMEFORMAT='%U %S'
+  out=$(log_of "$1")
+  { time timeout --kill-after=10 "$2" "${@:3}" 2>&3; } 3>&1 2>"$out.cores" || rc=$?
+  return $rc
+}
+
+# cores_of NAME: what `limited` kept
+cores_of() { awk '{ printf "%d s of a core", $1 + $2 }' "$(log_of "$1").cores"; }
+
 # step NAME SECONDS COMMAND…: runs it under a time limit, keeps its output, says how long it took
 step() {
-  local name=$1 limit=$2 start=$SECONDS rc=0 out
-  out=$(log_of "$name")
-  shift 2
+  local name=$1 start=$SECONDS rc=0
   printf '\n=== %s\n' "$name"
-  timeout --kill-after=10 "$limit" "$@" 2>&1 | tee "$out" || rc=$?
-  close "$name" $rc $((SECONDS - start)) "after $((SECONDS - start)) s"
+  limited "$@" | tee "$(log_of "$name")" || rc=$?
+  close "$name" $rc $((SECONDS - start)) "after $((SECONDS - start)) s, $(cores_of "$name")"
 }
 
 # begin NAME SECONDS COMMAND…: a step that goes on beside the next ones, until `finish NAME`
 begin() {
-  local name=$1 limit=$2 out
-  out=$(log_of "$name")
-  shift 2
+  local out
+  out=$(log_of "$1")
   (
     rc=0
-    timeout --kill-after=10 "$limit" nice -n 10 "$@" >"$out" 2>&1 || rc=$?
+    limited "$1" "$2" nice -n 10 "${@:3}" >"$out" || rc=$?
     echo "$rc" >"$out.rc"
   ) &
   echo $! >"$out.pid"
@@ -41,7 +49,7 @@ finish() {
   wait "$(cat "$out.pid")"
   printf '\n=== %s, begun before\n' "$name"
   cat "$out"
-  close "$name" "$(cat "$out.rc")" $((SECONDS - start)) "waited for $((SECONDS - start)) s"
+  close "$name" "$(cat "$out.rc")" $((SECONDS - start)) "waited for $((SECONDS - start)) s, $(cores_of "$name")"
 }
 
 # close NAME RC SECONDS TEXT

@@ -147,8 +147,10 @@ function fromImage({ image }, folder, root) {
   const name = `quorate-server-${process.pid}`;
   try {
     const tar = join(folder, 'image.tar');
+    // what the engine says of it has addresses of this machine
+    if (run('docker', ['create', '--name', name, image]) !== undefined)
+      return `there is no image ${image} here, nor a registry that has it`;
     return (
-      run('docker', ['create', '--name', name, image]) ??
       run('docker', ['export', '--output', tar, name]) ??
       run('tar', ['-x', '-f', tar, '-C', root, '--exclude=dev'])
     );

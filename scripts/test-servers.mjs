@@ -1,7 +1,8 @@
 /**
- * `npm run test:servers [-- [--whole] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
+ * `npm run test:servers [-- [--whole] [--if-there] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
  * of them at a time: scripts, and the same in memory, rights, contract, a part of the chaos points, and `npm start`; with
- * --whole every spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails.
+ * --whole every spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails; with
+ * --if-there it is only named.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +38,8 @@ const seconds = (sinceMs) => `${Math.round((performance.now() - sinceMs) / 1_000
 /** @returns how the specs ended on it */
 async function test({ name, path, version, fault }) {
   const startMs = performance.now();
-  if (path === undefined) return { name, isGood: false, text: `cannot be had: ${fault}` };
+  if (path === undefined)
+    return { name, isMissing: true, isGood: isOptional, text: `cannot be had: ${fault}` };
   const jobs = String(JOBS / Math.min(found.length, AT_A_TIME));
   const mocha = ['node_modules/mocha/bin/mocha.js', '--parallel', '--jobs', jobs, ...specs];
   const { isGood, text } = await ends(mocha, path);
@@ -47,8 +49,8 @@ async function test({ name, path, version, fault }) {
 }
 
 /** Watches the clock: on its own. @returns its line in the summary */
-async function start({ name, path, isGood, text }) {
-  if (!isGood) return { name, isGood, text };
+async function start({ name, path, isMissing, isGood, text }) {
+  if (isMissing || !isGood) return { name, isMissing, isGood, text };
   const run = await ends(['--import', 'tsx', 'examples/jobs/main.ts'], path);
   if (!run.isGood) tell(`\n${name}: npm start\n${run.text}`);
   return { name, isGood: run.isGood, text: `${text}; npm start ${run.isGood ? 'passed' : 'failed'}` };
@@ -69,9 +71,15 @@ async function ends(args, server) {
   return { isGood: code === 0, text: code === 0 ? texts[0] : `${texts[1]}\n${texts[0]}` };
 }
 
+function mark(isGood, isMissing) {
+  if (!isGood) return '✗';
+  return isMissing ? '–' : '✓';
+}
+
 const args = process.argv.slice(2);
-const names = args.filter((arg) => arg !== '--whole');
+const names = args.filter((arg) => arg !== '--whole' && arg !== '--if-there');
 const isWhole = args.includes('--whole');
+const isOptional = args.includes('--if-there');
 const specs = isWhole ? WHOLE : SPECS;
 const unknown = names.find((name) => SERVERS[name] === undefined);
 if (unknown !== undefined) {
@@ -90,5 +98,5 @@ await Promise.all(
 const ended = [];
 for (const name of wanted) ended.push(await start(results.find((one) => one.name === name)));
 tell('');
-for (const { name, isGood, text } of ended) tell(`${isGood ? '✓' : '✗'} ${name} ${text}`);
+for (const { name, isMissing, isGood, text } of ended) tell(`${mark(isGood, isMissing)} ${name} ${text}`);
 if (ended.some(({ isGood }) => !isGood)) process.exitCode = 1;

@@ -2,19 +2,16 @@
 import { Backoff } from '../quorum/backoff.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordination } from '../lease/coordination.js';
-import { RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { isPermanent } from '../redis/server-errors.js';
+import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
 import type { LeadRoutine } from './public.js';
 import { type LeadEnd, RETURNED, tracedLead } from './traced-lead.js';
 
-/** What no further campaign can change. */
-const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
-  'CLOSED',
-  'INVALID_ARGUMENT',
-  'MISCONFIGURED',
-  'WRONG_KIND',
-]);
+const ENDS: ReadonlySet<RedlockErrorCode> = new Set(['CLOSED', 'INVALID_ARGUMENT']);
+const WRONG: ReadonlySet<RedlockErrorCode> = new Set(['MISCONFIGURED', 'WRONG_KIND']);
 
 export interface LeadTerms extends ResolvedLead {
   /** The `Redlock` and the election's name, for tracers. */
@@ -60,7 +57,7 @@ export class Lead {
       if (leadership === 'over') return;
       const { clock } = this.#coordination;
       const beganAtMs = clock.now();
-      if (leadership !== undefined) await this.#lead(leadership);
+      if (leadership !== undefined) await this.#lead(leadership, cancellation);
       // a leadership that lasted is no reason to hesitate
       if (clock.now() - beganAtMs >= this.#terms.ttlMs) backoff = this.#backoff(cancellation);
       if (isWanted()) await backoff.next();
@@ -73,7 +70,7 @@ export class Lead {
     try {
       return await campaign(value, signal, (error) => this.#tellOutage(error));
     } catch (error) {
-      if (!RedlockError.is(error) || HOPELESS.has(error.code)) throw error;
+      if (!RedlockError.is(error) || isHopeless(error)) throw error;
       if (error.code === 'ABORTED') return 'over';
       onChange({ state: 'failed', error });
       return undefined;
@@ -85,16 +82,23 @@ export class Lead {
     queueMicrotask(() => this.#terms.onChange({ state: 'failed', error }));
   }
 
-  async #lead(leadership: Leadership): Promise<void> {
-    const { instance, name, onChange, signal } = this.#terms;
+  async #lead(leadership: Leadership, cancellation: Cancellation): Promise<void> {
+    const { instance, name, onChange } = this.#terms;
     const { fence } = leadership;
-    const signals = signal === undefined ? [leadership.signal] : [leadership.signal, signal];
-    const either = AbortSignal.any(signals);
+    // AbortSignal.any would keep something of each leadership at the caller's signal, on Node 20 and 22
+    const either = new AbortController();
+    const lost = (): void => either.abort(leadership.signal.reason);
+    if (leadership.signal.aborted) lost();
+    else leadership.signal.addEventListener('abort', lost, { once: true });
+    const unwanted = (): void => {
+      if (cancellation.cancelled?.code === 'ABORTED') either.abort(cancellation.cancelled.cause);
+    };
     const facts = { instance, name, fence, clock: this.#coordination.clock };
-    const { kind, reason, error } = await leadership.run(() => {
+    const leading = leadership.run(() => {
       onChange({ state: 'leading', fence });
-      return tracedLead(facts, () => this.#runRoutine(leadership, either));
+      return tracedLead(facts, () => this.#runRoutine(leadership, either.signal));
     });
+    const { kind, reason, error } = await cancellation.during(unwanted, leading);
     if (kind === 'failed') throw error;
     onChange({ state: 'ended', fence, reason, error });
   }
@@ -114,4 +118,18 @@ export class Lead {
     const { minDelayMs, maxDelayMs } = this.#coordination.terms;
     return new Backoff(this.#coordination, { waitMs: Infinity, minDelayMs, maxDelayMs }, cancellation);
   }
+}
+
+/**
+ * No further campaign can change it. Beyond `maxWaiters`, one attempt is all of a campaign, and what it met may pass: masters
+ * that are read-only during a fail-over, say.
+ */
+function isHopeless({ code, tally }: RedlockError): boolean {
+  if (!WRONG.has(code)) return ENDS.has(code);
+  return tally.filter(isLasting).length > tally.length - quorumOf(tally.length);
+}
+
+function isLasting(one: NodeOutcome): boolean {
+  if (one.outcome === 'refused') return one.wrongKind === true;
+  return one.outcome === 'unknown' && isPermanent(one.cause);
 }

@@ -10,7 +10,7 @@ import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { bootstraps, deployments, markers, readiness } from '../support/guard/deployment.js';
-import { leases, losses, minorities, periods, resends } from '../support/guard/losses.js';
+import { leases, losses, minorities, periods, resends, shortPeriods } from '../support/guard/losses.js';
 import { MemoryStand } from '../support/guard/memory.js';
 import { guardContract } from '../support/guard/stand.js';
 import { rejection } from '../support/rejection.js';
@@ -23,7 +23,7 @@ const VALID_MS = 988; // 1000 − (10 + 2)
 
 const inMemory = (nodes: number): Promise<MemoryStand> => Promise.resolve(new MemoryStand(nodes));
 guardContract('masters in memory', SIZES, inMemory, [
-  ...[losses, resends, minorities, periods, leases],
+  ...[losses, resends, minorities, periods, leases, shortPeriods],
   ...[bootstraps, readiness, markers, deployments],
 ]);
 

@@ -1,6 +1,8 @@
 /** `lead` over masters in memory, under virtual time. */
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LeadChange, Leading } from '../../lib/election/public.js';
+import { serverError } from '../../lib/testing/master/execution.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -204,6 +206,37 @@ describe('lead', () => {
     expect(await rejection(redlock.election('boss').lead(() => undefined))).to.include({
       code: 'WRONG_KIND',
     });
+  });
+
+  it('leaves nothing with its signal, however often it led', async () => {
+    const controller = new AbortController();
+    const { redlock, time } = fakeCluster(3, TERMS);
+    let runs = 0;
+    const leading = redlock.election('boss').lead(() => void runs++, { signal: controller.signal });
+    while (runs < 10) await time.advance(1_000);
+    // where Node keeps the signals that AbortSignal.any made of this one
+    const kept = Object.getOwnPropertySymbols(controller.signal).filter(
+      ({ description }) => description === 'kDependantSignals',
+    );
+    expect(kept).to.deep.equal([]);
+    controller.abort();
+    await leading;
+    expect(getEventListeners(controller.signal, 'abort')).to.deep.equal([]);
+  });
+
+  it('goes on where a campaign may not wait, and meets a fail-over', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ...TERMS, maxWaiters: 0 });
+    for (const master of masters) master.replies.push(serverError('READONLY it is a replica yet'));
+    const controller = new AbortController();
+    const changes: LeadChange[] = [];
+    const leading = redlock
+      .election('boss')
+      .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+    await time.advance(2_000);
+    expect(changes[0]).to.have.nested.property('error.code', 'MISCONFIGURED');
+    expect(changes.at(-1)).to.include({ state: 'leading' });
+    controller.abort();
+    await leading;
   });
 
   it('resolves at once with a signal that has aborted, and sends nothing', async () => {

@@ -135,10 +135,13 @@ const SHARED = ['shared-scripts', 'shared-batch-scripts'];
 
 /**
  * For the folders and files of Lua, from the most special on, the specs of the scripts that have them. What only asks for
- * rights is not mutated.
+ * rights is not mutated; nothing can be changed in three small ones.
  */
 const LUA_JUDGES: readonly (readonly [path: string, specs: readonly string[]])[] = [
   ['scripts/masters/rights.lua', []],
+  ['scripts/timestamps/timestamp-release.lua', []],
+  ['parts/int.lua', []],
+  ['parts/queue/spare.lua', []],
   ['scripts/masters/take.lua', ['taken-scripts']],
   ['parts/taken.lua', ['taken-scripts']],
   ['parts/entries.lua', ['batch-scripts', 'shared-batch-scripts']],

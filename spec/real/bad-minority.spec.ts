@@ -10,13 +10,11 @@ import { LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import { Redlock } from '../../lib/redlock.js';
 import type { Redis } from 'ioredis';
+import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { RealBench } from './support/real-bench.js';
 import { wide } from '../support/breadth.js';
 
-/** So long that neither a wait nor a lease ends before the spec does. */
-const PATIENT = { ttlMs: 120_000, waitMs: 300_000, nodeTimeoutMs: 5_000 } as const;
-const GUARD_MS = 130_000;
 const CLIENTS = 4;
 const CALLS_EACH = 30;
 const NAMES = ['queued for', 'waited for', 'permits', 'tried', 'led', 'run'] as const;
@@ -62,10 +60,10 @@ const WRONGS: readonly Wrong[] = [
   },
   {
     name: 'another guard period',
-    options: { restartGuardMs: GUARD_MS },
+    options: { restartGuardMs: LONG_GUARD_MS },
     begin: async (hand) => {
       const marker = String(await hand.get('quorate:guard'));
-      await hand.set('quorate:guard', marker.replace(/\d+$/, String(GUARD_MS + 1_000)));
+      await hand.set('quorate:guard', marker.replace(/\d+$/, String(LONG_GUARD_MS + 1_000)));
       return () => hand.set('quorate:guard', marker);
     },
   },

@@ -60,8 +60,11 @@ for (const nodes of wide([1, 3, 5], [3])) {
       }
     });
 
+    // without a fencing token: masters refuse one that is older than a second
     it(`${SOME} by tryAcquire, which makes one attempt; and extended`, async () => {
-      const tried = await all(SOME, (i) => redlock.tryAcquire(`some:${i}`, { nodeTimeoutMs: 60_000 }));
+      const tried = await all(SOME, (i) =>
+        redlock.tryAcquire(`some:${i}`, { nodeTimeoutMs: 60_000, fencing: false }),
+      );
       const leases = tried.filter((lease) => lease !== null);
       expect(leases.length).to.equal(SOME);
       await Promise.all(leases.map((lease) => lease.extend()));

@@ -4,17 +4,17 @@ import type { Redis } from 'ioredis';
 import { RedisFence, type RedisFenceClient } from '../../lib/fence/index.js';
 import { gateKey, queueKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
+import { LONG_GUARD_MS, LONGER_MS, PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { DATABASE, DatabaseBench, USER } from './support/database-bench.js';
 
-const TIMES = { ttlMs: 60_000, nodeTimeoutMs: 5_000, waitMs: 60_000 } as const;
 const QUEUE = queueKey('r');
 
 /** All that one does with a lock. */
 async function roundTrip(redlock: Redlock): Promise<void> {
   const lease = await redlock.acquire(['a', 'b']);
-  await lease.extend(90_000);
+  await lease.extend(LONGER_MS);
   expect(await redlock.tryAcquire('a')).to.equal(null);
   expect((await redlock.inspect('a')).state).to.equal('held');
   const adopted = await redlock.adopt(lease.handle());
@@ -27,7 +27,7 @@ async function roundTrip(redlock: Redlock): Promise<void> {
 async function crowd(redlock: Redlock): Promise<void> {
   const names = Array.from({ length: 200 }, (_, i) => `r${i}`);
   const leases = await Promise.all(names.map((name) => redlock.acquire(name)));
-  await Promise.all(leases.map((lease) => lease.extend(90_000)));
+  await Promise.all(leases.map((lease) => lease.extend(LONGER_MS)));
   await Promise.all(leases.map((lease) => lease.release()));
 }
 
@@ -51,7 +51,7 @@ for (const kind of CLIENT_KINDS) {
         await environment.close();
       });
       const over = (clients: readonly SpecClient[], options: object = {}): Redlock => {
-        const redlock = new Redlock(clients, { ...TIMES, ...options });
+        const redlock = new Redlock(clients, { ...PATIENT, ...options });
         locks.push(redlock);
         return redlock;
       };
@@ -124,7 +124,7 @@ for (const kind of CLIENT_KINDS) {
       });
 
       it('guarded: the marker is there, too', async () => {
-        const redlock = over(await environment.connectAstray(kind), { restartGuardMs: 91_000 });
+        const redlock = over(await environment.connectAstray(kind), { restartGuardMs: LONG_GUARD_MS });
         await redlock.bootstrap();
         await redlock.ready();
         await environment.expectHeld('quorate:guard');
@@ -142,13 +142,13 @@ for (const kind of CLIENT_KINDS) {
     });
     afterEach(() => environment.close());
     const taken = async (clients: readonly SpecClient[]): Promise<unknown> => {
-      const lease = await new Redlock(clients, TIMES).acquire('r');
+      const lease = await new Redlock(clients, PATIENT).acquire('r');
       return lease.status;
     };
 
     it('database 0: nobody selects anything', async () => {
       await environment.allow('-select');
-      const redlock = new Redlock(await environment.connect(kind, { db: 0 }), TIMES);
+      const redlock = new Redlock(await environment.connect(kind, { db: 0 }), PATIENT);
       await roundTrip(redlock);
       await crowd(redlock);
       await redlock.close();
@@ -173,7 +173,7 @@ for (const kind of CLIENT_KINDS) {
         select(db: number): Promise<unknown>;
         readonly stream: Redis['stream'];
       };
-      const redlock = new Redlock([ours], TIMES);
+      const redlock = new Redlock([ours], PATIENT);
       await ours.select(DATABASE);
       await (await redlock.acquire('r')).extend();
       ours.stream.destroy();
@@ -220,10 +220,10 @@ describe('which database: Redlock.connect', () => {
 
   for (const [how, master] of Object.entries(masters)) {
     it(`by ${how}: there, or MISCONFIGURED where it may not be selected`, async () => {
-      await using redlock = Redlock.connect([master()], TIMES);
+      await using redlock = Redlock.connect([master()], PATIENT);
       await roundTrip(redlock);
       await environment.allow('-select');
-      await using other = Redlock.connect([master()], TIMES);
+      await using other = Redlock.connect([master()], PATIENT);
       const error = await rejection(other.acquire('r'));
       expect(error.code).to.equal('MISCONFIGURED');
       expect(error.message).to.contain(`database ${DATABASE}`).and.contain('+select');
@@ -241,7 +241,7 @@ describe('which database: a Redis Cluster', () => {
     expect(words).to.match(/^ERR \w/);
     for (const kind of CLIENT_KINDS) {
       const client = kind.openCluster(masters.list[0]?.port ?? 0, { redisOptions: { db: DATABASE } });
-      const error = await rejection(new Redlock([client], TIMES).acquire('r'));
+      const error = await rejection(new Redlock([client], PATIENT).acquire('r'));
       expect(error.code).to.equal('MISCONFIGURED');
       expect(error.message).to.contain(words?.replace('ERR ', ''));
       expect(await hand?.dbsize()).to.equal(0);

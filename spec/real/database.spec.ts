@@ -6,11 +6,10 @@ import { expect } from 'chai';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/lock.js';
+import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
 import { CLIENT_KINDS, type SpecClient } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { DATABASE, DatabaseBench } from './support/database-bench.js';
-
-const TIMES = { ttlMs: 60_000, nodeTimeoutMs: 5_000 } as const;
 
 /** What a spec does with a lease of any kind. */
 interface Held {
@@ -37,7 +36,7 @@ function byRedlock(
   }: { readonly resources?: readonly string[]; readonly nodes?: readonly number[] } = {},
 ): Way {
   const take: Way['take'] = async (clients) => {
-    const redlock = new Redlock(clients, { ...TIMES, ...options });
+    const redlock = new Redlock(clients, { ...PATIENT, ...options });
     if (options.restartGuardMs !== undefined) await redlock.bootstrap();
     return redlock.tryAcquire(resources);
   };
@@ -45,13 +44,13 @@ function byRedlock(
 }
 
 function byMembers(name: string, take: (redlock: Redlock) => Promise<Held | null>): Way {
-  return { name, nodes: [1], take: (clients) => take(new Redlock(clients, TIMES)) };
+  return { name, nodes: [1], take: (clients) => take(new Redlock(clients, PATIENT)) };
 }
 
 function byTimestamp(method: 'script' | 'commands'): Way {
   const take: Way['take'] = ([client]) => {
     if (client === undefined) throw new Error('it has one');
-    return new TimestampLock(client, { ...TIMES, unit: 'ms', method }).tryAcquire('r');
+    return new TimestampLock(client, { ...PATIENT, unit: 'ms', method }).tryAcquire('r');
   };
   return { name: `timestamp, ${method}`, nodes: [1], take };
 }
@@ -62,7 +61,7 @@ const WAYS: readonly Way[] = [
   byRedlock('no fencing', { fencing: false }),
   byRedlock('no line', { fair: false }),
   byRedlock('plain', { fencing: false, fair: false }, { nodes: [1, 3] }),
-  byRedlock('guarded', { restartGuardMs: 61_000 }),
+  byRedlock('guarded', { restartGuardMs: LONG_GUARD_MS }),
   byMembers('to read', (redlock) => redlock.readWriteLock('r').read.tryAcquire()),
   byMembers('to write', (redlock) => redlock.readWriteLock('r').write.tryAcquire()),
   byMembers('a permit', (redlock) => redlock.semaphore('r', 1).tryAcquire()),

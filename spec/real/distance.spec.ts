@@ -1,10 +1,14 @@
-/** Masters that are far away, with the node timeout at its default, which follows the network. */
+/**
+ * Masters that are far away, with the node timeout at its default, which follows the network. That a first attempt is in time
+ * is shown under virtual time: `spec/coordinator/node-timeout.spec.ts`.
+ */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../lib/input/options.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { Distance } from './support/distance.js';
@@ -26,7 +30,7 @@ async function open(masters: Masters, roundTripMs: number, options: RedlockOptio
   const hands = masters.list.map(({ port }) => byHand(port));
   await eventually(() => [...clients, ...hands].every(({ status }) => status === 'ready'));
   await Promise.all(hands.map((hand) => hand.flushall()));
-  const redlock = new Redlock(clients, options);
+  const redlock = new Redlock(clients, { waitMs: PATIENT.waitMs, ...options });
   const close = async (): Promise<void> => {
     await redlock.close({ releaseHeld: true });
     for (const client of [...clients, ...hands]) client.disconnect();
@@ -64,32 +68,27 @@ describe(`distance: N=${NODES}, the node timeout follows the network`, () => {
   for (const [roundTripMs, leastMs] of [
     [5, 200],
     [300, 600],
-    [900, 980],
   ] as const) {
-    it(`${roundTripMs} ms: the first attempt is granted, and so are the next ones`, async () => {
+    it(`${roundTripMs} ms: locks are granted, and silence is waited for that long`, async () => {
       bench = await open(masters, roundTripMs);
       const { redlock } = bench;
       for (let i = 0; i < 3; i++) {
-        const lease = await redlock.tryAcquire('r');
-        expect(lease).to.have.property('status', 'held');
-        await lease?.extend();
-        await lease?.release();
+        await (await redlock.acquire('r')).release();
       }
       expect(await patience(masters, redlock)).to.be.within(leastMs, 980);
     });
   }
 
-  it('300 ms, counters that differ: granted in a second round trip, before anything is measured and after', async () => {
+  it('300 ms, counters that differ: granted, before anything is measured and after', async () => {
     bench = await open(masters, 300);
     const { redlock, hands } = bench;
     const aheadUs = (i: number): number => (Date.now() + 10_000 + i * 1_000) * 1_000;
     for (const name of ['first', 'a', 'b', 'c', 'd', 'e', 'f', 'last']) {
-      await Promise.all(hands.map((hand, i) => hand.set(counterKey(name), aheadUs(i), 'EX', 60)));
-      const lease = await redlock.tryAcquire(name);
-      expect(lease).to.have.property('status', 'held');
+      await Promise.all(hands.map((hand, i) => hand.set(counterKey(name), aheadUs(i), 'EX', 600)));
+      const lease = await redlock.acquire(name);
       const counts = await Promise.all(hands.map((hand) => hand.get(counterKey(name))));
-      expect(counts.filter((count) => Number(count) === lease?.fence).length).to.be.at.least(2);
-      await lease?.release();
+      expect(counts.filter((count) => Number(count) === lease.fence).length).to.be.at.least(2);
+      await lease.release();
     }
   });
 
@@ -98,9 +97,9 @@ describe(`distance: N=${NODES}, the node timeout follows the network`, () => {
     const { redlock, ways } = bench;
     for (let i = 0; i < 10; i++) await (await redlock.acquire('r')).release();
     for (const way of ways) way.roundTripMs = 300;
-    const lease = await redlock.acquire('r', { waitMs: 30_000 });
+    const lease = await redlock.acquire('r');
     await lease.release();
-    expect(await redlock.tryAcquire('r')).to.have.property('status', 'held');
+    await redlock.acquire('r');
     const failed = await rejection(redlock.acquire('other', { nodeTimeoutMs: 150, waitMs: 2_000 }));
     expect(failed.message).to.contain('no reply within 150 ms');
   });

@@ -1,9 +1,13 @@
-/** What an instance tells of real masters that are killed, frozen and brought back; and what `health` says meanwhile. */
+/**
+ * What an instance tells of real masters that are killed, frozen and brought back; and what `health` says meanwhile. On a busy
+ * machine other masters may be slow as well, and are told of.
+ */
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redlock } from '../../lib/redlock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { hear, type Heard } from '../support/heard.js';
+import { PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 
 describe('events: real masters, N=3', () => {
@@ -12,8 +16,8 @@ describe('events: real masters, N=3', () => {
   let heard: Heard;
   beforeEach(async () => {
     masters = await startMasters(3);
-    redlock = Redlock.connect(masters.urls);
-    await redlock.ready({ timeoutMs: 10_000 });
+    redlock = Redlock.connect(masters.urls, { waitMs: PATIENT.waitMs });
+    await redlock.ready();
     await eventually(() => redlock.stats().nodes.every(({ state }) => state === 'ready'));
     heard = hear(redlock);
   });
@@ -26,20 +30,19 @@ describe('events: real masters, N=3', () => {
   it('killed and brought back: nodeDown with its cause, nodeUp with the time; locks go on', async () => {
     const [master] = masters.list;
     if (master === undefined) throw new Error('there are three');
-    const lease = await redlock.acquire('r', { ttlMs: 1_500, renew: true });
+    const node = `${master.host}:${master.port}`;
+    const of = <Name extends 'nodeDown' | 'nodeUp'>(name: Name) =>
+      heard.of(name).filter((event) => event.node === node);
     await master.kill();
-    await eventually(() => heard.of('nodeDown').length === 1);
-    expect(heard.one('nodeDown')).to.include({ reason: 'disconnected' });
-    expect(heard.one('nodeDown').cause.message).to.contain('not connected');
-    heard.clear();
-    await eventually(() => heard.of('renewed').length > 0);
-    const { fit, nodes } = await redlock.health();
-    expect([fit, nodes[0]?.state, nodes[0]?.cause?.message]).to.deep.equal([
-      ...[true, 'disconnected', nodes[0]?.cause?.message],
-    ]);
+    await eventually(() => of('nodeDown').some(({ reason }) => reason === 'disconnected'));
+    expect(of('nodeDown').at(-1)?.cause.message).to.contain('not connected');
+    const lease = await redlock.acquire('r', { ...PATIENT, renew: true });
+    await eventually(() => heard.of('renewed').length > 0); // soon, since it lacks a vote
+    await eventually(async () => (await redlock.health()).fit);
+    expect((await redlock.health()).nodes[0]).to.include({ state: 'disconnected' });
     await master.restart();
-    await eventually(() => heard.of('nodeUp').length === 1);
-    expect(heard.one('nodeUp').downMs).to.be.above(0);
+    await eventually(() => of('nodeUp').length > 0);
+    expect(of('nodeUp').at(-1)?.downMs).to.be.above(0);
     await lease.release();
     expect(heard.one('released').how).to.equal('released');
   });
@@ -50,19 +53,20 @@ describe('events: real masters, N=3', () => {
     if (!lease.signal.aborted) await once(lease.signal, 'abort');
     await eventually(() => heard.of('lost').length === 1);
     expect(heard.one('lost').tally.map(({ outcome }) => outcome)).to.include('unknown');
-    expect(heard.of('renewalFailed').length).to.be.above(0);
-    await eventually(() => heard.of('nodeDown').length === 2);
-    expect(heard.of('nodeDown').map(({ reason }) => reason)).to.deep.equal(['silent', 'silent']);
-    expect((await redlock.health()).problems).to.deep.equal(['quorum']);
+    const frozen = masters.list.slice(1).map(({ host, port }) => `${host}:${port}`);
+    const silent = (): readonly string[] =>
+      heard.of('nodeDown').flatMap(({ node, reason }) => (reason === 'silent' ? [node] : []));
+    await eventually(() => frozen.every((node) => silent().includes(node)));
+    expect((await redlock.health()).problems).to.include('quorum');
     expect(redlock.stats().counts.lost).to.equal(1);
     for (const master of masters.list) await master.thaw();
-    await eventually(() => heard.of('nodeUp').length === 2);
+    await eventually(() => frozen.every((node) => heard.of('nodeUp').some((event) => event.node === node)));
     await eventually(async () => (await redlock.health()).fit);
   });
 
   it('waiters are told of what they wait for, and get it', async () => {
-    const first = await redlock.acquire('r', { ttlMs: 5_000 });
-    const second = redlock.acquire('r', { ttlMs: 5_000 });
+    const first = await redlock.acquire('r', PATIENT);
+    const second = redlock.acquire('r', PATIENT);
     await eventually(() => heard.of('waiting').length === 1);
     expect(redlock.stats().waiting).to.equal(1);
     await first.release();

@@ -4,11 +4,12 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
 const COUNTER = 'quorate:fence:{r}';
-const TTL_MS = 20_000;
+const TTL_MS = PATIENT.ttlMs;
 
 for (const nodes of [1, 3, 5]) {
   const quorum = Math.floor(nodes / 2) + 1;
@@ -21,7 +22,7 @@ for (const nodes of [1, 3, 5]) {
       hands = masters.list.map(({ port }) => byHand(port));
       // a claim leaves a vote on each: otherwise one that is slow to say that it does not know it may miss the first ones
       for (const hand of hands) for (const { source } of SCRIPTS) await hand.script('LOAD', source);
-      redlock = Redlock.connect(masters.urls, { ttlMs: TTL_MS, nodeTimeoutMs: 5_000 });
+      redlock = Redlock.connect(masters.urls, PATIENT);
       await redlock.inspect('r'); // once all are connected, not a quorum of them
     });
     afterEach(async () => {
@@ -78,11 +79,11 @@ for (const nodes of [1, 3, 5]) {
     });
 
     it('a shorter extension shortens nothing on any master (T-E5)', async () => {
-      const lease = await redlock.acquire('r', { ttlMs: 60_000 });
+      const lease = await redlock.acquire('r');
       for (const hand of hands) await eventually(async () => (await hand.get('r')) === lease.token);
       await lease.extend(1_000);
-      for (const hand of hands) expect(await hand.pttl('r')).to.be.above(30_000);
-      expect(lease.remainingMs()).to.be.above(30_000);
+      for (const hand of hands) expect(await hand.pttl('r')).to.be.above(TTL_MS / 2);
+      expect(lease.remainingMs()).to.be.above(TTL_MS / 2);
     });
 
     it(`${quorum} frozen: the extension fails, the old validity holds; thawed, what it leaves is released (T-E9, T-E10)`, async () => {

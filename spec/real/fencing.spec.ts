@@ -4,25 +4,36 @@ import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
 import { further } from '../support/breadth.js';
 
 const CONTENDERS = 50;
 const TURNS = 2;
-// Two votes each and a silent fifth master: such an attempt is undecided until the node timeout, which is short therefore.
-const PATIENT = { waitMs: 60_000, nodeTimeoutMs: 100, retry: { minDelayMs: 1, maxDelayMs: 20 } } as const;
+/** Two votes each and a silent fifth master: such an attempt is undecided until the node timeout, and tried again. */
+const UNDECIDED_MS = 200;
+const RETRY = { minDelayMs: 1, maxDelayMs: 20 } as const;
+
+interface CrowdTerms {
+  readonly instances: number;
+  readonly nodeTimeoutMs?: number;
+}
 
 /** Instances with connections of their own; contenders share them, five to each. */
 class Crowd {
   readonly instances: readonly Redlock[];
   readonly #clients: readonly SpecClient[];
 
-  constructor(masters: Masters, kind: ClientKind, instances: number) {
+  constructor(
+    masters: Masters,
+    kind: ClientKind,
+    { instances, nodeTimeoutMs = PATIENT.nodeTimeoutMs }: CrowdTerms,
+  ) {
     const clients: SpecClient[] = [];
     this.instances = Array.from({ length: instances }, () => {
       const own = masters.list.map(({ port }) => kind.open(port));
       clients.push(...own);
-      return new Redlock(own, PATIENT);
+      return new Redlock(own, { ...PATIENT, nodeTimeoutMs, retry: RETRY });
     });
     this.#clients = clients;
   }
@@ -40,9 +51,9 @@ for (const kind of CLIENT_KINDS) {
   describe(`fencing on real servers, ${kind.name}`, function () {
     let masters: Masters;
     let crowd: Crowd;
-    const open = async (nodes: number, instances: number): Promise<void> => {
+    const open = async (nodes: number, instances: number, nodeTimeoutMs?: number): Promise<void> => {
       masters = await startMasters(nodes);
-      crowd = new Crowd(masters, kind, instances);
+      crowd = new Crowd(masters, kind, { instances, ...(nodeTimeoutMs && { nodeTimeoutMs }) });
       await crowd.connected();
     };
     afterEach(async () => {
@@ -80,7 +91,7 @@ for (const kind of CLIENT_KINDS) {
     further(
       `T-A11: N=5, one frozen, ${CONTENDERS} contenders: tokens rise in real time, also after the thaw`,
       async () => {
-        await open(5, 10);
+        await open(5, 10, UNDECIDED_MS);
         const [frozen] = masters.list;
         await frozen?.freeze();
         expect(await compete([['r']])).to.equal(CONTENDERS * TURNS);

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { Redlock } from '../../lib/redlock.js';
 import { type ChaosMasters, startChaosMasters } from '../chaos/kit/masters.js';
+import { PATIENT } from '../support/patience.js';
 import { byHand, eventually, Program } from '../support/real.js';
 
 /** Each ends a process, or keeps it busy for ever, where ioredis 6 or 5 reads it. */
@@ -64,7 +65,7 @@ describe('garbled messages', () => {
 
   for (const { program, args, on, connection, by } of WAITERS) {
     it(`N=1, on the connection for ${on} of ${by}: the process lives, connects again, and is served`, async () => {
-      const holder = await new Redlock([hand]).acquire('r', { ttlMs: 60_000 });
+      const holder = await new Redlock([hand], PATIENT).acquire('r');
       const waiting = new Program(program, masters.urls.join(), ...args);
       waiter = waiting;
       /** Whether it has such a connection, and not the one of before. */

@@ -7,11 +7,12 @@ import type { RedlockOptions } from '../../lib/input/options.js';
 import { Redlock } from '../../lib/redlock.js';
 import { TimestampLock } from '../../lib/timestamp/lock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
 import { byHand, eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 
-const GUARDED = { ttlMs: 20_000, nodeTimeoutMs: 5_000, restartGuardMs: 30_000 } as const;
-const UNGUARDED = { ttlMs: 20_000, nodeTimeoutMs: 5_000 } as const;
+const GUARDED = { ...PATIENT, restartGuardMs: LONG_GUARD_MS } as const;
+const UNGUARDED = PATIENT;
 const USER = { username: 'locker', password: 'secret' } as const;
 
 for (const nodes of [1, 3]) {
@@ -49,7 +50,7 @@ for (const nodes of [1, 3]) {
 
     /** Another client of the same lock. */
     async function byHandSet(key: string): Promise<void> {
-      for (const hand of hands) await hand.set(key, 'another', 'PX', 60_000);
+      for (const hand of hands) await hand.set(key, 'another', 'PX', PATIENT.ttlMs);
     }
 
     async function expectNoKeys(): Promise<void> {
@@ -117,7 +118,7 @@ for (const nodes of [1, 3]) {
         /unknown \(NOPERM no rights on the keys: the resources, and quorate:\* beside them\)/,
       );
       const client = byHand(masters.list[0]?.port ?? 0, { ...USER, enableReadyCheck: false });
-      const denied = await rejection(new TimestampLock(client).acquire('x', { waitMs: 0 }));
+      const denied = await rejection(new TimestampLock(client, PATIENT).acquire('x'));
       client.disconnect();
       expect(denied.message).to.match(/unknown \(NOPERM no rights on the keys: the resources\)/);
     });

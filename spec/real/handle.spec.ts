@@ -4,13 +4,11 @@
  */
 import { expect } from 'chai';
 import { HIGHEST_HANDED_FENCE as HIGHEST, type LeaseHandle } from '../../lib/lease/lease-handle.js';
-import type { RedlockOptions } from '../../lib/input/options.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { MemoryMasters } from '../../lib/testing/index.js';
+import { PATIENT } from '../support/patience.js';
 import { rejection } from '../support/rejection.js';
 import { RealBench } from './support/real-bench.js';
-
-const PATIENT: RedlockOptions = { ttlMs: 30_000, nodeTimeoutMs: 5_000, waitMs: 0 };
 
 interface Backend {
   readonly name: string;
@@ -21,7 +19,7 @@ const BACKENDS: readonly Backend[] = [
   {
     name: 'real servers',
     async open(nodes) {
-      const environment = new RealBench(PATIENT);
+      const environment = new RealBench();
       await environment.open(nodes);
       return { lock: () => environment.lock(), close: () => environment.close() };
     },

@@ -10,6 +10,7 @@ import { type Masters, startMasters } from '../../scripts/masters.js';
 import { usingBoth } from '../support/both.js';
 import { COUNTER, LANGUAGES, OldProgram } from '../support/old-program.js';
 import { needs } from '../support/parts.js';
+import { PATIENT } from '../support/patience.js';
 import { byHand } from '../support/real.js';
 
 const KEY = 'lock.invoice';
@@ -46,13 +47,13 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
 
   /** The old server is the first; the quorum are the other three. */
   function quorum(): Redlock {
-    const redlock = new Redlock([open(1), open(2), open(3)], { waitMs: 15_000 });
+    const redlock = new Redlock([open(1), open(2), open(3)], PATIENT);
     instances.push(redlock);
     return redlock;
   }
 
   function between(): Using {
-    const lock = new TimestampLock(open(0), { waitMs: 15_000, pollMs: 3 });
+    const lock = new TimestampLock(open(0), { ...PATIENT, pollMs: 3 });
     const redlock = quorum();
     return (routine) => usingBoth({ lock, key: KEY }, { redlock, resource: RESOURCE }, routine);
   }
@@ -66,7 +67,7 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
     const port = masters.list[0]?.port ?? 0;
     programs = await Promise.all(
       LANGUAGES.map((language) =>
-        OldProgram.start(language, { port, key: KEY, unit: 's', ttlMs: 60_000, pollMs: 3 }),
+        OldProgram.start(language, { port, key: KEY, unit: 's', ttlMs: PATIENT.ttlMs, pollMs: 3 }),
       ),
     );
     return programs;
@@ -121,14 +122,15 @@ describe('from a timestamp lock to a quorum: the recipe', function () {
   });
 
   it('the loss of either lock is signalled to the routine', async () => {
+    const quick = { ttlMs: 1_000, waitMs: PATIENT.waitMs };
     for (const loseOld of [true, false]) {
-      const lock = new TimestampLock(open(0), { ttlMs: 1_000 });
-      const redlock = new Redlock([open(1), open(2), open(3)], { ttlMs: 1_000 });
+      const lock = new TimestampLock(open(0), quick);
+      const redlock = new Redlock([open(1), open(2), open(3)], quick);
       instances.push(redlock);
       const reason = await usingBoth({ lock, key: KEY }, { redlock, resource: RESOURCE }, async (signal) => {
         const lost = new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
         if (loseOld) await open(0).del(KEY);
-        else for (const i of [1, 2, 3]) await open(i).set(RESOURCE, 'another', 'PX', 500);
+        else for (const i of [1, 2, 3]) await open(i).set(RESOURCE, 'another');
         return lost;
       });
       expect(reason).to.have.property('code', 'LOCK_LOST');

@@ -8,23 +8,21 @@ import { expect } from 'chai';
 import { type Lease, type Master, Redlock, RedlockError, type RedlockOptions } from '../../lib/index.js';
 import { HOST } from '../../scripts/masters/wait.js';
 import { locksOn } from '../support/commands.js';
+import { LONG_GUARD_MS, PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { type Fleet, type Patient, startFleet } from './support/fleet.js';
 import { type Mode, PASSWORD, type Told, type Trouble, TROUBLES } from './support/troubles.js';
 import { wide } from '../support/breadth.js';
 
-/** So long that no deadline and no expiry decides anything here. */
-const PATIENT = { ttlMs: 120_000, nodeTimeoutMs: 20_000 } as const;
 /** An extension to what the keys live for anyway changes nothing on the masters. */
 const LONGER_MS = PATIENT.ttlMs + 1_000;
-const LONG_MS = 30_000;
 
 const OPTIONS: Readonly<Record<Mode, RedlockOptions>> = {
   fenced: PATIENT,
   plain: { ...PATIENT, fencing: false },
   // a prefix of its own: the marker concerns all clients of that prefix
-  guarded: { ...PATIENT, keyPrefix: 'r-guarded:', restartGuardMs: 130_000 },
+  guarded: { ...PATIENT, keyPrefix: 'r-guarded:', restartGuardMs: LONG_GUARD_MS },
 };
 
 const SIZES = [
@@ -90,7 +88,7 @@ describe('bad states of a server', () => {
   /** The same instance has all masters again, and none of them keeps a vote. */
   async function expectRecovery(trouble: Trouble, leases: readonly Lease[]): Promise<void> {
     if (trouble.isSticky === true) await eventually(() => works(redlock));
-    await (await redlock.acquire('r-again', { waitMs: LONG_MS })).release();
+    await (await redlock.acquire('r-again')).release();
     await eventually(() => isVotedByAll(redlock));
     for (const lease of leases) {
       await lease.extend();
@@ -112,7 +110,7 @@ describe('bad states of a server', () => {
         const toldExtend = isQuorum ? undefined : (trouble.extend ?? trouble.acquire)(mode);
 
         const tries = { waitMs: 0 };
-        if (toldAcquire === undefined) await (await redlock.acquire('r-other', tries)).release();
+        if (toldAcquire === undefined) await (await redlock.acquire('r-other')).release();
         else
           expectTold(
             await settled(() => redlock.acquire('r-other', tries), toldAcquire, ill, spec.signal),
@@ -176,7 +174,7 @@ function expectTold(error: RedlockError, { code, cause }: Told, ill: readonly Pa
 
 async function works(redlock: Redlock): Promise<boolean> {
   try {
-    await (await redlock.acquire('r-again')).release();
+    await (await redlock.acquire('r-again', { waitMs: 0 })).release();
     return true;
   } catch (error) {
     if (RedlockError.is(error)) return false;
@@ -186,7 +184,7 @@ async function works(redlock: Redlock): Promise<boolean> {
 
 /** Has every master given its vote? One whose connection is not back yet does not. */
 async function isVotedByAll(redlock: Redlock): Promise<boolean> {
-  const lease = await redlock.acquire('r-all', { waitMs: LONG_MS });
+  const lease = await redlock.acquire('r-all');
   const { nodes } = await redlock.inspect('r-all');
   await lease.release();
   return nodes.every(({ state }) => state === 'held');

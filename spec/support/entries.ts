@@ -30,9 +30,15 @@ export function isBatch(command: Command): boolean {
   return !isPlain(command) && BATCHES.has(command.args[0] ?? '');
 }
 
+/** Several ask for those of one batch. */
+const entriesByBatch = new WeakMap<Command, readonly Command[]>();
+
 /** The command itself, or the entries of a batch, in order. */
 export function entriesOf(command: Command): readonly Command[] {
-  return isBatch(command) ? [...unpacked(command)] : [command];
+  if (!isBatch(command)) return [command];
+  const found = entriesByBatch.get(command) ?? [...unpacked(command)];
+  entriesByBatch.set(command, found);
+  return found;
 }
 
 /** How to read the entries of one kind. */
@@ -225,18 +231,24 @@ function* unpacked({ name, args }: Command): Generator<Command> {
   }
 }
 
-/** A gate belongs to the lock that it is before. */
-const GATE = /^quorate:(?:gate:\{(.*)\}|tagged:gate:(.*))$/s;
-
 /** The locks that a command is about. */
 export function locksOf(command: Command): readonly string[] {
   const { args } = command;
   if (isPlain(command)) return args.slice(0, 1);
-  return args.slice(2, 2 + Number(args[1])).flatMap((key) => {
-    if (!key.startsWith('quorate:')) return [key];
-    const [, plain, tagged] = GATE.exec(key) ?? [];
-    return plain ?? tagged ?? [];
-  });
+  const locks: string[] = [];
+  for (const key of args.slice(2, 2 + Number(args[1]))) {
+    // a gate belongs to the lock that it is before
+    const lock = key.startsWith('quorate:') ? lockBeside('gate', key) : key;
+    if (lock !== undefined) locks.push(lock);
+  }
+  return locks;
+}
+
+/** The lock that a key of this kind belongs to; undefined for another key. */
+export function lockBeside(kind: 'gate' | 'queue', key: string): string | undefined {
+  const [plain, tagged] = [`quorate:${kind}:{`, `quorate:tagged:${kind}:`];
+  if (key.startsWith(plain)) return key.slice(plain.length, -1);
+  return key.startsWith(tagged) ? key.slice(tagged.length) : undefined;
 }
 
 /** The token in a command; undefined if the command is not about a lock. */

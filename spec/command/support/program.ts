@@ -30,7 +30,19 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What it reads; nothing where it is left out. */
   readonly input?: string;
+  /** Whether its masters answer, sooner or later. @default true */
+  readonly hasMasters?: boolean;
 }
+
+/** What came of a run. */
+export interface Outcome {
+  readonly code: number | string;
+  readonly out: string;
+  readonly complaints: string;
+}
+
+/** No quorum of the masters has answered in time, and nothing was done. */
+const NO_QUORUM = 69;
 
 /** A run under way. */
 export class Running {
@@ -69,11 +81,16 @@ export class Running {
   }
 }
 
-/** Runs it to its end. */
-export async function quorate(
-  args: readonly string[],
-  options: RunOptions = {},
-): Promise<{ readonly code: number | string; readonly out: string; readonly complaints: string }> {
+/** Runs it to its end; again, where its masters are there and were too slow for its own deadlines. */
+export async function quorate(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  for (;;) {
+    const outcome = await runOnce(args, options);
+    const wasSlow = outcome.code === NO_QUORUM || /\bunknown\b/.test(outcome.out);
+    if (!wasSlow || options.hasMasters === false) return outcome;
+  }
+}
+
+async function runOnce(args: readonly string[], options: RunOptions): Promise<Outcome> {
   const running = new Running(args, options);
   const isOpen = (stream: NodeJS.ReadableStream | null): boolean => stream?.readable === true;
   const code = await running.ends();

@@ -64,7 +64,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['leader'],
-      seeds: { of: 'coordination' },
+      seeds: { of: 'coordination', from: 9 },
       world: { world: 'leader-1', schedule: '5:long' },
     },
   },
@@ -156,7 +156,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['ticks'],
-      seeds: { of: 'coordination', from: 10, options: { breaksAt: 'note-write', missed: 'skip' } },
+      seeds: { of: 'coordination', from: 69, options: { breaksAt: 'note-write', missed: 'skip' } },
       world: { world: 'rerun-1', schedule: '42:pause' },
     },
   },
@@ -197,6 +197,7 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     noticedBy: {
       breaks: ['ticks'],
       seeds: {
+        from: 56,
         of: 'long jobs',
         options: { days: 1, processes: 1, job: { every: 86_400_000, jitterMs: 300_000, missed: 'skip' } },
       },

@@ -18,7 +18,7 @@ export const LEASES: readonly Mistake[] = [
     patches: [{ in: 'HeldLeases.drain', find: 'lease.letRunOut', replace: 'void lease.release' }],
     noticedBy: {
       breaks: ['exclusion'],
-      seeds: { options: { closing: true } },
+      seeds: { from: 11, options: { closing: true } },
       world: { world: 'drain-2', schedule: 'usual' },
     },
   },

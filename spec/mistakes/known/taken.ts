@@ -10,7 +10,6 @@ export const TAKEN: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['orphan'],
-      seeds: { options: { jumps: true, favoured: ['server stopped', 'slow link', 'partition'] } },
       world: { world: 'hand-over-2', schedule: '5:late' },
       specs: ['spec/lease/handle-in-flight.spec.ts'],
     },

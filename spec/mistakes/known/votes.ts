@@ -30,7 +30,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['orphan'],
-      seeds: { options: { favoured: ['partition', 'slow link'] } },
+      seeds: { from: 30, options: { favoured: ['partition', 'slow link'] } },
       world: { world: 'undo-2', schedule: '4:cut' },
     },
   },
@@ -62,7 +62,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['exclusion'],
-      seeds: { from: 50, options: { favoured: ['client paused', 'slow link'] } },
+      seeds: { from: 96, options: { favoured: ['client paused', 'slow link'] } },
       world: { world: 'expiry-1', schedule: '2:next' },
     },
   },
@@ -79,7 +79,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['exclusion'],
-      seeds: { from: 335, options: { favoured: ['client paused', 'client suspended'], fair: false } },
+      seeds: { from: 538, options: { favoured: ['client paused', 'client suspended'], fair: false } },
       world: { world: 'acquire-1', schedule: '2:pause' },
     },
   },
@@ -112,7 +112,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['continuity', 'exclusion'],
-      seeds: { from: 540, options: { favoured: ['client paused', 'slow link'] } },
+      seeds: { from: 552, options: { favoured: ['client paused', 'slow link'] } },
       world: { world: 'extend-2', schedule: '2:stop' },
     },
   },
@@ -151,7 +151,7 @@ export const VOTES: readonly Mistake[] = [
     ],
     noticedBy: {
       breaks: ['exclusion'],
-      seeds: { options: { guarded: false } },
+      seeds: { from: 21, options: { guarded: false } },
       world: { world: 'extend-2', schedule: 'usual' },
     },
   },
@@ -221,7 +221,7 @@ export const VOTES: readonly Mistake[] = [
         'exception',
         'progress',
       ],
-      seeds: {},
+      seeds: { from: 13 },
       world: { world: 'batch-2', schedule: 'usual' },
     },
   },
@@ -231,7 +231,7 @@ export const VOTES: readonly Mistake[] = [
     patches: [{ in: 'Repairs.add', find: 'this.#isClosed', replace: 'this.#isClosed || node !== undefined' }],
     noticedBy: {
       breaks: ['orphan'],
-      seeds: { options: { favoured: ['partition', 'connection cut'] } },
+      seeds: { from: 69, options: { favoured: ['partition', 'connection cut'] } },
       world: { world: 'undo-2', schedule: '4:cut' },
     },
   },

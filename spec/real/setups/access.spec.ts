@@ -10,6 +10,7 @@ import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { freePort, HOST } from '../../../scripts/masters/wait.js';
 import { rightsOf, USER } from '../../support/documented-rights.js';
+import { PATIENT } from '../../support/patience.js';
 import { byHand, eventually, type SpecClient } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { type Certificate, certify, certifyBy, shown } from '../support/certificates.js';
@@ -17,7 +18,7 @@ import { expectPromises, untilAllAnswer } from '../support/promises.js';
 
 const NODES = 3;
 const DATABASE = 5;
-const TERMS = { ttlMs: 60_000, waitMs: 20_000, nodeTimeoutMs: 5_000, keyPrefix: 'lock:' } as const;
+const TERMS = { ...PATIENT, keyPrefix: 'lock:' } as const;
 /** Every character that means something in a URL. */
 const PASSWORD = 'p:a/s?s#w@o%r&d+ =[1]';
 const IN_URL = encodeURIComponent(PASSWORD);

@@ -4,14 +4,15 @@ import type { Redis } from 'ioredis';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { locksOn } from '../../support/commands.js';
+import { PATIENT } from '../../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
 
 const DATABASE = 3;
-const TERMS = { ttlMs: 60_000, waitMs: 20_000, nodeTimeoutMs: 2_000, keyPrefix: 'ours:' } as const;
+const TERMS = { ...PATIENT, keyPrefix: 'ours:' } as const;
 const ALL_AT_ONCE = {
-  commandTimeout: 1_000,
+  commandTimeout: 90_000,
   enableAutoPipelining: true,
   keyPrefix: 'theirs:',
   maxRetriesPerRequest: null,
@@ -39,8 +40,8 @@ for (const kind of CLIENT_KINDS) {
         for (const client of [...clients.splice(0), ...hands]) client.disconnect();
         await masters.stop();
       });
-      function open(): Redlock {
-        const own = masters.list.map(({ port }) => kind.open(port, ALL_AT_ONCE));
+      function open(options: object = {}): Redlock {
+        const own = masters.list.map(({ port }) => kind.open(port, { ...ALL_AT_ONCE, ...options }));
         const redlock = new Redlock(own, TERMS);
         clients.push(...own);
         locks.push(redlock);
@@ -78,14 +79,15 @@ for (const kind of CLIENT_KINDS) {
       });
 
       it('the masters freeze for longer than commandTimeout: NO_QUORUM; thawed: all that locks do, and nothing is left', async () => {
-        const [one, other] = [open(), open()];
-        await untilAllAnswer(one, other);
+        const [one, other, brief] = [open(), open(), open({ commandTimeout: 500 })];
+        await untilAllAnswer(one, other, brief);
         for (const master of masters.list) await master.freeze();
         const failed = await Promise.all(
-          Array.from({ length: 20 }, (_, i) => rejection(one.acquire(`r${i}`, { waitMs: 0 }))),
+          Array.from({ length: 20 }, (_, i) => rejection(brief.acquire(`r${i}`, { waitMs: 0 }))),
         );
         expect(new Set(failed.map(({ code }) => code))).to.deep.equal(new Set(['NO_QUORUM']));
         for (const master of masters.list) await master.thaw();
+        await (await brief.acquire('r')).release();
         await expectPromises(one, other);
         await nothingLeft();
       });

@@ -8,12 +8,12 @@ import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
+import { PATIENT } from '../../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient, startCluster } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises } from '../support/promises.js';
 
 const SHARDS = 3;
-const TERMS: RedlockOptions = { ttlMs: 60_000, waitMs: 60_000, nodeTimeoutMs: 5_000 };
 const CLAIMS = 500;
 const TAG = '{moving}';
 
@@ -24,8 +24,7 @@ interface Shard {
   readonly port: number;
 }
 
-describe('set-ups: a Redis Cluster of three shards', function () {
-  this.timeout(90_000);
+describe('set-ups: a Redis Cluster of three shards', () => {
   let masters: Masters;
   let shards: readonly Shard[];
   let others: Masters | undefined;
@@ -54,7 +53,7 @@ describe('set-ups: a Redis Cluster of three shards', function () {
     const more = (others?.list ?? []).map(({ port }) => kind.open(port));
     const all = [kind.openCluster(shards[0]?.port ?? 0), ...more];
     clients.push(...all);
-    const redlock = new Redlock(all, { ...TERMS, ...options });
+    const redlock = new Redlock(all, { ...PATIENT, ...options });
     locks.push(redlock);
     return redlock;
   }
@@ -83,7 +82,8 @@ describe('set-ups: a Redis Cluster of three shards', function () {
   /** Moves some of its keys. @returns whether there were any */
   async function moveSome(slot: number, from: Shard, to: Shard, count: number): Promise<boolean> {
     const keys = (await from.hand.call('CLUSTER', 'GETKEYSINSLOT', slot, count)) as string[];
-    if (keys.length > 0) await from.hand.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
+    if (keys.length > 0)
+      await from.hand.call('MIGRATE', '127.0.0.1', to.port, '', 0, 60_000, 'KEYS', ...keys);
     return keys.length > 0;
   }
 

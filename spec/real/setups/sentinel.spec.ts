@@ -10,13 +10,14 @@ import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { HOST } from '../../../scripts/masters/wait.js';
+import { LONG_GUARD_MS, PATIENT } from '../../support/patience.js';
 import { byHand, CLIENT_KINDS, eventually, type SpecClient } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
 import { ServerProcess } from '../support/server-process.js';
 
-const TERMS: RedlockOptions = { ttlMs: 60_000, waitMs: 30_000, nodeTimeoutMs: 5_000 };
-const GUARD_MS = 70_000;
+/** The sentinel fails over when it is told to, and takes no master for dead that is slow. */
+const NEVER_MS = 3_600_000;
 const NAME = 'main';
 
 /** A master, a replica that has all that it has, and a sentinel that watches them. */
@@ -43,7 +44,7 @@ class SentinelSet {
     await eventually(async () => (await master.info('replication')).includes('state=online'));
     const watch = [
       `monitor ${NAME} ${HOST} ${port} 1`,
-      `down-after-milliseconds ${NAME} 300`,
+      `down-after-milliseconds ${NAME} ${NEVER_MS}`,
       `failover-timeout ${NAME} 5000`,
     ];
     const lines = watch.map((line) => `sentinel ${line}`);
@@ -77,11 +78,12 @@ class SentinelSet {
     await this.replica.flushall();
   }
 
-  /** The master dies, and the sentinel makes the replica the master. */
+  /** The master dies, and the sentinel is told to make the replica the master. */
   async failOver(): Promise<void> {
     const [master, replica] = this.#masters.list;
     await master?.kill();
     await eventually(async () => {
+      await this.#asked.call('SENTINEL', 'FAILOVER', NAME).catch(() => undefined); // it is under way, or not possible yet
       const [, port] = (await this.#asked.call('SENTINEL', 'get-master-addr-by-name', NAME)) as string[];
       return Number(port) === replica?.port;
     });
@@ -123,7 +125,7 @@ describe('set-ups: Sentinel', function () {
   });
 
   function connect(options: RedlockOptions = {}, ...more: readonly Master[]): Redlock {
-    const redlock = Redlock.connect([set.address, ...more], { ...TERMS, ...options });
+    const redlock = Redlock.connect([set.address, ...more], { ...PATIENT, ...options });
     locks.push(redlock);
     return redlock;
   }
@@ -142,7 +144,7 @@ describe('set-ups: Sentinel', function () {
     it(`${kind.name}: a fail-over to a replica that has the vote: it stays held, and waiters are served`, async () => {
       const open = (): Redlock => {
         const client = kind.open(0, { ...set.address });
-        const redlock = new Redlock([client], TERMS);
+        const redlock = new Redlock([client], PATIENT);
         clients.push(client);
         locks.push(redlock);
         return redlock;
@@ -175,7 +177,10 @@ describe('set-ups: Sentinel', function () {
   });
 
   it('a fail-over that loses the vote, under a guard: the new master abstains, QUARANTINED', async () => {
-    const [one, other] = [connect({ restartGuardMs: GUARD_MS }), connect({ restartGuardMs: GUARD_MS })];
+    const [one, other] = [
+      connect({ restartGuardMs: LONG_GUARD_MS }),
+      connect({ restartGuardMs: LONG_GUARD_MS }),
+    ];
     await one.bootstrap();
     await one.acquire('r');
     await set.lose();
@@ -193,15 +198,17 @@ describe('set-ups: Sentinel', function () {
     const isAllThere = async (): Promise<boolean> =>
       (await one.inspect('r')).nodes.every(({ state }) => state === 'held');
     await untilAllAnswer(one, other);
-    const lease = await one.acquire('r', { renew: true, ttlMs: 6_000 });
+    const lease = await one.acquire('r', { renew: true });
     await eventually(isAllThere);
     await set.lose();
     const over = set.failOver();
     expect(await other.tryAcquire('r')).to.equal(null);
     await over;
     expect(await other.tryAcquire('r')).to.equal(null);
-    await eventually(isAllThere); // a renewal sets the vote again where nobody else has one
-    lease.assertHeld();
+    await eventually(async () => {
+      await lease.extend(); // sets the vote again where nobody else has one
+      return isAllThere();
+    });
     await lease.release();
     await expectPromises(one, other);
   });

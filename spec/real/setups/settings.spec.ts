@@ -9,13 +9,13 @@ import { type Masters, startMasters } from '../../../scripts/masters.js';
 import { HOST } from '../../../scripts/masters/wait.js';
 import { locksOn } from '../../support/commands.js';
 import { needs } from '../../support/parts.js';
+import { PATIENT } from '../../support/patience.js';
 import { byHand, eventually } from '../../support/real.js';
 import { rejection } from '../../support/rejection.js';
 import { expectPromises, untilAllAnswer } from '../support/promises.js';
 import { ServerProcess } from '../support/server-process.js';
 
 const NODES = 3;
-const TERMS: RedlockOptions = { ttlMs: 60_000, waitMs: 60_000, nodeTimeoutMs: 5_000 };
 
 /** What a spec opens, and closes after it. */
 class Opened {
@@ -25,7 +25,7 @@ class Opened {
   over(ports: readonly number[], options: RedlockOptions = {}): Redlock {
     const redlock = Redlock.connect(
       ports.map((port) => `redis://${HOST}:${port}`),
-      { ...TERMS, ...options },
+      { ...PATIENT, ...options },
     );
     this.#locks.push(redlock);
     return redlock;

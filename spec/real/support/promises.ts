@@ -1,6 +1,7 @@
 /** What locks do in every set-up: one routine, so that each set-up's spec shows the same. */
 import { expect } from 'chai';
 import type { Redlock } from '../../../lib/redlock.js';
+import { LONGER_MS } from '../../support/patience.js';
 import { eventually } from '../../support/real.js';
 
 export interface Promised {
@@ -9,8 +10,6 @@ export interface Promised {
   /** Before each name: it gives them a hash tag. @default '' */
   readonly tag?: string;
 }
-
-const LONGER_MS = 61_000;
 
 /** Every master answers: a claim is not sent to one that is still connecting once the others are a quorum. */
 export async function untilAllAnswer(...locks: readonly Redlock[]): Promise<void> {

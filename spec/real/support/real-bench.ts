@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { type Masters, startMasters } from '../../../scripts/masters.js';
+import { PATIENT } from '../../support/patience.js';
 import {
   byHand,
   CLIENT_KINDS,
@@ -23,9 +24,9 @@ export class RealBench {
   readonly #locks: Redlock[] = [];
   readonly #programs: Program[] = [];
 
-  /** @param defaults  options of each instance, unless it has others */
+  /** @param defaults  options of each instance, unless it has others; what they leave out is patient */
   constructor(defaults: RedlockOptions = {}) {
-    this.#defaults = defaults;
+    this.#defaults = { ...PATIENT, ...defaults };
   }
 
   async open(nodes: number, options: { readonly persist?: boolean } = {}): Promise<void> {

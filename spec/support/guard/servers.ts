@@ -55,7 +55,7 @@ export interface ServerTerms {
 }
 
 export class ServerStand extends Stand {
-  protected readonly slackMs = 30_000; // no case takes longer: it is its timeout
+  protected readonly slackMs = 180_000; // no case takes longer: it is its timeout
   readonly servers: Masters;
   readonly hands: readonly Redis[];
   readonly #kind: ClientKind | undefined;

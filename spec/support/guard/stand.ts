@@ -6,11 +6,13 @@ import type { AcquireOptions, BootstrapOptions, RedlockOptions } from '../../../
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { RedlockError } from '../../../lib/runtime/errors.js';
 import type { Redlock } from '../../../lib/redlock.js';
+import { LONG_GUARD_MS, PATIENT } from '../patience.js';
 import { rejection } from '../rejection.js';
 
 export const MARKER = 'quorate:guard';
-export const GUARD_MS = 70_000;
-export const UNGUARDED = { ttlMs: 60_000, nodeTimeoutMs: 5_000, waitMs: 0 } as const;
+export const GUARD_MS = LONG_GUARD_MS;
+/** One attempt each. */
+export const UNGUARDED = { ...PATIENT, waitMs: 0 } as const;
 export const GUARDED = { ...UNGUARDED, restartGuardMs: GUARD_MS } as const;
 
 /** `lost`, `kept`, `stale`: it restarts without its data, with all of it, with that of the last checkpoint. */
