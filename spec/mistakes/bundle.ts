@@ -6,8 +6,9 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { compiledWith } from '../../scripts/lua/compile.js';
-import { madeOf, PROGRAMS } from '../../scripts/lua/files.mjs';
+import { linkedModule, madeWith } from '../../scripts/lua/compile.js';
+import { LINKED, madeOf, PROGRAMS } from '../../scripts/lua/files.mjs';
+import type { Change } from '../../scripts/lua/link/library.js';
 import type { Patch } from './mistake.js';
 import { ROOT, sources } from './source/patches.js';
 
@@ -29,6 +30,11 @@ export async function bundle({ name, patches, program }: Terms): Promise<string>
   const outfile = join(CACHE, `${name.replaceAll(/\W+/g, '-')}-${process.pid}.mjs`);
   const files = sources().patched(patches);
   const used = new Set<string>();
+  const changed = (file: string, text: string): string => {
+    const found = files.get(file);
+    if (found !== undefined) used.add(file);
+    return found ?? text;
+  };
   const change: Plugin = {
     name: 'change',
     setup(builder) {
@@ -36,26 +42,16 @@ export async function bundle({ name, patches, program }: Terms): Promise<string>
         path: join(resolveDir, path), // it asks where it is
         external: true,
       }));
-      builder.onLoad({ filter: /\/(lib|spec|scripts|bench|examples)\/.*\.(ts|lua)$/ }, ({ path }) => {
-        const file = relative(ROOT, path);
-        const changed = files.get(file);
-        if (changed !== undefined) used.add(file);
-        const contents = changed ?? readFileSync(path, 'utf8');
-        if (file.endsWith('.lua')) return { contents, loader: 'text' };
+      builder.onLoad({ filter: /\/(lib|spec|scripts|bench|examples)\/.*\.ts$/ }, ({ path }) => {
+        const contents = changed(relative(ROOT, path), readFileSync(path, 'utf8'));
         const url = JSON.stringify(pathToFileURL(path).href);
         return { contents: contents.replaceAll('import.meta.url', url), loader: 'ts' };
       });
     },
   };
-  const areScripts = madeOf().files.some((file) => files.has(file));
-  const recompile: Plugin = {
-    name: 'recompile',
-    setup(builder) {
-      builder.onLoad({ filter: /\/programs\.js$/ }, async ({ path }) =>
-        areScripts && path === PROGRAMS ? { contents: await compiledWith(change), loader: 'js' } : undefined,
-      );
-    },
-  };
+  const plugins = madeOf(PROGRAMS).files.some((file) => files.has(file))
+    ? [change, await remake(change, changed)]
+    : [change];
   await build({
     stdin: { contents: program, resolveDir: ROOT, loader: 'js' },
     outfile,
@@ -65,10 +61,28 @@ export async function bundle({ name, patches, program }: Terms): Promise<string>
     target: 'node20',
     packages: 'external',
     banner: { js: BANNER },
-    plugins: [change, recompile],
+    plugins,
     logLevel: 'silent',
   });
   const unused = [...files.keys()].find((file) => !used.has(file));
   if (unused !== undefined) throw new Error(`${unused} is not part of what is run`);
   return outfile;
+}
+
+/** What is made of the scripts, made of the changed ones. */
+async function remake(change: Plugin, lua: Change): Promise<Plugin> {
+  const { programs, scripts } = await madeWith(change, lua);
+  const texts = new Map([
+    [LINKED, linkedModule(scripts)],
+    [PROGRAMS, programs],
+  ]);
+  return {
+    name: 'remake',
+    setup(builder) {
+      builder.onLoad({ filter: /\/(?:linked|programs)\.js$/ }, ({ path }) => {
+        const contents = texts.get(path);
+        return contents === undefined ? undefined : { contents, loader: 'js' };
+      });
+    },
+  };
 }

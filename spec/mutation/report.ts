@@ -5,7 +5,7 @@ import { compared, isAlive, type Score, scoreOf } from './scores.js';
 
 const FATES: readonly Fate[] = ['killed', 'timed out', 'survived', 'not covered'];
 const COLUMN = 13;
-const FILE_COLUMN = 36;
+const FILE_COLUMN = 60;
 
 export function heading(): string {
   return row('', ['mutants', ...FATES, 'seconds']);

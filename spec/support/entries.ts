@@ -1,18 +1,13 @@
 /** The parts of a command: each entry of a batch as the command that would send it alone. */
+import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import {
   ACCEPT,
   BATCH,
   CLAIM,
-  ENTRY,
   EXTEND,
+  LEAVE,
   QUEUE,
   RELEASE,
-  type Script,
-  UNDO,
-  YIELD,
-} from '../../lib/protocol/lua/scripts.js';
-import {
-  LEAVE,
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
@@ -20,8 +15,10 @@ import {
   SEM_CLAIM,
   SEM_EXTEND,
   SHARED_BATCH,
-  SHARED_ENTRY,
-} from '../../lib/protocol/lua/shared-scripts.js';
+  type Script,
+  UNDO,
+  YIELD,
+} from '../../lib/protocol/lua/scripts.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { isPlain } from '../../lib/testing/master/plain-commands.js';

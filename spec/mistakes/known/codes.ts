@@ -13,7 +13,7 @@ export const CODES: readonly Mistake[] = [
   const withoutOthers`,
       },
       {
-        in: 'isHopeless',
+        in: 'quorum/isHopeless',
         find: "!== 'held' && outcomes.filter(isLasting).length > spareOf(outcomes)",
         replace: "=== 'wrongType' || failure === 'misconfigured'",
       },
@@ -38,7 +38,7 @@ export const CODES: readonly Mistake[] = [
     why: 'beside it, another that is away for an instant ends the call',
     patches: [
       {
-        in: 'isHopeless',
+        in: 'quorum/isHopeless',
         find: 'outcomes.filter(isLasting).length > spareOf(outcomes)',
         replace: 'outcomes.some(isLasting)',
       },
@@ -56,7 +56,7 @@ export const CODES: readonly Mistake[] = [
   const withoutOthers`,
       },
       {
-        in: 'isHopeless',
+        in: 'quorum/isHopeless',
         find: "!== 'held' && outcomes.filter(isLasting).length > spareOf(outcomes)",
         replace: "=== 'wrongType' || failure === 'misconfigured'",
       },

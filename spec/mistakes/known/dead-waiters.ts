@@ -19,7 +19,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     why: 'a look that finds the lock free hands it to the first that died, and so on: each costs a reservation',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
+        in: 'lua:alive',
         find: 'if receivers ~= 0 or #dropped == spare then break end',
         replace: 'if receivers ~= 0 or #dropped == 0 then break end',
       },
@@ -42,8 +42,8 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     why: 'it is for one that only seems to live, as does the next: nobody looks as it ends',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'if isReserved and not self then tellMore() end',
+        in: 'lua:handOver',
+        find: 'if own.isReserved and not self then tellMore(own) end',
         replace: '',
       },
     ],
@@ -74,7 +74,7 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     name: 'dead waiters: their places are dropped by hand-overs only',
     patches: [
       {
-        in: 'template:lib/protocol/lua/gone.ts',
+        in: 'lua:tidy',
         find: "if type(tidied) == 'table' then return end",
         replace: 'if tidied ~= nil then return end',
       },
@@ -85,8 +85,8 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     name: 'dead waiters: those behind one that lives stay',
     patches: [
       {
-        in: 'template:lib/protocol/lua/gone.ts',
-        find: 'if isGone(termsOf(token), now()) then gone[#gone + 1] = token end',
+        in: 'lua:sweep',
+        find: 'if isGone(termsOf(own, token), clockOf(own)) then gone[#gone + 1] = token end',
         replace: '',
       },
     ],
@@ -96,8 +96,8 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     name: 'dead waiters: the queue is gone through at each look',
     patches: [
       {
-        in: 'template:lib/protocol/lua/gone.ts',
-        find: 'if at and math.abs(now() - at) < ${TIDY_MS * 1_000} then return end',
+        in: 'lua:tidy',
+        find: 'if at and math.abs(clockOf(own) - at) < TIDY_US then return end',
         replace: '',
       },
     ],
@@ -107,8 +107,8 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     name: 'dead waiters: the first is sent a push though it looks',
     patches: [
       {
-        in: 'template:lib/protocol/lua/gone.ts',
-        find: 'if first ~= self and not (look and now() - look <= ${TIDY_MS * 1_000}) then',
+        in: 'lua:tidy',
+        find: 'if first ~= self and not (look and clockOf(own) - look <= TIDY_US) then',
         replace: 'if first ~= self then',
       },
     ],
@@ -118,9 +118,9 @@ export const DEAD_WAITERS: readonly Mistake[] = [
     name: 'dead waiters: a look hands over directly to one that may be dead',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'fresh(not self and terms)',
-        replace: 'fresh(terms)',
+        in: 'lua:give',
+        find: 'freshTerms(own, not self and terms)',
+        replace: 'freshTerms(own, terms)',
       },
     ],
     noticedBy: { specs: ['spec/line/dead-waiters.spec.ts'] },

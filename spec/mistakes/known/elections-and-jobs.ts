@@ -7,10 +7,9 @@ export const ELECTIONS_AND_JOBS: readonly Mistake[] = [
     why: 'a resignation that is late, or comes twice, takes the votes of whoever leads by then',
     patches: [
       {
-        in: 'template:lib/protocol/lua/note.ts',
+        in: 'lua:note-drop.lua',
         find: 'return holderIn(holder) == ARGV[1] and 0 or 1',
-        replace: `redis.call('DEL', KEYS[1])
-return 1`,
+        replace: "redis.call('DEL', KEYS[1])\nreturn 1",
       },
     ],
     noticedBy: {
@@ -53,7 +52,7 @@ return 1`,
     why: 'who died or resigned is named as long as the value is kept',
     patches: [
       {
-        in: 'template:lib/protocol/lua/note.ts',
+        in: 'lua:note-write.lua',
         find: 'if holderIn(owner) ~= ARGV[1] then return {0, ms, 0} end',
         replace: '',
       },
@@ -166,7 +165,7 @@ return 1`,
     why: 'a new leader is told of by the value of the one before',
     patches: [
       {
-        in: 'template:lib/protocol/lua/note.ts',
+        in: 'lua:note-read.lua',
         find: 'local owns = holder and owner == redis.sha1hex(holder) and 1 or 0',
         replace: 'local owns = holder and 1 or 0',
       },

@@ -9,31 +9,24 @@ export const FENCES: readonly Mistake[] = [
     why: 'a claim that comes late to masters without data gets less than what was handed out meanwhile, and counting goes on from there',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: `fence, told = taken(tonumber(proposal))
-    for`,
-        replace: `fence, told = taken(tonumber(proposal))
-    local highest = 0
-    for`,
+        in: 'lua:claim',
+        find: 'fence, told = taken(tonumber(proposal))\n    for',
+        replace: 'fence, told = taken(tonumber(proposal))\n    local highest = 0\n    for',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: `if number >= fence then fence = number + 1 end
-    end
-`,
-        replace: `highest = math.max(highest, number)
-    end
-    if highest > 0 then fence = math.max(highest, least) + 1 end
-`,
+        in: 'lua:claim',
+        find: 'if number >= fence then fence = number + 1 end\n    end',
+        replace:
+          'highest = math.max(highest, number)\n    end\n    if highest > 0 then fence = math.max(highest, least) + 1 end',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:short-way.lua',
         find: 'local isAhead = number and number >= fence and',
         replace: 'local isAhead = number and number > 0 and',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'fence > highest and fence > least and fence >= us - ${BACK_US} and',
+        in: 'lua:acceptable',
+        find: 'fence > highest and fence > least and fence >= us - BACK_US and',
         replace: 'fence > highest and fence > least and (highest > 0 or fence > us) and',
       },
     ],
@@ -47,28 +40,23 @@ export const FENCES: readonly Mistake[] = [
     why: 'a counter that is made new from nothing gives numbers out again',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: `return us, us end
-  return proposal, 0`,
-        replace: `return 1, us end
-  return 1, 0`,
+        in: 'lua:taken',
+        find: 'return us, us end\n  return proposal, 0',
+        replace: 'return 1, us end\n  return 1, 0',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'local fence, text, told = tonumber(${proposal}), ${proposal}, 0',
-        replace: "local fence, text, told = tonumber(${proposal}), '1', 0",
+        in: 'lua:short-way.lua',
+        find: 'local fence, text, told = tonumber(proposal), proposal, 0',
+        replace: "local fence, text, told = tonumber(proposal), '1', 0",
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: `fence, text, told = now, string.format('%.0f', now), now
-      end`,
-        replace: `told = now
-      end
-      fence = 1`,
+        in: 'lua:short-way.lua',
+        find: "fence, text, told = now, string.format('%.0f', now), now\n      end",
+        replace: 'told = now\n      end\n      fence = 1',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'fence > highest and fence > least and fence >= us - ${BACK_US} and',
+        in: 'lua:acceptable',
+        find: 'fence > highest and fence > least and fence >= us - BACK_US and',
         replace: 'fence > highest and fence > least and',
       },
     ],
@@ -83,14 +71,14 @@ export const FENCES: readonly Mistake[] = [
     why: 'once the counter is lost, the clock is still below what was accepted',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least then',
-        replace: 'if proposal < us - ${BACK_US} or proposal < least then',
+        in: 'lua:taken',
+        find: 'if proposal < us - BACK_US or proposal > us + AHEAD_US or proposal < least then',
+        replace: 'if proposal < us - BACK_US or proposal < least then',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow} then',
-        replace: 'if fence < now - ${BACK_US}${isLow} then',
+        in: 'lua:short-way.lua',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
+        replace: 'if fence < now - BACK_US or fence < least then',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -100,14 +88,14 @@ export const FENCES: readonly Mistake[] = [
     why: 'a claim that comes late to a master without data gets less than what it had accepted',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least then',
-        replace: 'if proposal <= 0 or proposal > us + ${AHEAD_US} or proposal < least then',
+        in: 'lua:taken',
+        find: 'if proposal < us - BACK_US or proposal > us + AHEAD_US or proposal < least then',
+        replace: 'if proposal <= 0 or proposal > us + AHEAD_US or proposal < least then',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow} then',
-        replace: 'if fence <= 0 or fence > now + ${AHEAD_US}${isLow} then',
+        in: 'lua:short-way.lua',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
+        replace: 'if fence <= 0 or fence > now + AHEAD_US or fence < least then',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -117,14 +105,14 @@ export const FENCES: readonly Mistake[] = [
     why: 'what the master accepted before it lost its data may be above it: the guard is shorter than what a proposal may be behind',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} or proposal < least then',
-        replace: 'if proposal < us - ${BACK_US} or proposal > us + ${AHEAD_US} then',
+        in: 'lua:taken',
+        find: 'if proposal < us - BACK_US or proposal > us + AHEAD_US or proposal < least then',
+        replace: 'if proposal < us - BACK_US or proposal > us + AHEAD_US then',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'if fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow} then',
-        replace: "if fence < now - ${BACK_US} or fence > now + ${AHEAD_US}${isLow && ''} then",
+        in: 'lua:short-way.lua',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
+        replace: 'if fence < now - BACK_US or fence > now + AHEAD_US then',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -134,8 +122,8 @@ export const FENCES: readonly Mistake[] = [
     why: 'between a count of old data and the one that was lost there are numbers that it had accepted',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'fence > highest and fence > least and fence >= us - ${BACK_US} and',
+        in: 'lua:acceptable',
+        find: 'fence > highest and fence > least and fence >= us - BACK_US and',
         replace: 'fence > highest and fence > least and',
       },
     ],
@@ -146,9 +134,9 @@ export const FENCES: readonly Mistake[] = [
     why: 'the same, under a guard',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'fence > highest and fence > least and fence >= us - ${BACK_US} and',
-        replace: 'fence > highest and fence >= us - ${BACK_US} and',
+        in: 'lua:acceptable',
+        find: 'fence > highest and fence > least and fence >= us - BACK_US and',
+        replace: 'fence > highest and fence >= us - BACK_US and',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -158,7 +146,7 @@ export const FENCES: readonly Mistake[] = [
     why: 'two attempts of one number are both accepted',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:acceptable',
         find: 'if fence > highest and',
         replace: 'if fence >= highest and',
       },
@@ -207,19 +195,19 @@ export const FENCES: readonly Mistake[] = [
     why: 'one that is far ahead of the clock goes before the clock has passed it',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:countOn',
         find: 'int(life + math.max(0, math.ceil((fence - clock()) / 1000)))',
         replace: 'int(life + 0)',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:short-way.lua',
         find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
         replace: '',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'ms = ${life} + math.max(0, math.ceil((fence - now) / 1000))',
-        replace: 'ms = ${life} + 0',
+        in: 'lua:short-way.lua',
+        find: 'ms = life + math.max(0, math.ceil((fence - now) / 1000))',
+        replace: 'ms = life + 0',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master', from: 10 } },
@@ -229,19 +217,19 @@ export const FENCES: readonly Mistake[] = [
     why: 'a proposal that is below them may still be near the clock when they have gone',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:countOn',
         find: 'int(life + math.max(0,',
         replace: 'int(life / 100 + math.max(0,',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'local ms = ${life}\n',
-        replace: 'local ms = ${life} / 100\n',
+        in: 'lua:short-way.lua',
+        find: 'local ms = life',
+        replace: 'local ms = life / 100',
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'ms = ${life} + math.max(0,',
-        replace: 'ms = ${life} / 100 + math.max(0,',
+        in: 'lua:short-way.lua',
+        find: 'ms = life + math.max(0,',
+        replace: 'ms = life / 100 + math.max(0,',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -284,9 +272,9 @@ export const FENCES: readonly Mistake[] = [
     name: 'scripts: a proposal of before the last quarantine is taken where the lock is free',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: "const isLow = least === undefined ? '' : ` or fence < ${least}`;",
-        replace: "const isLow = least === undefined ? '' : ` or ${least} < 0`;",
+        in: 'lua:short-way.lua',
+        find: 'or fence < least then',
+        replace: 'or least < 0 then',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/scripts-guard.spec.ts'] },
@@ -295,9 +283,9 @@ export const FENCES: readonly Mistake[] = [
     name: 'scripts: a proposal of before the last quarantine is taken',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: ' or proposal < least then return us, us end',
-        replace: ' then return us, us end',
+        in: 'lua:taken',
+        find: 'or proposal < least then return us, us end',
+        replace: 'then return us, us end',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/scripts-guard.spec.ts'] },
@@ -306,7 +294,7 @@ export const FENCES: readonly Mistake[] = [
     name: 'scripts: what is below the end of the last quarantine is accepted',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:acceptable',
         find: 'if fence > highest and fence > least and',
         replace: 'if fence > highest and',
       },
@@ -317,7 +305,7 @@ export const FENCES: readonly Mistake[] = [
     name: 'scripts: a counter that is ahead of the clock lives no longer than others where the lock is free',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:short-way.lua',
         find: 'if fence > now then ms = ms + math.ceil((fence - now) / 1000) end',
         replace: '',
       },
@@ -328,9 +316,9 @@ export const FENCES: readonly Mistake[] = [
     name: 'scripts: a counter that is raised lives no longer than others where the lock is free',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: 'ms = ${life} + math.max(0, math.ceil((fence - now) / 1000))',
-        replace: 'ms = ${life} + math.max(0, math.ceil((now - fence) / 1000))',
+        in: 'lua:short-way.lua',
+        find: 'ms = life + math.max(0, math.ceil((fence - now) / 1000))',
+        replace: 'ms = life + math.max(0, math.ceil((now - fence) / 1000))',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/counter-scripts.spec.ts'] },

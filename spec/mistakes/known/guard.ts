@@ -7,7 +7,7 @@ export const GUARD: readonly Mistake[] = [
     why: 'a master that forgot its vote gives it to another',
     patches: [
       {
-        in: 'template:lib/protocol/lua/guard.ts',
+        in: 'lua:guarded',
         find: 'if period == 0 then return end',
         replace: 'if period >= 0 then return end',
       },
@@ -45,7 +45,7 @@ export const GUARD: readonly Mistake[] = [
     why: 'a restart with old data brings the old marker back',
     patches: [
       {
-        in: 'template:lib/protocol/lua/guard.ts',
+        in: 'lua:guarded',
         find: 'if owner ~= run or since > ms then',
         replace: 'if not owner or since > ms then',
       },
@@ -61,21 +61,16 @@ export const GUARD: readonly Mistake[] = [
     why: 'the quarantine is announced, and nobody heeds it',
     patches: [
       {
-        in: 'template:lib/protocol/lua/scripts.ts',
-        find: '${MARKER}n = n / ((ARGV[6]',
-        replace: `local n = #KEYS
-if guard >= 0 then
-  guarded(n, guard)
-  n = n - 1
-end
-n = n / ((ARGV[6]`,
+        in: 'lua:claim.lua',
+        find: 'local guard, life = tonumber(ARGV[5]), ARGV[3]',
+        replace:
+          'local refused = guarded\nlocal function guarded(m, period) refused(m, period) end\nlocal guard, life = tonumber(ARGV[5]), ARGV[3]',
       },
       {
-        in: 'template:lib/protocol/lua/scripts.ts',
-        find: `if barred then return {barred, barredMs, 0} end
-  local ok, code, x, y`,
-        replace: `if barred and operation ~= claim then return {barred, barredMs, 0} end
-  local ok, code, x, y`,
+        in: 'lua:vote',
+        find: 'if barred then return {barred, barredMs, 0} end\n  local ok, code, x, y',
+        replace:
+          'if barred and operation ~= claim then return {barred, barredMs, 0} end\n  local ok, code, x, y',
       },
     ],
     noticedBy: {

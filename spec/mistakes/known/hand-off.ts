@@ -72,15 +72,15 @@ export const HAND_OFF: readonly Mistake[] = [
     why: 'where it cannot be set, the waiter counts a vote that was never there',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "    redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PXAT', int(ending))\n    turnTo(token, ticket, serial, ttl)\n",
+        in: 'lua:give',
+        find: "redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))\nturnTo(own, token, ticket, serial, ttl)",
         replace: '',
       },
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "if not receivers or receivers == 0 then redis.call('DEL', KEYS[l]) end",
+        in: 'lua:give',
+        find: "if not receivers or receivers == 0 then redis.call('DEL', KEYS[own.l]) end",
         replace:
-          "if receivers and receivers > 0 then\n    redis.call('SET', KEYS[l], ${markedInLua('token')}, 'PXAT', int(ending))\n    turnTo(token, ticket, serial, ttl)\n    end",
+          "if receivers and receivers > 0 then\n    redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))\n    turnTo(own, token, ticket, serial, ttl)\n    end",
       },
     ],
     noticedBy: {
@@ -101,9 +101,10 @@ export const HAND_OFF: readonly Mistake[] = [
     why: 'what is told was never accepted, and may be accepted for another',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'local fence = counted(life, math.max(least, look - ${AHEAD_US}))',
-        replace: "local fence = life == '0' and 0 or (tonumber(proposal) > 0 and tonumber(proposal) or nil)",
+        in: 'lua:freshTerms',
+        find: 'local fence = countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace:
+          "local fence = life == '0' and 0 or (tonumber(own.proposal) > 0 and tonumber(own.proposal) or nil)",
       },
     ],
     noticedBy: { breaks: ['counter order', 'token uniqueness', 'token order'], seeds: {} },
@@ -167,8 +168,8 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: old looks count as fresh ones',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'age < 0 or age > ${FRESH_MS * 1_000} then',
+        in: 'lua:freshTerms',
+        find: 'age < 0 or age > FRESH_US then',
         replace: 'age < 0 then',
       },
     ],
@@ -178,11 +179,9 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: blind to the run id',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: `if run ~= '' then
-`,
-        replace: `if false then
-`,
+        in: 'lua:freshTerms',
+        find: "if run ~= '' then",
+        replace: 'if false then',
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
@@ -191,9 +190,9 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: blind to the end of the last quarantine',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'counted(life, math.max(least, look - ${AHEAD_US}))',
-        replace: 'counted(life, look - ${AHEAD_US})',
+        in: 'lua:freshTerms',
+        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace: 'countVote(own, life, look - AHEAD_US)',
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
@@ -202,9 +201,9 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: a number from before the look',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'counted(life, math.max(least, look - ${AHEAD_US}))',
-        replace: 'counted(life, tonumber(least))',
+        in: 'lua:freshTerms',
+        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace: 'countVote(own, life, tonumber(least))',
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
@@ -213,7 +212,7 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: a yield ignores the serial',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
+        in: 'lua:yield',
         find: 'named ~= token or tonumber(last) ~= tonumber(serial) then',
         replace: 'named ~= token then',
       },
@@ -224,7 +223,7 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: an extension keeps the mark',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extend',
         find: "redis.call('SET', KEYS[i], token, 'PX'",
         replace: "redis.call('SET', KEYS[i], redis.call('GET', KEYS[i]) or token, 'PX'",
       },
@@ -235,10 +234,10 @@ export const HAND_OFF: readonly Mistake[] = [
     name: 'hand-off: a look that finds its vote does not lengthen it',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "redis.call('SET', KEYS[k], marked, 'PX', ttl)",
+        in: 'lua:takeLock',
+        find: "redis.call('SET', KEYS[own.l], withMark(own.token), 'PX', own.ttl)",
         replace:
-          "if owner then redis.call('SET', KEYS[k], marked, 'KEEPTTL') else redis.call('SET', KEYS[k], marked, 'PX', ttl) end",
+          "if owner then redis.call('SET', KEYS[own.l], withMark(own.token), 'KEEPTTL') else redis.call('SET', KEYS[own.l], withMark(own.token), 'PX', own.ttl) end",
       },
     ],
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },

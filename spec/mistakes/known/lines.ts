@@ -123,10 +123,10 @@ export const LINES: readonly Mistake[] = [
     why: 'it was sent before the claim and comes after it, by a connection that broke or as a script sent again',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "if redis.pcall('GET', KEYS[k]) ~= ${markedInLua('token')} or not pcall(own.head)",
+        in: 'lua:yield',
+        find: "if redis.pcall('GET', KEYS[k]) ~= withMark(token) or not pcall(headOf, own)",
         replace:
-          "local owner = redis.pcall('GET', KEYS[k])\n  if owner ~= token and owner ~= ${markedInLua('token')} or not pcall(own.head)",
+          "local owner = redis.pcall('GET', KEYS[k])\n  if owner ~= token and owner ~= withMark(token) or not pcall(headOf, own)",
       },
     ],
     noticedBy: {

@@ -7,7 +7,7 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     why: 'a waiter keeps the vote of a master that came back, for as long as it waits',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extend',
         find: "if create ~= '0' and ask(i, owner) then asked = 2 end",
         replace: '',
       },
@@ -48,10 +48,10 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: extensions take votes that were handed over to others',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
-        find: "if owner == '${AT_REST}' and create ~= '0' then owner = false end",
+        in: 'lua:extend',
+        find: "if owner == AT_REST and create ~= '0' then owner = false end",
         replace:
-          "if owner and create ~= '0' and (owner == '${AT_REST}' or string.sub(owner, -1) == '+') then owner = false end",
+          "if owner and create ~= '0' and (owner == AT_REST or string.sub(owner, -1) == '+') then owner = false end",
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/rest-scripts.spec.ts'] },
@@ -60,9 +60,9 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: an adoption counts a key at rest',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
-        find: "if owner == '${AT_REST}' and create ~= '0' then",
-        replace: "if owner == '${AT_REST}' then create, owner = '1', false",
+        in: 'lua:extend',
+        find: "if owner == AT_REST and create ~= '0' then",
+        replace: "if owner == AT_REST then create, owner = '1', false",
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/rest-scripts.spec.ts'] },
@@ -71,7 +71,7 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: one that may not create asks',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extend',
         find: "if create ~= '0' and ask(i, owner) then asked = 2 end",
         replace: 'if ask(i, owner) then asked = 2 end',
       },
@@ -82,8 +82,8 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: claimed votes are asked for',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
-        find: "if not other or not ${oursInLua('owner')} then return false end",
+        in: 'lua:ask',
+        find: 'if not other or not isOurs(owner) then return false end',
         replace: 'other = other or owner',
       },
     ],
@@ -93,10 +93,9 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: looks take the key',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "  local us, marked = own.now(), ${markedInLua('token')}",
-        replace:
-          "  if owner == '${AT_REST}' then owner = false end\n  local us, marked = own.now(), ${markedInLua('token')}",
+        in: 'lua:queue',
+        find: 'local us = clockOf(own)',
+        replace: 'if owner == AT_REST then owner = false end\n  local us = clockOf(own)',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/rest-scripts.spec.ts'] },
@@ -105,8 +104,8 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: a foreign client for looks',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "if owner ~= '${AT_REST}' and not",
+        in: 'lua:refuseLook',
+        find: 'if owner ~= AT_REST and not',
         replace: 'if not',
       },
     ],
@@ -116,9 +115,9 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: without end',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: "'${AT_REST}', 'PX', ${REST_MS}).err",
-        replace: "'${AT_REST}').err",
+        in: 'lua:yield',
+        find: "AT_REST, 'PX', REST_MS).err",
+        replace: 'AT_REST).err',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/rest-scripts.spec.ts'] },
@@ -127,10 +126,9 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     name: 'rest: the vote goes after the rest',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: `  redis.call('DEL', KEYS[k])
-  local isAtRest`,
-        replace: '  local isAtRest',
+        in: 'lua:yield',
+        find: "redis.call('DEL', KEYS[k])\n  local isAtRest",
+        replace: 'local isAtRest',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/rest-scripts.spec.ts'] },

@@ -7,7 +7,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'a holder whose vote ran out here takes that of the next',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extend',
         find: 'if left then return 0, left, asked end',
         replace: '',
       },
@@ -19,7 +19,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'the same, where many are extended at once',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extendMany',
         find: 'if found[i] ~= ARGV[a + i - 1] then break end',
         replace: '',
       },
@@ -34,7 +34,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'its vote is overwritten',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
+        in: 'lua:claim',
         find: 'if left then return 0, left, foreign_client end',
         replace: '',
       },
@@ -46,9 +46,8 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'another master may give the number, or one below it, to the next',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: `countOn(last + 1, n, fence, life)
-  for i = first, marked`,
+        in: 'lua:accept',
+        find: 'countOn(last + 1, n, fence, life)\n  for i = first, marked',
         replace: 'for i = first, marked',
       },
     ],
@@ -62,10 +61,9 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'an attempt that failed takes the vote of the one that did not',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: "redis.pcall('GET', KEYS[i]), nil\n    if owner == token or owner == ${markedInLua('token')} then",
-        replace: `redis.pcall('GET', KEYS[i]), nil
-    if type(owner) == 'string' then`,
+        in: 'lua:undo',
+        find: "redis.pcall('GET', KEYS[i]), nil\n    if owner == token or owner == withMark(token) then",
+        replace: "redis.pcall('GET', KEYS[i]), nil\n    if type(owner) == 'string' then",
       },
     ],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: {} },
@@ -75,14 +73,13 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'a release that is late, or comes twice, takes the vote of the next',
     patches: [
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: "local owner = redis.pcall('GET', KEYS[i])\n    if owner == token or owner == ${markedInLua('token')} then",
-        replace: `local owner = redis.pcall('GET', KEYS[i])
-    if type(owner) == 'string' then`,
+        in: 'lua:release',
+        find: "local owner = redis.pcall('GET', KEYS[i])\n    if owner == token or owner == withMark(token) then",
+        replace: "local owner = redis.pcall('GET', KEYS[i])\n    if type(owner) == 'string' then",
       },
       {
-        in: 'template:lib/protocol/lua/mutex.ts',
-        find: "if owner == ARGV[1] or owner == ${markedInLua('ARGV[1]')} then",
+        in: 'lua:release.lua',
+        find: 'if owner == ARGV[1] or owner == withMark(ARGV[1]) then',
         replace: "if type(owner) == 'string' then",
       },
     ],
@@ -93,9 +90,9 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'it is no claim of a free lock any more',
     patches: [
       {
-        in: 'template:lib/protocol/lua/queue.ts',
-        find: 'if owner and owner ~= marked then',
-        replace: 'if owner == marked and false then',
+        in: 'lua:queue',
+        find: 'if owner and owner ~= withMark(token) then return refuseLook(own, owner) end',
+        replace: '',
       },
     ],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { clients: 4 } } },
@@ -105,7 +102,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'who is in its way is not looked at',
     patches: [
       {
-        in: 'template:lib/protocol/lua/read-write.ts',
+        in: 'lua:inTheWay',
         find: 'if name ~= token then left = math.max(left, member[2] - now) end',
         replace: '',
       },
@@ -117,9 +114,8 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'as for exclusive locks',
     patches: [
       {
-        in: 'template:lib/protocol/lua/read-write.ts',
-        find: `countOn(i + 1, 1, fence, life)
-  return {1, fence, 0}`,
+        in: 'lua:acceptWriter',
+        find: 'countOn(i + 1, 1, fence, life)\n  return {1, fence, 0}',
         replace: 'return {1, fence, 0}',
       },
     ],
@@ -133,9 +129,9 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'the vote runs out under a holder that believes in it',
     patches: [
       {
-        in: 'template:lib/protocol/lua/read-write.ts',
-        find: 'put(token, role, math.max(own and own[2] or 0, now + tonumber(ttl)), ',
-        replace: 'put(token, role, own and own[2] or now + tonumber(ttl), ',
+        in: 'lua:extendRole',
+        find: 'put(token, role, math.max(own and own[2] or 0, now + tonumber(ttl)),',
+        replace: 'put(token, role, own and own[2] or now + tonumber(ttl),',
       },
     ],
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { sharedLocks: true, clients: 4 } } },
@@ -145,7 +141,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'they are given out twice',
     patches: [
       {
-        in: 'template:lib/protocol/lua/semaphore.ts',
+        in: 'lua:claimPermits',
         find: 'if #slots < most and not used[slot] then',
         replace: 'if #slots < most then',
       },
@@ -157,7 +153,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'the same',
     patches: [
       {
-        in: 'template:lib/protocol/lua/semaphore.ts',
+        in: 'lua:extendPermits',
         find: 'put(token, text, math.max(own and own[2] or 0, now + tonumber(ttl)), k)',
         replace: 'put(token, text, own and own[2] or now + tonumber(ttl), k)',
       },
@@ -169,7 +165,7 @@ export const SCRIPTS: readonly Mistake[] = [
     why: 'one reader that goes lets a writer in beside those that stay',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:remove',
         find: 'if fields == 1 and deleted == 1 then',
         replace: 'if deleted == 1 then',
       },
@@ -178,23 +174,16 @@ export const SCRIPTS: readonly Mistake[] = [
   },
   {
     name: 'scripts: who waits is not told of permits that an extension gives up for others',
-    patches: [
-      { in: 'template:lib/protocol/lua/semaphore.ts', find: 'if isOther then tell() end', replace: '' },
-    ],
+    patches: [{ in: 'lua:extendPermits', find: 'if isOther then tell() end', replace: '' }],
     noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
   },
   {
     name: 'scripts: who waits is not told of permits that an extension gives up for nothing',
     patches: [
       {
-        in: 'template:lib/protocol/lua/semaphore.ts',
-        find: `      keep()
-      tell()
-    end
-    return {0, soonest, 0}`,
-        replace: `      keep()
-    end
-    return {0, soonest, 0}`,
+        in: 'lua:extendPermits',
+        find: 'keep()\n      tell()\n    end\n    return {0, soonest, 0}',
+        replace: 'keep()\n    end\n    return {0, soonest, 0}',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
@@ -203,7 +192,7 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: a vote that is set again is dropped as one that has expired',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:put',
         find: 'what, gone[name] = kind, nil',
         replace: 'what = kind',
       },
@@ -214,7 +203,7 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: one that leaves takes the others with it where all fields may not be read',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:left',
         find: 'if read(i) then return end',
         replace: 'if read(i) then members = {} end',
       },
@@ -225,7 +214,7 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: in a batch, one that has left is still there for the next entry',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared-scripts.ts',
+        in: 'lua:leaveShared',
         find: 'if isWatched == nil then known = nil else forget(token) end',
         replace: '',
       },
@@ -236,7 +225,7 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: permits count as free whatever number of them their holders go by',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:isFree',
         find: 'if tonumber(member[3]) ~= k then return false end',
         replace: '',
       },
@@ -247,7 +236,7 @@ export const SCRIPTS: readonly Mistake[] = [
     name: 'scripts: the number of permits that holders go by is compared with what is free',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:isFree',
         find: 'if tonumber(member[3]) ~= k then return false end',
         replace: 'if tonumber(member[3]) ~= free then return false end',
       },

@@ -38,7 +38,7 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     why: 'what was given before stays taken, at a master where nobody counts on it',
     patches: [
       {
-        in: 'template:lib/protocol/lua/semaphore.ts',
+        in: 'lua:alignPermits',
         find: 'else put(token, text, own[2], k) end',
         replace: "else put(token, text .. ',' .. own[1], own[2], k) end",
       },
@@ -82,14 +82,14 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     why: 'a reader that is gone stays for as long as others hold the lock',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:read',
         find: 'elseif ends <= now then',
         replace: 'elseif ends < 0 then',
       },
       {
-        in: 'template:lib/protocol/lua/shared.ts',
-        find: '          members[name] = {first, ends, rest}',
-        replace: "          members[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
+        in: 'lua:read',
+        find: 'members[name] = {first, ends, rest}',
+        replace: "members[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
       },
     ],
     noticedBy: { breaks: ['progress', 'orphan'], seeds: { options: { sharedLocks: true } } },
@@ -99,7 +99,7 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     why: 'as long as readers overlap, it never comes in',
     patches: [
       {
-        in: 'template:lib/protocol/lua/shared.ts',
+        in: 'lua:mayWatch',
         find: 'if not watch or watch[1] == watcher then return true end',
         replace: 'if true then return true end',
       },

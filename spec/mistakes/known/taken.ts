@@ -18,8 +18,8 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: an exclusive lock is set again all the same',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
-        find: "    if not owner and create == '2' and isTaken(token) then return ${TAKEN_AWAY}, 0, 0 end\n",
+        in: 'lua:extend',
+        find: "if not owner and create == '2' and isTaken(token) then return TAKEN_AWAY, 0, 0 end",
         replace: '',
       },
     ],
@@ -29,8 +29,8 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: a read-write lock is set again all the same',
     patches: [
       {
-        in: 'template:lib/protocol/lua/read-write.ts',
-        find: "  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end\n",
+        in: 'lua:extendRole',
+        find: "if not own and create == '2' and isTaken(token) then return {TAKEN_AWAY, 0, 0} end",
         replace: '',
       },
     ],
@@ -40,8 +40,8 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: permits are set again all the same',
     patches: [
       {
-        in: 'template:lib/protocol/lua/semaphore.ts',
-        find: "  if not own and create == '2' and isTaken(token) then return {${TAKEN_AWAY}, 0, 0} end\n",
+        in: 'lua:extendPermits',
+        find: "if not own and create == '2' and isTaken(token) then return {TAKEN_AWAY, 0, 0} end",
         replace: '',
       },
     ],
@@ -51,8 +51,8 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: a token is found in another',
     patches: [
       {
-        in: 'template:lib/protocol/lua/taken.ts',
-        find: "string.find(taken, '\\\\n' .. token .. '\\\\n', 1, true)",
+        in: 'lua:isTaken',
+        find: "string.find(taken, '\\n' .. token .. '\\n', 1, true)",
         replace: 'string.find(taken, token, 1, true)',
       },
     ],

@@ -62,7 +62,7 @@ export const TIMESTAMPS: readonly Mistake[] = [
     why: 'the claimant believes that it holds what another holds',
     patches: [
       {
-        in: 'template:lib/timestamp/scripts.ts',
+        in: 'lua:timestamp-claim.lua',
         find: 'if instant >= tonumber(ARGV[2]) then return {2, text} end',
         replace: '',
       },
@@ -74,7 +74,7 @@ export const TIMESTAMPS: readonly Mistake[] = [
     why: "a late release deletes another's lock",
     patches: [
       {
-        in: 'template:lib/timestamp/scripts.ts',
+        in: 'lua:owning.lua',
         find: 'if not instant or instant < tonumber(ARGV[1]) or instant > tonumber(ARGV[2]) then',
         replace: 'if not instant then',
       },
@@ -86,7 +86,7 @@ export const TIMESTAMPS: readonly Mistake[] = [
     why: 'the key runs out under a holder that believes in it',
     patches: [
       {
-        in: 'template:lib/timestamp/scripts.ts',
+        in: 'lua:timestamp-extend.lua',
         find: 'if instant < tonumber(ARGV[3]) then',
         replace: 'if instant < 0 then',
       },

@@ -139,12 +139,12 @@ export const VOTES: readonly Mistake[] = [
     why: 'the masters let go before the holder does',
     patches: [
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extend',
         find: 'elseif ms ~= -1 and ms < tonumber(ttl) then',
         replace: 'else',
       },
       {
-        in: 'template:lib/protocol/lua/extend.ts',
+        in: 'lua:extendMany',
         find: 'if ms ~= -1 and ms < tonumber(ttl) then redis.call',
         replace: 'if ms ~= -1 then redis.call',
       },

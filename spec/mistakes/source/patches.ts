@@ -43,7 +43,6 @@ export class Sources {
   }
 
   #editOf({ find, in: name, replace }: Patch): { readonly path: string; readonly edit: Edit } {
-    if (name.startsWith('template:')) return this.#editOfTemplate({ find, in: name, replace });
     const place = this.#placeOf(name);
     const wanted = place.path.endsWith('.lua') ? luaTokens(find) : typescriptTokens(find);
     const [found, ...others] = occurrences(place, wanted);
@@ -52,14 +51,6 @@ export class Sources {
       throw new Error(`${name} (${place.path}) has ${count} times, and not once: ${find}`);
     }
     return { path: place.path, edit: { ...found, text: replace } };
-  }
-
-  /** A bridge until the Lua is in files of its own: the text is quoted, and its file named. */
-  #editOfTemplate({ find, in: name, replace }: Patch): { readonly path: string; readonly edit: Edit } {
-    const path = name.slice('template:'.length);
-    const [before = '', ...after] = (this.#texts.get(path) ?? '').split(find);
-    if (after.length !== 1) throw new Error(`${name} has ${after.length} times, and not once: ${find}`);
-    return { path, edit: { start: before.length, end: before.length + find.length, text: replace } };
   }
 
   #placeOf(wanted: string): Place {
