@@ -55,7 +55,7 @@ describe('keys: the names of keys beside a lock', () => {
 // a server that looks through scripts, as hosted ones do, refuses what it cannot see to be a declared key
 describe('keys in scripts: declared, and used in place', () => {
   /** By what a script calls: its first argument. */
-  const CALL = /redis\.p?call\((?:'(?!TIME|INFO|PUBLISH)\w+'|fence == 1 and 'DEL' or 'DECR'), ([^,)]+)/g;
+  const CALL = /redis\.p?call\((?:'(?!TIME|INFO|PUBLISH)\w+'|fence == 1 and 'DEL' or 'DECR'), ?([^,)]+)/g;
 
   for (const { name, source } of SCRIPTS) {
     it(`${name}: no key has another name, and none comes from elsewhere`, () => {

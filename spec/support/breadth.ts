@@ -2,20 +2,28 @@
  * How broad a run of specs is. `npm test` has every rule once; `npm run test:all` has each over more sizes, clients, kinds
  * and moments, and what takes long (`scripts/broad-specs.mjs` lists whole files). A file that is run by its name is run whole.
  */
+import Mocha from 'mocha';
+import { BROAD_SPECS } from '../../scripts/broad-specs.mjs';
 
-/** `others` is all that `usual` leaves out, beside the rest of the same files. */
+/** `others` is all that `usual` leaves out: `npm test` and `npm run test:all -- --others` run each spec once. */
 type Breadth = 'usual' | 'others' | 'all';
 
 const breadth = (process.env['QUORATE_SPECS'] ?? 'all') as Breadth;
 
-/** Those of a list that this run is about. @param usual  those that `npm test` has */
+/** For files that are left out as a whole: they have no others beside. */
+export const isUsual = breadth === 'usual';
+
+/** Of the specs that are being declared: how many lists of others, or `further`, they are within. */
+let depth = 0;
+
+/** Those of a list that this run is about. Its specs are declared as it is gone through. @param usual  those that `npm test` has */
 export function wide<T>(all: readonly T[], usual: readonly T[]): readonly T[] {
   if (!usual.every((one) => all.includes(one))) throw new Error('what is usual is one of all');
   switch (breadth) {
     case 'usual':
       return usual;
     case 'others':
-      return all.filter((one) => !usual.includes(one));
+      return Others.from(all.filter((one) => !usual.includes(one)));
     default:
       return all;
   }
@@ -23,5 +31,32 @@ export function wide<T>(all: readonly T[], usual: readonly T[]): readonly T[] {
 
 /** A spec that `npm test` leaves out: another one there is about the same rule, or it takes long. */
 export function further(title: string, run: (this: Mocha.Context) => Promise<void> | void): void {
-  if (breadth !== 'usual') it(title, run);
+  if (isUsual) return;
+  depth++;
+  it(title, run);
+  depth--;
+}
+
+class Others<T> extends Array<T> {
+  override *[Symbol.iterator](): ArrayIterator<T> {
+    for (const one of super.values()) {
+      depth++;
+      try {
+        yield one;
+      } finally {
+        depth--;
+      }
+    }
+  }
+}
+
+function isOther({ file }: Mocha.Test): boolean {
+  return depth > 0 || Object.keys(BROAD_SPECS).some((place) => file?.includes(`/${place}`) === true);
+}
+
+if (breadth === 'others') {
+  const { addTest } = Mocha.Suite.prototype;
+  Mocha.Suite.prototype.addTest = function add(test) {
+    return isOther(test) ? addTest.call(this, test) : this;
+  };
 }
