@@ -39,9 +39,7 @@ function syncManifest() {
 const CHUNKS = {
   redlock: 'redlock',
   diagnosis: 'diagnosis/diagnosis',
-  rights: 'protocol/lua/rights',
   script: 'redis/script',
-  'timestamp-scripts': 'timestamp/scripts',
   errors: 'runtime/errors',
 };
 

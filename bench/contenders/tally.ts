@@ -1,7 +1,6 @@
 /** Looks into what this library's clients send. Installed on demand: it takes time. */
 import type { Redis } from 'ioredis';
-import { ACCEPT } from '../../lib/protocol/lua/scripts.js';
-import { RW_ACCEPT } from '../../lib/protocol/lua/shared-scripts.js';
+import { ACCEPT, RW_ACCEPT } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf } from '../../spec/support/entries.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import type { Command } from '../../lib/redis/transport.js';

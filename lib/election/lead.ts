@@ -2,19 +2,16 @@
 import { Backoff } from '../quorum/backoff.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordination } from '../lease/coordination.js';
-import { RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
+import { quorumOf } from '../protocol/quorum.js';
+import { isPermanent } from '../redis/server-errors.js';
+import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
 import type { LeadRoutine } from './public.js';
 import { type LeadEnd, RETURNED, tracedLead } from './traced-lead.js';
 
-/** What no further campaign can change. */
-const HOPELESS: ReadonlySet<RedlockErrorCode> = new Set([
-  'CLOSED',
-  'INVALID_ARGUMENT',
-  'MISCONFIGURED',
-  'WRONG_KIND',
-]);
+const ENDS: ReadonlySet<RedlockErrorCode> = new Set(['CLOSED', 'INVALID_ARGUMENT']);
+const WRONG: ReadonlySet<RedlockErrorCode> = new Set(['MISCONFIGURED', 'WRONG_KIND']);
 
 export interface LeadTerms extends ResolvedLead {
   /** The `Redlock` and the election's name, for tracers. */
@@ -73,7 +70,7 @@ export class Lead {
     try {
       return await campaign(value, signal, (error) => this.#tellOutage(error));
     } catch (error) {
-      if (!RedlockError.is(error) || HOPELESS.has(error.code)) throw error;
+      if (!RedlockError.is(error) || endsCampaigns(error)) throw error;
       if (error.code === 'ABORTED') return 'over';
       onChange({ state: 'failed', error });
       return undefined;
@@ -121,4 +118,18 @@ export class Lead {
     const { minDelayMs, maxDelayMs } = this.#coordination.terms;
     return new Backoff(this.#coordination, { waitMs: Infinity, minDelayMs, maxDelayMs }, cancellation);
   }
+}
+
+/**
+ * No further campaign can change it. Beyond `maxWaiters`, one attempt is all of a campaign, and what it met may pass: masters
+ * that are read-only during a fail-over, say.
+ */
+function endsCampaigns({ code, tally }: RedlockError): boolean {
+  if (!WRONG.has(code)) return ENDS.has(code);
+  return tally.filter(isLasting).length > tally.length - quorumOf(tally.length);
+}
+
+function isLasting(one: NodeOutcome): boolean {
+  if (one.outcome === 'refused') return one.wrongKind === true;
+  return one.outcome === 'unknown' && isPermanent(one.cause);
 }

@@ -2,7 +2,7 @@
  * Who holds a read-write lock or a semaphore, and who waits for it: what the masters answered, put together. No token is
  * shown; whoever has one is told apart by a fingerprint, which says nothing about the token that it was made of.
  */
-import { STORED_KIND } from '../protocol/lua/shared.js';
+import { STORED_KIND } from '../protocol/lua/stored.js';
 import type { Node } from '../node/node.js';
 import { oddReply, quorumOf } from '../protocol/quorum.js';
 import { integers } from '../protocol/replies.js';

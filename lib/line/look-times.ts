@@ -1,6 +1,6 @@
 /** When a waiter looks again at a master, by the local clock, in ms. */
 import type { Clock } from '../runtime/clock.js';
-import { FRESH_MS, RESERVE_MS } from '../protocol/lua/queue.js';
+import { FRESH_MS, RESERVE_MS } from '../protocol/lua/waiting.js';
 import type { Random } from '../runtime/random.js';
 import { lookAgainMs, pollMs, type QueuePlace } from './queue-place.js';
 

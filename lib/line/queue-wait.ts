@@ -19,7 +19,7 @@
  * client always comes first.
  */
 import type { Timer } from '../runtime/clock.js';
-import { RESERVE_MS, REST_MS } from '../protocol/lua/queue.js';
+import { RESERVE_MS, REST_MS } from '../protocol/lua/waiting.js';
 import { Deliveries } from '../quorum/deliveries.js';
 import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';

@@ -13,7 +13,7 @@
 import type { Timer } from '../runtime/clock.js';
 import { type Answers, failureOf, type RoundFailure } from '../quorum/failure.js';
 import { gateKey } from '../protocol/keys.js';
-import { WATCH_MS } from '../protocol/lua/shared.js';
+import { WATCH_MS } from '../protocol/lua/waiting.js';
 import type { Node } from '../node/node.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { undoInLine } from '../protocol/request.js';

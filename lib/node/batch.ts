@@ -10,8 +10,7 @@ import { NO_MARKER } from '../protocol/scope.js';
 import { namedKeys, takenOf } from '../protocol/operation.js';
 import type { Request } from '../protocol/request.js';
 import { toInteger, YES } from '../protocol/replies.js';
-import { ENTRY } from '../protocol/lua/scripts.js';
-import { SHARED_ENTRY } from '../protocol/lua/shared-scripts.js';
+import { ENTRY, SHARED_ENTRY } from '../protocol/lua/entries.js';
 import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 

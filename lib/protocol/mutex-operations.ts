@@ -13,7 +13,8 @@ import {
   readUndo,
   readVote,
 } from './replies.js';
-import { ACCEPT, BATCH, CLAIM, ENTRY, EXTEND, QUEUE, RELEASE, UNDO, YIELD } from './lua/scripts.js';
+import { ENTRY } from './lua/entries.js';
+import { ACCEPT, BATCH, CLAIM, EXTEND, QUEUE, RELEASE, UNDO, YIELD } from './lua/scripts.js';
 import { scriptDigest } from '../redis/script.js';
 
 const NONE: readonly string[] = Object.freeze([]);

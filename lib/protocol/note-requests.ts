@@ -1,5 +1,5 @@
 /** Requests about notes: texts that the holder of a lock keeps beside its vote. `lua/note.ts` says what they do. */
-import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from './lua/note.js';
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from './lua/scripts.js';
 import { GRANTED, type Outcome, unknown } from './quorum.js';
 import { integers, readNo, toInteger } from './replies.js';
 import { lone, release, type Request } from './request.js';

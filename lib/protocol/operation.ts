@@ -2,8 +2,7 @@
 import { counterKey, queueKey, termsKey, turnKey } from './keys.js';
 import type { Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
-import type { ENTRY } from './lua/scripts.js';
-import type { SHARED_ENTRY } from './lua/shared-scripts.js';
+import type { ENTRY, SHARED_ENTRY } from './lua/entries.js';
 import { type Script, scriptDigest } from '../redis/script.js';
 import type { Command } from '../redis/transport.js';
 

@@ -2,8 +2,7 @@
  * Reading masters' replies. A reply of unknown shape is no answer: the reader returns undefined, and the outcome is
  * unknown.
  */
-import { HOLDS } from './lua/mutex.js';
-import { TAKEN_AWAY } from './lua/taken.js';
+import { HOLDS, TAKEN_AWAY } from './lua/stored.js';
 import { GRANTED, type Outcome } from './quorum.js';
 import type { Scope } from './scope.js';
 

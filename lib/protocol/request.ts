@@ -12,7 +12,18 @@ import {
   SEM_ALIGNING,
   UNDOING_SHARED,
 } from './shared-operations.js';
-import { SHARED_ENTRY, SURVEY_SHARED } from './lua/shared-scripts.js';
+import { ENTRY, SHARED_ENTRY } from './lua/entries.js';
+import {
+  BOOTSTRAP,
+  CLAIM,
+  EXTEND,
+  HELLO,
+  INSPECT,
+  QUEUE,
+  SURVEY_SHARED,
+  type Script,
+  VOUCH,
+} from './lua/scripts.js';
 import {
   allKeys,
   type Asked,
@@ -36,7 +47,6 @@ import {
 } from './mutex-operations.js';
 import type { Outcome } from './quorum.js';
 import { isAlike, MUTEX, NO_MARKER, type Scope } from './scope.js';
-import { BOOTSTRAP, CLAIM, ENTRY, EXTEND, HELLO, INSPECT, QUEUE, type Script, VOUCH } from './lua/scripts.js';
 import type { Command } from '../redis/transport.js';
 
 const NONE: readonly string[] = Object.freeze([]);

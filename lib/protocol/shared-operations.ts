@@ -1,5 +1,6 @@
 /** Operations on read-write locks and semaphores: how each is sent, alone or in a batch, and how its reply is read. */
 import { COUNTER_LIFE_MS } from './lua/fence-bounds.js';
+import { SHARED_ENTRY } from './lua/entries.js';
 import {
   LEAVE,
   RW_ACCEPT,
@@ -9,8 +10,7 @@ import {
   SEM_CLAIM,
   SEM_EXTEND,
   SHARED_BATCH,
-  SHARED_ENTRY,
-} from './lua/shared-scripts.js';
+} from './lua/scripts.js';
 import {
   allKeys,
   type Asked,

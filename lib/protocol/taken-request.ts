@@ -1,5 +1,5 @@
 /** The request by which tokens are listed whose votes must not be set again: `lua/taken.ts` says what it does. */
-import { TAKE } from './lua/taken.js';
+import { TAKE } from './lua/scripts.js';
 import { readCount } from './replies.js';
 import { lone, type Request } from './request.js';
 import { MUTEX, NO_MARKER, SettledScope } from './scope.js';

@@ -155,11 +155,13 @@ export class MemoryMasters {
 class Master implements MemoryMaster {
   readonly name: string;
   readonly server: MemoryServer;
+  readonly clock: Clock;
   readonly links = new Set<MemoryLink>();
   #latencyMs = 0;
 
   constructor(number: number, clock: Clock) {
     this.name = `memory-${number}`;
+    this.clock = clock;
     const micros = (): number => WALL_US + Math.floor(clock.now() * 1_000);
     // run ids begin with the server's name, and the guard's marker takes letters and digits only
     this.server = new MemoryServer(`m${number}`, { micros, trueMs: () => clock.now() });
@@ -264,11 +266,16 @@ class MemoryLink implements Transport {
       if (this.state !== 'ready') return reject(closedError());
       const pending = { resolve, reject };
       this.#pending.add(pending);
-      const { server, latencyMs } = this.#master;
+      const { clock, server, latencyMs } = this.#master;
       const { runId } = server;
+      const dueMs = clock.now() + 2 * latencyMs;
       this.#toServer.send(latencyMs, () => {
         if (server.runId !== runId) return; // it was sent to a process that is gone
-        server.receive(command, (error, reply) => this.#reply(pending, error, reply));
+        // where this process stood still meanwhile, the reply has come by now, and is not taken for silence
+        const returnMs = Math.max(0, Math.min(latencyMs, dueMs - clock.now()));
+        server.receive(command, (error, reply) =>
+          this.#reply(pending, returnMs, () => settle(pending, error, reply)),
+        );
       });
     });
   }
@@ -308,12 +315,11 @@ class MemoryLink implements Transport {
     for (const line of [...this.#lines]) line.close();
   }
 
-  #reply(pending: Pending, error: Error | undefined, reply: unknown): void {
+  #reply(pending: Pending, delayMs: number, settle: () => void): void {
     if (!this.#pending.has(pending)) return;
-    this.#toClient.send(this.#master.latencyMs, () => {
+    this.#toClient.send(delayMs, () => {
       this.#pending.delete(pending);
-      if (error === undefined) pending.resolve(reply);
-      else pending.reject(error);
+      settle();
     });
   }
 
@@ -333,6 +339,11 @@ class MemoryLink implements Transport {
   #changed(): void {
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+function settle({ reject, resolve }: Pending, error: Error | undefined, reply: unknown): void {
+  if (error === undefined) resolve(reply);
+  else reject(error);
 }
 
 function closedError(): Error {

@@ -5,6 +5,7 @@
  * An instant names nobody: two clients that claim within one unit with one ttl write the same. So whatever is decided
  * by comparing instants is only as good as what else is known; each place says on what it relies.
  */
+import { INSTANT_BOUNDS } from '../protocol/lua/instant-bounds.js';
 
 /** What programs on one key count in: all of them must count in the same. */
 export type TimestampUnit = 's' | 'ms';
@@ -25,18 +26,6 @@ export function expiredBelow(wallMs: number, marginMs: number, unit: TimestampUn
 export function keyLifeMs(ttlMs: number, unit: TimestampUnit): number {
   return (Math.ceil(ttlMs / UNIT_MS[unit]) + 1) * UNIT_MS[unit];
 }
-
-/**
- * No instant of our days is out of these bounds, so a number that is, was written in the other unit or is no instant.
- * To take one over would be to take a lock that is held (1 790 000 000 read as milliseconds is 1970).
- */
-export const INSTANT_BOUNDS = Object.freeze({
-  /** The year 5138, in seconds: above it, only milliseconds can be meant. */
-  mostSeconds: 1e11,
-  /** 1973 in seconds, a day of 1970 in ms: a number below it has run out in either unit. */
-  leastSeconds: 1e8,
-  mostMs: 1e14,
-});
 
 const SHAPE = /^\d+(?:\.\d+)?$/;
 

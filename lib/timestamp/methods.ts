@@ -18,7 +18,7 @@ import {
 } from './instant.js';
 import { toError } from '../redis/server-errors.js';
 import type { TimestampMethod } from './options.js';
-import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from './scripts.js';
+import { TIMESTAMP_CLAIM, TIMESTAMP_EXTEND, TIMESTAMP_RELEASE } from '../protocol/lua/scripts.js';
 import type { TimestampServer, Wanted } from './server.js';
 
 /** How a claim ended, in the order of the codes of the script. */

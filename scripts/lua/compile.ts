@@ -1,19 +1,21 @@
-/** Compiles the scripts as lib has them, or as a change to the sources makes them. */
+/** Links the scripts and compiles them for the masters in memory: as lib has them, or as changes to the sources make them. */
 import { createRequire } from 'node:module';
 import { runInThisContext } from 'node:vm';
 import { build, type BuildOptions, buildSync, type BuildResult, type Plugin } from 'esbuild';
 import type { Script } from '../../lib/redis/script.js';
 import { ROOT } from './files.mjs';
+import { type Change, luaFiles, readLibrary } from './link/library.js';
+import { type Constants, linkAll } from './link/linker.js';
 import { moduleOf } from './module.js';
 
 interface Sources {
-  readonly ALL_SCRIPTS: readonly Script[];
+  readonly CONSTANTS: Constants;
   /** The commands of the masters in memory, by name. */
   readonly redis: Readonly<Record<string, unknown>>;
 }
 
 const SOURCES = `
-export { ALL_SCRIPTS } from './lib/testing/master/scripts.js';
+export { CONSTANTS } from './lib/protocol/lua/constants.js';
 export { redis } from './lib/testing/master/redis-calls.js';
 `;
 
@@ -32,24 +34,41 @@ const OPTIONS = {
 
 type Built = BuildResult<typeof OPTIONS>;
 
-/** @returns the module, and the files of lib that it was made of */
-export function compiled(): { readonly text: string; readonly files: readonly string[] } {
+export interface Made {
+  readonly scripts: readonly Script[];
+  /** The scripts as a module of JavaScript. */
+  readonly programs: string;
+}
+
+/** @returns with the files of lib that it was made of */
+export function made(): Made & { readonly files: readonly string[] } {
   const built = buildSync(OPTIONS);
   const files = Object.keys(built.metafile.inputs).filter((file) => file.startsWith('lib/'));
-  return { text: moduleIn(built), files };
+  return { ...madeOf(built), files: [...files, ...luaFiles()] };
 }
 
-/** The module that comes of changed sources. @param change  changes files as they are loaded */
-export async function compiledWith(change: Plugin): Promise<string> {
-  return moduleIn(await build({ ...OPTIONS, plugins: [change] }));
+/** What comes of changed sources. @param plugin  changes TypeScript as it is loaded @param change  changes Lua */
+export async function madeWith(plugin: Plugin, change: Change): Promise<Made> {
+  return madeOf(await build({ ...OPTIONS, plugins: [plugin] }), change);
 }
 
-function moduleIn({ outputFiles: [file] }: Built): string {
+/** The scripts as a module that lib imports. */
+export function linkedModule(scripts: readonly Script[]): string {
+  return scripts
+    .map((script) => {
+      const name = script.name.toUpperCase().replaceAll('-', '_');
+      return `export const ${name} = ${JSON.stringify(script)};\n`;
+    })
+    .join('');
+}
+
+function madeOf({ outputFiles: [file] }: Built, change?: Change): Made {
   const run = runInThisContext(`(function (module, require) {${file?.text ?? ''}\n})`) as Load; // as CommonJS is run
   const module: { exports: unknown } = { exports: {} };
   run(module, createRequire(import.meta.url));
-  const { ALL_SCRIPTS, redis } = module.exports as Sources; // what was asked for
-  return moduleOf(ALL_SCRIPTS, Object.keys(redis));
+  const { CONSTANTS, redis } = module.exports as Sources; // what was asked for
+  const scripts = linkAll(readLibrary(change), CONSTANTS);
+  return { scripts, programs: moduleOf(scripts, Object.keys(redis)) };
 }
 
 type Load = (module: { exports: unknown }, require: NodeJS.Require) => void;

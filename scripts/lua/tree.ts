@@ -2,8 +2,8 @@
 import luaparse from 'luaparse';
 import { toBytes } from '../../lib/testing/master/lua.js';
 
-interface Node {
-  readonly loc?: { readonly start: { readonly line: number } };
+export interface Node {
+  readonly loc?: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
 }
 
 export interface Identifier extends Node {

@@ -1,6 +1,6 @@
 /** Acquisitions of locks that several may hold: where they wait, whom masters watch for, and what stays of a failed one. */
 import { expect } from 'chai';
-import { RW_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { RW_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { fakeCluster } from '../support/fake-cluster.js';

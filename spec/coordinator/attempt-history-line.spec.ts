@@ -1,7 +1,6 @@
 /** What an acquisition has learned decides whether it queues next, and what the error of a wait in line tells. */
 import { expect } from 'chai';
-import { QUEUE } from '../../lib/protocol/lua/scripts.js';
-import { RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { QUEUE, RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { kindsSentTo } from '../support/commands.js';

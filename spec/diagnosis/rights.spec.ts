@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { commandsFor, type Feature, rulesFor } from '../../lib/diagnosis/rights.js';
-import { RIGHTS } from '../../lib/protocol/lua/rights.js';
+import { RIGHTS } from '../../lib/protocol/lua/scripts.js';
 import { rightsOf } from '../support/documented-rights.js';
 
 const FEATURES: readonly Feature[] = ['exclusive', 'shared', 'plain'];

@@ -2,6 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { LeadChange, Leading } from '../../lib/election/public.js';
+import { serverError } from '../../lib/testing/master/execution.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -221,6 +222,21 @@ describe('lead', () => {
     controller.abort();
     await leading;
     expect(getEventListeners(controller.signal, 'abort')).to.deep.equal([]);
+  });
+
+  it('goes on where a campaign may not wait, and meets a fail-over', async () => {
+    const { redlock, masters, time } = fakeCluster(3, { ...TERMS, maxWaiters: 0 });
+    for (const master of masters) master.replies.push(serverError('READONLY it is a replica yet'));
+    const controller = new AbortController();
+    const changes: LeadChange[] = [];
+    const leading = redlock
+      .election('boss')
+      .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+    await time.advance(2_000);
+    expect(changes[0]).to.have.nested.property('error.code', 'MISCONFIGURED');
+    expect(changes.at(-1)).to.include({ state: 'leading' });
+    controller.abort();
+    await leading;
   });
 
   it('resolves at once with a signal that has aborted, and sends nothing', async () => {

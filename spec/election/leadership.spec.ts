@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { Leadership } from '../../lib/election/leadership.js';
 import { resolveElection } from '../../lib/election/options.js';
-import { NOTE_DROP, NOTE_WRITE } from '../../lib/protocol/lua/note.js';
-import { RELEASE } from '../../lib/protocol/lua/scripts.js';
+import { NOTE_DROP, NOTE_WRITE, RELEASE } from '../../lib/protocol/lua/scripts.js';
 import type { Look } from '../../lib/quorum/survey.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { answered, FakeCoordination, SILENT } from '../support/fake-coordination.js';

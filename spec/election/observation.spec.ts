@@ -1,7 +1,7 @@
 /** Watching elections over masters in memory, under virtual time. */
 import { expect } from 'chai';
 import type { Leader } from '../../lib/election/public.js';
-import { NOTE_READ } from '../../lib/protocol/lua/note.js';
+import { NOTE_READ } from '../../lib/protocol/lua/scripts.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';

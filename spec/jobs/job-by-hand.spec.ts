@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { jobOf } from '../../lib/jobs/job.js';
 import type { Job, JobOptions } from '../../lib/jobs/public.js';
-import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/note.js';
+import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { unknown } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
 import { RedlockError } from '../../lib/runtime/errors.js';

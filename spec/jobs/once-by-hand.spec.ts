@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { onceOf } from '../../lib/jobs/once.js';
 import type { JobResult } from '../../lib/jobs/public.js';
-import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/note.js';
+import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
 import type { Request } from '../../lib/protocol/request.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import { lookAgainMs } from '../../lib/line/queue-place.js';
 import { pushChannel, queueKey, termsKey } from '../../lib/protocol/keys.js';
-import { GONE_MS, TIDY_MS } from '../../lib/protocol/lua/gone.js';
-import { RESERVE_MS } from '../../lib/protocol/lua/queue.js';
+import { GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';
 import { queueing } from '../../lib/protocol/queue-request.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { plainScope } from '../support/commands.js';

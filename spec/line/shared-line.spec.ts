@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey } from '../../lib/protocol/keys.js';
-import { QUEUE } from '../../lib/protocol/lua/scripts.js';
-import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { QUEUE, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { SharedLine } from '../../lib/line/shared-line.js';

@@ -1,7 +1,7 @@
 /** Waiting at the door of a lock that several may hold: how the head comes in, what keeps others out, and how it leaves. */
 import { expect } from 'chai';
 import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
-import { WATCH_MS } from '../../lib/protocol/lua/shared.js';
+import { WATCH_MS } from '../../lib/protocol/lua/waiting.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { settle } from '../support/fake-time.js';

@@ -1,8 +1,8 @@
 /** Waiting at the gate of a lock that several may hold: who is the head, and in which order heads follow each other. */
 import { expect } from 'chai';
-import { RESERVE_MS } from '../../lib/protocol/lua/queue.js';
-import { quorumOf } from '../../lib/protocol/quorum.js';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
+import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
+import { quorumOf } from '../../lib/protocol/quorum.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { plainScope, tokenOf } from '../support/commands.js';

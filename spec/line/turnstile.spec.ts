@@ -4,7 +4,7 @@ import { Turnstile } from '../../lib/line/turnstile.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { queueKey } from '../../lib/protocol/keys.js';
-import { SEM_CLAIM } from '../../lib/protocol/lua/shared-scripts.js';
+import { SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { keysOf, kindOf, plainScope } from '../support/commands.js';

@@ -4,7 +4,7 @@ import type { RedlockError } from '../../lib/runtime/errors.js';
 import { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
-import { SEM_CLAIM, SEM_ALIGN } from '../../lib/protocol/lua/shared-scripts.js';
+import { SEM_ALIGN, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
@@ -321,7 +321,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     occupy(masters[0], 'ann', '0', 3);
     const lease = await redlock.semaphore('r', 3).acquire();
     expect(heldAt(masters, lease.token).filter((slots) => slots === '0')).to.have.length(4);
-    expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('sem-settle');
+    expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('sem-align');
     // the first is told to give up what is of no use
     expect(scriptsSentTo(masters[0])).to.deep.equal([SEM_CLAIM.name, SEM_ALIGN.name]);
   });

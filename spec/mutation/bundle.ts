@@ -4,8 +4,13 @@ import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { instrument, type Rules } from './instrument.js';
+import { LINKED } from '../../scripts/lua/files.mjs';
+import { instrument } from './instrument.js';
+import { luaMutantsOf } from './lua-mutants.js';
+import type { LuaEdit } from './messages.js';
 import type { Mutant } from './mutant.js';
+
+export type Rules = 'typescript' | 'lua';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/quorate-mutation');
@@ -20,12 +25,29 @@ export interface Bundle {
 export class MutatedFiles {
   readonly mutants: Mutant[] = [];
   readonly #texts = new Map<string, string>();
+  readonly #edits: LuaEdit[] = [];
 
   add(file: string, rules: Rules): void {
     const contents = readFileSync(join(ROOT, file), 'utf8');
-    const { text, mutants } = instrument(file, contents, { firstId: this.mutants.length + 1, rules });
+    if (rules === 'lua') return this.#addLua(file, contents);
+    const { text, mutants } = instrument(file, contents, this.mutants.length + 1);
     this.mutants.push(...mutants);
     this.#texts.set(file, text);
+  }
+
+  #addLua(file: string, contents: string): void {
+    for (const { edit, mutant } of luaMutantsOf(file, contents)) {
+      this.mutants.push(mutant);
+      this.#edits.push({ id: this.mutants.length, file, ...edit });
+    }
+  }
+
+  /** The scripts, linked anew with the mutant that is at work as they are loaded. */
+  get linked(): string {
+    const text = readFileSync(LINKED, 'utf8');
+    const names = [...text.matchAll(/^export const (\w+) = \{"name":("[^"]+")/gm)];
+    const scripts = names.map(([, name, script]) => `export const ${name} = scripts.get(${script});\n`);
+    return `const scripts = __l(${JSON.stringify(this.#edits)});\n${scripts.join('')}`;
   }
 
   /** The file as it is bundled. */
@@ -46,6 +68,9 @@ export async function bundle(name: string, specs: readonly string[], files: Muta
   const mutated: Plugin = {
     name: 'mutated',
     setup(builder) {
+      builder.onLoad({ filter: /\/linked\.js$/ }, ({ path }) =>
+        path === LINKED ? { contents: files.linked, loader: 'js' } : undefined,
+      );
       builder.onLoad({ filter: /\.ts$/ }, (args) => ({ contents: files.read(args.path), loader: 'ts' }));
     },
   };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { editsOf, placeholder } from './lua-mutants.js';
+import { editsOf, luaMutantsOf } from './lua-mutants.js';
 
 /** The text with each change. */
 function changed(lua: string): string[] {
@@ -29,8 +29,21 @@ describe('mutants of Lua', () => {
       expect(changed(lua)).to.deep.equal(expected);
     });
 
-  it('a line that is a call is left out, also with what comes from TypeScript in it', () => {
-    const line = `  redis.call('SET', KEYS[l], ${placeholder(0)})`;
-    expect(changed(line)).to.deep.equal(['  ']);
+  it('a line that is a call is left out', () => {
+    expect(changed("  redis.call('SET', KEYS[l], AT_REST)")).to.deep.equal(['  ']);
+  });
+
+  it('comments stay, and what they tell the linker', () => {
+    expect(changed('--@needs a, b\n-- a < b\nlocal x = a -- 1 < 2')).to.deep.equal([]);
+  });
+
+  it('each is named by its function', () => {
+    const lua = 'local function f()\n  return 1\nend\nlocal function g()\n  return 2\nend\nreturn 3\n';
+    const mutants = luaMutantsOf('one.lua', lua).map(({ mutant }) => mutant);
+    expect(mutants.map(({ from, line, member }) => [member, from, line])).to.deep.equal([
+      ['f', 'return 1', 2],
+      ['g', 'return 2', 5],
+      ['(chunk)', 'return 3', 7],
+    ]);
   });
 });

@@ -1,7 +1,11 @@
-/**
- * The mutants of Lua, which lib has in template literals. What a template takes in from TypeScript is one placeholder in
- * the text that is looked at here.
- */
+/** The mutants of Lua: small changes to the text of a file. */
+import { brief, type Mutant } from './mutant.js';
+
+/** A mutant of a file, and the change that makes it. */
+export interface LuaMutant {
+  readonly mutant: Mutant;
+  readonly edit: Edit;
+}
 
 /** A piece of the text, and what takes its place. */
 export interface Edit {
@@ -11,12 +15,11 @@ export interface Edit {
 }
 
 interface Token extends Edit {
-  readonly kind: 'word' | 'number' | 'string' | 'operator' | 'placeholder';
+  readonly kind: 'comment' | 'word' | 'number' | 'string' | 'operator';
 }
 
-const FIRST_PLACEHOLDER = 0xe000;
 const TOKEN =
-  /(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^'\\]|\\.)*')|(?<operator>==|~=|<=|>=|\.\.|[-+*/%<>#=(){}[\],.;:])|(?<placeholder>[\uE000-\uEFFF])/g;
+  /(?<comment>--.*)|(?<word>[A-Za-z_]\w*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^'\\]|\\.)*')|(?<operator>==|~=|<=|>=|\.\.|[-+*/%<>#=(){}[\],.;:])/g;
 const SWAPPED = new Map([
   ['==', '~='],
   ['~=', '=='],
@@ -41,9 +44,37 @@ const DECIDING = new Set(['==', '~=']);
 const STATEMENT = /^[ \t]*((?:[\w.]+\(.*\))|(?:[\w.]+(?:\[[^\]]*\])?(?:, [\w.]+)* = .*)|break)$/gm;
 const NO_STATEMENT = /^\s*(?:local|return|if|for|while|function|error)\b|(?:\bthen\b|\bfunction\b|\{)\s*$/;
 
-/** What stands for the template's nth expression. */
-export function placeholder(n: number): string {
-  return String.fromCharCode(FIRST_PLACEHOLDER + n);
+/** All mutants of a file. @param file  its path from the root */
+export function luaMutantsOf(file: string, lua: string): LuaMutant[] {
+  const seen = new Map<string, number>();
+  return editsOf(lua).map((edit) => {
+    const [from, to] = linesAround(lua, edit).map(brief) as [string, string];
+    const member = memberAt(lua, edit.start);
+    const key = JSON.stringify([member, from, to]);
+    const occurrence = (seen.get(key) ?? 0) + 1;
+    seen.set(key, occurrence);
+    const line = lua.slice(0, edit.start).split('\n').length;
+    return { edit, mutant: { file, member, from, to, occurrence, line } };
+  });
+}
+
+/** The lines that an edit touches, before and after it. */
+function linesAround(lua: string, { start, end, text }: Edit): string[] {
+  const begin = lua.lastIndexOf('\n', start - 1) + 1;
+  const next = lua.indexOf('\n', end);
+  const stop = next === -1 ? lua.length : next;
+  return [lua.slice(begin, stop), lua.slice(begin, start) + text + lua.slice(end, stop)];
+}
+
+/** The function that begins last before it, at the left edge, unless that has ended. */
+function memberAt(lua: string, at: number): string {
+  const before = lua.slice(0, at);
+  const begin = Math.max(
+    before.lastIndexOf('\nlocal function '),
+    before.startsWith('local function ') ? 0 : -1,
+  );
+  const [, name = '(chunk)'] = /^\n?local function (\w+)/.exec(before.slice(Math.max(begin, 0))) ?? [];
+  return begin < 0 || before.lastIndexOf('\nend\n') > begin ? '(chunk)' : name;
 }
 
 /** All changes to a piece of Lua. */
@@ -65,6 +96,7 @@ function tokensOf(lua: string): Token[] {
   for (const match of lua.matchAll(TOKEN)) {
     const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
     const [text] = match;
+    if (kind === 'comment') continue;
     tokens.push({ kind: kind as Token['kind'], start: match.index, end: match.index + text.length, text }); // the groups' names
   }
   return tokens;

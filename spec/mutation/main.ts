@@ -1,16 +1,15 @@
 /**
- * `npm run mutate [-- FILE… | --changed [BASE]] [--each]`: builds small mistakes into the files of lib that decide, one at a time, and
- * counts those that some spec notices. docs/MUTATION.md has the rest.
+ * `npm run mutate [-- FILE… | --changed [BASE]] [--each] [--record [--lower]]`: builds small mistakes into the files of lib that
+ * decide, one at a time, and counts those that some spec notices. docs/MUTATION.md has the rest.
  */
 import { parseArgs } from 'node:util';
 import { MutatedFiles } from './bundle.js';
-import { changedSince, defaultBase } from './changed.js';
-import { each, faults, heading, line, score } from './report.js';
+import { changedSince, defaultBase } from '../support/changed.js';
+import { comparison, each, heading, line } from './report.js';
 import { Run, type Verdict } from './run.js';
-import { SURVIVORS } from './survivors/index.js';
+import { type Change, compared, isAlive, readScores, recorded, writeScores } from './scores.js';
 import { luaSpecs, type Target, TARGETS, virtualSpecs } from './targets.js';
 
-const LOWEST_SCORE = 85;
 /** With --changed, mutants of so many seconds at most, by what one takes on average on two cores. */
 const MOST_CHANGED_S = 80;
 const MUTANT_S = { typescript: 0.3, lua: 1.2 } as const;
@@ -19,7 +18,12 @@ const LUA_SPEC_MS = 20_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { changed: { type: 'boolean' }, each: { type: 'boolean' } },
+    options: {
+      changed: { type: 'boolean' },
+      each: { type: 'boolean' },
+      record: { type: 'boolean' },
+      lower: { type: 'boolean' },
+    },
     allowPositionals: true,
   });
   const isEach = values.each === true;
@@ -27,23 +31,25 @@ async function main(): Promise<number> {
     values.changed === true ? changedTargets(positionals[0] ?? defaultBase()) : namedTargets(positionals);
   if (targets.length === 0) return 0;
   console.log(heading());
-  const [inTypeScript, inLua] = [false, true].map((isLua) =>
-    targets.filter((target) => target.isLua === isLua),
-  );
-  const verdicts = [
-    ...(await tryTargets(inTypeScript ?? [], { isEach, isLua: false })),
-    ...(await tryTargets(inLua ?? [], { isEach, isLua: true })),
-  ];
-  console.log(line('all', verdicts));
-  const wrong = faults(verdicts, SURVIVORS);
-  for (const fault of wrong) console.log(`! ${fault}`);
-  const percent = score(verdicts);
-  console.log(
-    `mutation score: ${percent.toFixed(1)} % of ${verdicts.length} mutants; ${wrong.length} faults`,
-  );
-  const isLow = targets === TARGETS && percent < LOWEST_SCORE;
-  if (isLow) console.log(`the score is below ${LOWEST_SCORE} %`);
-  return wrong.length > 0 || isLow ? 1 : 0;
+  const files = new Map<string, readonly Verdict[]>();
+  for (const isLua of [false, true]) {
+    const some = targets.filter((target) => target.isLua === isLua);
+    for (const [file, verdicts] of await tryTargets(some, { isEach, isLua })) files.set(file, verdicts);
+  }
+  const all = [...files.values()].flat();
+  console.log(line('all', all));
+  const scores = readScores();
+  const told = [...files].flatMap(([file, verdicts]) => comparison(file, verdicts, scores[file]));
+  for (const one of told) console.log(one);
+  const noticed = all.filter((verdict) => !isAlive(verdict)).length;
+  console.log(`mutation score: ${((100 * noticed) / all.length).toFixed(1)} % of ${all.length} mutants`);
+  const next = values.record === true ? recorded(scores, files, { lowers: values.lower === true }) : scores;
+  if (next !== scores) writeScores(next);
+  return [...files].some(([file, verdicts]) => isWrong(compared(verdicts, next[file]))) ? 1 : 0;
+}
+
+function isWrong(change: Change): boolean {
+  return change === 'below' || change === 'new';
 }
 
 function changedTargets(base: string): readonly Target[] {
@@ -87,7 +93,7 @@ function namedTargets(names: readonly string[]): readonly Target[] {
 async function tryTargets(
   targets: readonly Target[],
   { isLua, isEach }: { readonly isLua: boolean; readonly isEach: boolean },
-): Promise<Verdict[]> {
+): Promise<(readonly [file: string, verdicts: readonly Verdict[]])[]> {
   if (targets.length === 0) return [];
   const files = new MutatedFiles();
   const rules = isLua ? 'lua' : 'typescript';
@@ -99,17 +105,13 @@ async function tryTargets(
     specs,
     specMs: isLua ? LUA_SPEC_MS : 0,
   });
-  const all: Verdict[] = [];
-  for (const target of targets) {
-    const verdicts: Verdict[] = [];
-    for await (const verdict of run.verdicts(target)) {
-      verdicts.push(verdict);
-      if (isEach) console.log(each(verdict));
-    }
+  const verdictsOn = async (target: Target): Promise<readonly [string, readonly Verdict[]]> => {
+    const verdicts = await run.verdictsOn(target);
+    if (isEach) for (const verdict of verdicts) console.log(each(verdict));
     console.log(line(target.file, verdicts));
-    all.push(...verdicts);
-  }
-  return all;
+    return [target.file, verdicts];
+  };
+  return await Promise.all(targets.map(verdictsOn)); // the run goes on until then
 }
 
 try {

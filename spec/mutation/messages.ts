@@ -36,3 +36,12 @@ export type Answer =
       readonly by: string | undefined;
       readonly file: string | undefined;
     };
+
+/** A change to a file of Lua, and the mutant that it makes. */
+export interface LuaEdit {
+  readonly id: number;
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}

@@ -12,7 +12,7 @@ export interface Mutant {
   readonly line: number;
 }
 
-/** What stays the same when lines move: survivors are listed by it. */
+/** What stays the same when lines move: reports name it so. */
 export function nameOf({ member, from, to, occurrence }: Omit<Mutant, 'file' | 'line'>): string {
   const which = occurrence > 1 ? ` (${occurrence})` : '';
   return `${member}: ${from} → ${to === '' ? 'nothing' : to}${which}`;

@@ -1,5 +1,7 @@
 /** Tries mutants, one after another, each on the specs that come by it, until one of them fails. */
+import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { bundle, type MutatedFiles } from './bundle.js';
 import type { SpecTime } from './messages.js';
 import type { Mutant } from './mutant.js';
@@ -30,23 +32,26 @@ const ENDLESS_FACTOR = 10;
 const MOST_OWN_SPECS = 80;
 const MOST_SPECS = 120;
 
-/** One bundle with its mutants and specs, and the process that runs them. */
+/** One bundle with its mutants and specs, and the processes that run them: one for each core. */
 export class Run implements AsyncDisposable {
   readonly #files: MutatedFiles;
-  readonly #worker: WorkerProcess;
+  readonly #free: WorkerProcess[];
+  readonly #limit: LimitFunction;
   readonly #choice: Choice;
   readonly #endlessMs: number;
 
-  private constructor(files: MutatedFiles, worker: WorkerProcess, choice: Choice) {
+  private constructor(files: MutatedFiles, workers: readonly WorkerProcess[], choice: Choice) {
     this.#files = files;
-    this.#worker = worker;
+    this.#free = [...workers];
+    this.#limit = pLimit(workers.length);
     this.#choice = choice;
     this.#endlessMs = Math.max(ENDLESS_MS, ENDLESS_FACTOR * choice.slowestMs);
   }
 
   /** Measures all specs once. @throws if one fails without any mutant */
   static async start(name: string, { files, specs, specMs }: Terms): Promise<Run> {
-    const worker = new WorkerProcess(await bundle(name, specs, files), specMs);
+    const program = await bundle(name, specs, files);
+    const worker = new WorkerProcess(program, specMs);
     try {
       const order = { kind: 'measure', files: specs, mutants: files.mutants.length } as const;
       const measured = await worker.order(order);
@@ -54,26 +59,44 @@ export class Run implements AsyncDisposable {
         throw new Error('specs hang without any mutant');
       const [failure] = measured.failures;
       if (failure !== undefined) throw new Error(`a spec fails without any mutant: ${failure}`);
-      return new Run(files, worker, new Choice(measured.specs));
+      const others = Array.from(
+        { length: availableParallelism() - 1 },
+        () => new WorkerProcess(program, specMs),
+      );
+      return new Run(files, [worker, ...others], new Choice(measured.specs));
     } catch (error) {
       await worker.stop();
       throw error;
     }
   }
 
-  /** Tries all mutants of a file. */
-  async *verdicts(target: Target): AsyncGenerator<Verdict> {
-    for (const [i, mutant] of this.#files.mutants.entries())
-      if (mutant.file === target.file) yield await this.#try(i + 1, { mutant, target });
+  /** Tries all mutants of a file, those of files that were asked for before at first. */
+  verdictsOn(target: Target): Promise<readonly Verdict[]> {
+    const mutants = [...this.#files.mutants.entries()].filter(([, { file }]) => file === target.file);
+    return Promise.all(
+      mutants.map(([i, mutant]) =>
+        this.#limit(async () => {
+          const worker = this.#free.shift();
+          if (worker === undefined) throw new Error('there are as many as may work at once');
+          const verdict = await this.#try(i + 1, { mutant, target, worker });
+          this.#free.push(worker);
+          return verdict;
+        }),
+      ),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#worker.stop();
+    await Promise.all(this.#free.map((worker) => worker.stop()));
   }
 
   async #try(
     id: number,
-    { mutant, target }: { readonly mutant: Mutant; readonly target: Target },
+    {
+      mutant,
+      target,
+      worker,
+    }: { readonly mutant: Mutant; readonly target: Target; readonly worker: WorkerProcess },
   ): Promise<Verdict> {
     const startedAtMs = performance.now();
     const verdict = (fate: Fate, by?: string): Verdict => ({
@@ -87,8 +110,8 @@ export class Run implements AsyncDisposable {
     const files = this.#choice.order(specs, mutant.file);
     const named = specs.map(({ name, questions }) => [name, questions] as const);
     const trial = { kind: 'try', id, files, specs: named } as const;
-    let tried = await this.#worker.order(trial, this.#endlessMs);
-    if (tried === 'stuck') tried = await this.#worker.order(trial, this.#endlessMs); // on a busy machine, once is no proof
+    let tried = await worker.order(trial, this.#endlessMs);
+    if (tried === 'stuck') tried = await worker.order(trial, this.#endlessMs); // on a busy machine, once is no proof
     if (tried === 'stuck' || tried.kind !== 'tried') return verdict('timed out');
     if (tried.by === undefined) return verdict('survived');
     this.#choice.killed(mutant.file, tried.file);

@@ -5,11 +5,12 @@
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { luaFiles } from '../../scripts/lua/link/library.js';
 import { ROOT } from './bundle.js';
 
 export interface Target {
   readonly file: string;
-  /** Its templates are mutated as Lua, and judged on a real server; otherwise it is TypeScript, under virtual time. */
+  /** It is Lua, and judged on a real server; otherwise it is TypeScript, under virtual time. */
   readonly isLua: boolean;
 }
 
@@ -78,24 +79,6 @@ const TYPESCRIPT = [
   'lib/jobs/work.ts',
   'lib/node/batch.ts',
 ];
-const LUA = [
-  'guard',
-  'mutex',
-  'queue',
-  'entries',
-  'scripts',
-  'note',
-  'shared',
-  'read-write',
-  'semaphore',
-  'shared-scripts',
-];
-
-export const TARGETS: readonly Target[] = [
-  ...TYPESCRIPT.map((file) => ({ file, isLua: false })),
-  ...LUA.map((name) => ({ file: `lib/protocol/lua/${name}.ts`, isLua: true })),
-];
-
 export const SIMULATION_SPECS = 'spec/mutation/seeds.ts';
 
 /**
@@ -111,7 +94,7 @@ const SLOW = [
   /end of its wait|drainMs 0 does not|half as many|ran out without a release|earlier refusal is the error/,
   /a master that stays silent gets|renewed for long/,
   /T-E7.*N=[14]|close, N=[14] /,
-  /^(?:scripts|batch|read-write).*seed \d\d:|met every code of every script/,
+  /^(?:scripts|batch|read-write).*seed \d\d:|met every (?:code of every )?script/,
 ];
 
 export function isSlow(title: string): boolean {
@@ -139,41 +122,51 @@ const OWN_JUDGES: Readonly<Record<string, readonly string[]>> = {
   'lib/lease/notes.ts': ['lease', 'election', 'jobs'],
 };
 
-/** For each file of Lua, the specs of the scripts that it is a part of. */
-const LUA_JUDGES: Readonly<Record<string, readonly string[]>> = {
-  guard: ['scripts', 'scripts-guard', 'shared-scripts'],
-  mutex: [
-    ...[
-      'scripts',
-      'scripts-guard',
-      'batch-scripts',
-      'counter-scripts',
-      'direct-scripts',
-      'queue-steps',
-      'in-memory',
-    ],
-    'script-costs',
-  ],
-  queue: ['queue-scripts', 'direct-scripts', 'queue-steps', 'in-memory', 'script-costs'],
-  scripts: [
-    ...[
-      'scripts',
-      'scripts-guard',
-      'batch-scripts',
-      'queue-scripts',
-      'direct-scripts',
-      'queue-steps',
-      'in-memory',
-    ],
-    'counter-scripts',
-  ],
-  note: ['note-scripts', 'in-memory'],
-  entries: ['batch-scripts', 'shared-batch-scripts'],
-  shared: ['shared-scripts', 'shared-batch-scripts', 'in-memory'],
-  'read-write': ['shared-scripts', 'shared-batch-scripts'],
-  semaphore: ['shared-scripts', 'shared-batch-scripts', 'in-memory'],
-  'shared-scripts': ['shared-scripts', 'shared-batch-scripts'],
-};
+const MUTEX = [
+  'scripts',
+  'scripts-guard',
+  'batch-scripts',
+  'counter-scripts',
+  'direct-scripts',
+  'queue-steps',
+];
+const QUEUE = ['queue-scripts', 'direct-scripts', 'queue-steps'];
+const SHARED = ['shared-scripts', 'shared-batch-scripts'];
+
+/**
+ * For the folders and files of Lua, from the most special on, the specs of the scripts that have them. What only asks for
+ * rights is not mutated; nothing can be changed in three small ones.
+ */
+const LUA_JUDGES: readonly (readonly [path: string, specs: readonly string[]])[] = [
+  ['scripts/masters/rights.lua', []],
+  ['scripts/timestamps/timestamp-release.lua', []],
+  ['parts/int.lua', []],
+  ['parts/queue/spare.lua', []],
+  ['scripts/masters/take.lua', ['taken-scripts']],
+  ['parts/taken.lua', ['taken-scripts']],
+  ['parts/entries.lua', ['batch-scripts', 'shared-batch-scripts']],
+  ['parts/all-replies.lua', ['batch-scripts', 'shared-batch-scripts']],
+  ['parts/counter.lua', [...MUTEX, 'in-memory', 'script-costs']],
+  ['parts/mutex/extending', ['scripts', 'rest-scripts', 'batch-scripts', 'taken-scripts', 'in-memory']],
+  ['parts/mutex', [...MUTEX, 'in-memory', 'script-costs']],
+  ['parts/queue', [...QUEUE, 'rest-scripts', 'in-memory', 'script-costs']],
+  ['parts/notes', ['note-scripts', 'in-memory']],
+  ['parts/shared', [...SHARED, 'in-memory']],
+  ['parts/timestamps', ['timestamp']],
+  ['parts', ['scripts', 'scripts-guard', 'queue-scripts', 'shared-scripts']],
+  ['scripts/mutex', [...MUTEX, ...QUEUE, 'in-memory']],
+  ['scripts/masters', ['scripts', 'scripts-guard']],
+  ['scripts/notes', ['note-scripts', 'in-memory']],
+  ['scripts/shared', [...SHARED, 'in-memory']],
+  ['scripts/timestamps', ['timestamp']],
+];
+
+export const TARGETS: readonly Target[] = [
+  ...TYPESCRIPT.map((file) => ({ file, isLua: false })),
+  ...luaFiles()
+    .filter((file) => luaJudgesOf(file).length > 0)
+    .map((file) => ({ file, isLua: true })),
+];
 
 /** Whether a file of lib is tried on that spec. */
 export function isJudgedBy({ file, isLua }: Target, spec: string): boolean {
@@ -197,8 +190,10 @@ export function luaSpecs(files: readonly string[]): string[] {
 }
 
 function luaJudgesOf(file: string): readonly string[] {
-  const names = LUA_JUDGES[basename(file, '.ts')] ?? [];
-  return names.map((name) => `spec/protocol/lua/${name}.spec.ts`);
+  const names = LUA_JUDGES.find(([path]) => file.startsWith(`lib/protocol/lua/${path}`))?.[1] ?? [];
+  return [...new Set(names)].map((name) =>
+    name === 'timestamp' ? 'spec/timestamp/scripts.spec.ts' : `spec/protocol/lua/${name}.spec.ts`,
+  );
 }
 
 function specsIn(folder: string): string[] {

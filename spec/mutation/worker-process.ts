@@ -41,7 +41,7 @@ export class WorkerProcess {
   async #start(): Promise<ChildProcess> {
     const { path, packages } = this.#bundle;
     const child = fork(PROGRAM, [path, JSON.stringify(packages), String(this.#specMs)], {
-      execArgv: ['--import', 'tsx'],
+      execArgv: ['--no-warnings', '--import', 'tsx'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#child = child;

@@ -6,15 +6,18 @@
 import { createRequire } from 'node:module';
 import Mocha from 'mocha';
 import { isSlow } from './targets.js';
-import type { Answer, Order, SpecTime, Trial } from './messages.js';
+import type { Answer, LuaEdit, Order, SpecTime, Trial } from './messages.js';
+import { CONSTANTS } from '../../lib/protocol/lua/constants.js';
+import type { Script } from '../../lib/redis/script.js';
+import { type Change, readLibrary } from '../../scripts/lua/link/library.js';
+import { linkAll } from '../../scripts/lua/link/linker.js';
 
 type Loaders = Readonly<Record<string, () => unknown>>;
-type Edit = readonly [id: number, start: number, end: number, text: string];
 type Program = (
   module: { exports: unknown },
   require: (name: string) => unknown,
   isAtWork: (id: number) => boolean,
-  lua: (edits: readonly Edit[], text: string, values: readonly unknown[]) => string,
+  scriptsWith: (edits: readonly LuaEdit[]) => ReadonlyMap<string, Script>,
 ) => void;
 
 const [path = '', packages = '[]', timeout = '0'] = process.argv.slice(2);
@@ -54,11 +57,12 @@ function countTurns(): void {
   );
 }
 
-/** A template of Lua, with the mutant in it that is at work. */
-function lua(edits: readonly Edit[], text: string, values: readonly unknown[]): string {
-  const edit = edits.find(([id]) => isAtWork(id));
-  const changed = edit === undefined ? text : text.slice(0, edit[1]) + edit[3] + text.slice(edit[2]);
-  return changed.replaceAll(/[\uE000-\uEFFF]/g, (one) => String(values[one.charCodeAt(0) - 0xe000]));
+/** The scripts, by their names, with the mutant of Lua that is at work. */
+function scriptsWith(edits: readonly LuaEdit[]): ReadonlyMap<string, Script> {
+  const edit = edits.find(({ id }) => isAtWork(id));
+  const change: Change = (path, text) =>
+    path === edit?.file ? text.slice(0, edit.start) + edit.text + text.slice(edit.end) : text;
+  return new Map(linkAll(readLibrary(change), CONSTANTS).map((script) => [script.name, script]));
 }
 
 /** A package as `require` would give it: what is imported from it by default is the whole. */
@@ -68,7 +72,7 @@ function required(module: { readonly default?: unknown }): unknown {
 
 function load(): Loaders {
   const module: { exports: unknown } = { exports: undefined };
-  program(module, (name) => imported.get(name) ?? nodeRequire(name), isAtWork, lua);
+  program(module, (name) => imported.get(name) ?? nodeRequire(name), isAtWork, scriptsWith);
   return module.exports as Loaders; // bundle.ts made them
 }
 

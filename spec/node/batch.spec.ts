@@ -26,8 +26,7 @@ import {
   undo,
 } from '../../lib/protocol/request.js';
 import { type Kind, NO_MARKER, READ, type Scope, WRITE } from '../../lib/protocol/scope.js';
-import { BATCH } from '../../lib/protocol/lua/scripts.js';
-import { SHARED_BATCH } from '../../lib/protocol/lua/shared-scripts.js';
+import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf, isBatch } from '../support/entries.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';

@@ -1,7 +1,6 @@
 /** Reading masters' replies: pure. A reply of unknown shape is no answer: its reader returns undefined. */
 import { expect } from 'chai';
-import { HOLDS } from '../../lib/protocol/lua/mutex.js';
-import { TAKEN_AWAY } from '../../lib/protocol/lua/taken.js';
+import { HOLDS, TAKEN_AWAY } from '../../lib/protocol/lua/stored.js';
 import { GRANTED, type Outcome } from '../../lib/protocol/quorum.js';
 import {
   clockOf,

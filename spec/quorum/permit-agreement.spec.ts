@@ -1,7 +1,7 @@
 /** What is put to which master until a quorum gives the same permits: answers arrive one by one. */
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { SEM_ALIGN } from '../../lib/protocol/lua/shared-scripts.js';
+import { SEM_ALIGN } from '../../lib/protocol/lua/scripts.js';
 import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { alignRest, PermitAgreement } from '../../lib/quorum/permit-agreement.js';

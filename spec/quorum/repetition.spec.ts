@@ -1,7 +1,7 @@
 /** Those in line who are gone, and more of them than one call may drop: whoever gives the lock back goes on. */
 import { expect } from 'chai';
 import { queueKey, turnKey } from '../../lib/protocol/keys.js';
-import { MAX_DROPPED } from '../../lib/protocol/lua/queue.js';
+import { MAX_DROPPED } from '../../lib/protocol/lua/waiting.js';
 import { Node } from '../../lib/node/node.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import { isToRepeat } from '../../lib/protocol/replies.js';

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { gateKey, queueKey, termsKey, turnKey } from '../../lib/protocol/keys.js';
-import { GONE_MS } from '../../lib/protocol/lua/gone.js';
+import { GONE_MS } from '../../lib/protocol/lua/waiting.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { eventually } from '../support/real.js';

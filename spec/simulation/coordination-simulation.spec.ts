@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { simulateCoordination } from './coordination-simulation.js';
-import { compile, hunt } from './variants/hunt.js';
-import { COORDINATION_VARIANTS } from './variants/coordination-variants.js';
 import { further, wide } from '../support/breadth.js';
 
 describe('simulation of elections and jobs', () => {
@@ -37,21 +35,5 @@ describe('simulation of elections and jobs', () => {
   // failed once: the only master that knew of a run knew its beginning, and its end was forgotten
   further('seed 1037: a tick whose end may be forgotten is not begun again', async () => {
     expect((await simulateCoordination(1_037)).violations).to.deep.equal([]);
-  });
-
-  it('the known mistakes are named, each with the property that it breaks', () => {
-    for (const { breaks, of } of COORDINATION_VARIANTS) {
-      expect(of).to.equal('coordination');
-      expect(breaks).to.not.be.empty;
-    }
-  });
-
-  further('a resignation that deletes a successor: noticed', async () => {
-    const variant = COORDINATION_VARIANTS.find(({ name }) => name.includes('resign deletes'));
-    if (variant === undefined) throw new Error('it is in the list');
-    const { breaks, name, of, patches } = variant;
-    const bundle = await compile(name, patches);
-    const found = await hunt(bundle, { firstSeed: 1, seeds: 20, limitMs: 20_000, options: {}, of, breaks });
-    expect(found.violation?.property).to.equal('leader');
   });
 });

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { type CrashKind, simulateCrashes } from './crash-simulation.js';
-import { CRASH_VARIANTS } from './variants/crash-variants.js';
-import { compile, hunt } from './variants/hunt.js';
-import { further, wide } from '../support/breadth.js';
+import { wide } from '../support/breadth.js';
 
 describe('simulation of crashes in bulk', () => {
   for (const seed of wide([1, 2, 3], [1])) {
@@ -34,13 +32,4 @@ describe('simulation of crashes in bulk', () => {
       expect((await simulateCrashes(seed)).violations).to.deep.equal([]);
     });
   }
-
-  further('only the first looks when a vote expires: noticed', async () => {
-    const [variant] = CRASH_VARIANTS;
-    if (variant === undefined) throw new Error('it is in the list');
-    const { breaks, name, of, patches } = variant;
-    const bundle = await compile(name, patches);
-    const found = await hunt(bundle, { firstSeed: 1, seeds: 10, limitMs: 20_000, options: {}, of, breaks });
-    expect(found.violation?.property).to.equal('service');
-  });
 });

@@ -8,7 +8,7 @@ import { ServiceClock } from './checker/service.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey, queueKey, turnKey } from '../../lib/protocol/keys.js';
 import { LONGEST_LIFE_MS } from '../../lib/line/queue-place.js';
-import { RESERVE_MS } from '../../lib/protocol/lua/queue.js';
+import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { Seeded, tokenFrom } from './world/seeded.js';
 import { type Player, Stage } from './world/stage.js';
 import { describe } from './workers/worker.js';

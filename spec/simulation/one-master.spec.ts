@@ -5,11 +5,6 @@ import { drawSetting } from './setting.js';
 import { Seeded } from './world/seeded.js';
 import { BEYOND } from './world/faults.js';
 import { AHEAD_US, BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
-import { compile, hunt } from './variants/hunt.js';
-import { FENCE_VARIANTS } from './variants/fence-variants.js';
-import { wide } from '../support/breadth.js';
-
-const VARIANTS = FENCE_VARIANTS.filter((one) => one.of === 'one master');
 
 describe('simulation of one master among coordinators that do anything', function () {
   it('300 seeds: whatever it accepts rises; each seed gives one history', () => {
@@ -22,14 +17,6 @@ describe('simulation of one master among coordinators that do anything', functio
     expect(accepted).to.be.above(15_000);
     expect(simulateOneMaster(7).lines).to.deep.equal(simulateOneMaster(7).lines);
   });
-
-  for (const { breaks, name, of, patches } of wide(VARIANTS, VARIANTS.slice(0, 1))) {
-    it(`${name}: noticed`, async () => {
-      const task = { firstSeed: 1, seeds: 500, limitMs: 8_000, of, options: {}, breaks };
-      const found = await hunt(await compile(name, patches), task);
-      expect(found.violation?.property).to.equal('counter order');
-    });
-  }
 });
 
 describe('simulation: how fencing tokens are judged', () => {

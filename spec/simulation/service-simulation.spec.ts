@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import { simulateService } from './service-simulation.js';
-import { compile, hunt } from './variants/hunt.js';
-import { SERVICE_VARIANTS } from './variants/service-variants.js';
 import { further, wide } from '../support/breadth.js';
 
 describe('simulation of a day of service', function () {
-  this.timeout(120_000); // variants are bundled
+  this.timeout(120_000);
 
   for (const seed of wide([1, 2, 3, 4], [1])) {
     it(`seed ${seed}: failures in turn cost no lease, and every lease is whole after each; the same twice`, async () => {
@@ -25,21 +23,5 @@ describe('simulation of a day of service', function () {
   // failed once: an extension met the vote of a claim that was undone a moment later
   further('seed 41: a vote of a moment keeps no vote from the holder', async () => {
     expect((await simulateService(41)).violations).to.deep.equal([]);
-  });
-
-  further('without the holder asking, votes erode: noticed', async () => {
-    const variant = SERVICE_VARIANTS.find(({ name }) => name === 'rest: nobody asks');
-    if (variant === undefined) throw new Error('it is in the list');
-    const { breaks, name, of, patches } = variant;
-    const bundle = await compile(name, patches);
-    const found = await hunt(bundle, { firstSeed: 1, seeds: 20, limitMs: 30_000, options: {}, of, breaks });
-    expect(found.violation?.property).to.equal('erosion');
-  });
-
-  it('the known mistakes are named, each with the properties that it breaks', () => {
-    for (const { breaks, of } of SERVICE_VARIANTS) {
-      expect(of).to.equal('service');
-      expect(breaks).to.not.be.empty;
-    }
   });
 });

@@ -11,31 +11,10 @@ import { simulate } from './simulation.js';
 import { timeline } from './timeline.js';
 import { World } from './world/world.js';
 import { parseOptions } from './command/options.js';
-import { compile, hunt } from './variants/hunt.js';
-import { VARIANTS } from './variants/variants.js';
 import { further, wide } from '../support/breadth.js';
 
 /** What is wrong with a master for good. */
 const WRONG = / has (?:no rights|read-only|another type|spent counter|another guard)$/;
-
-/** Mistakes that must be in the list; the list has more. */
-const ASKED_FOR = [
-  'token reuse over attempts',
-  'no undo of unknown outcomes',
-  'validity measured from the reply',
-  'no validity check',
-  'no drift',
-  'the highest counter taken without acceptance',
-  'counters lost with a node',
-  'guard shorter than ttl',
-  'quarantined votes counted',
-  'late extension accepted',
-  'extension that shortens, at the holder',
-  'wall clock',
-  'even-N tie left pending',
-  'undo by a two-step script call',
-  'undo only where yes was answered',
-];
 
 describe('simulation: one seed, one history', () => {
   for (const seed of wide([1, 2, 3, 4, 5, 6, 7, 8], [7])) {
@@ -102,43 +81,6 @@ describe('simulation: one seed, one history', () => {
     expect(fewer.plan).to.deep.equal(whole.plan);
     expect((await simulate(21, { faults: [] })).struck).to.deep.equal({});
   });
-});
-
-const HUNTED = ['token reuse over attempts', 'no restart guard', 'undo only where yes was answered'];
-
-describe('simulation: known mistakes', function () {
-  it('has all that were asked for, and each once', () => {
-    const names = VARIANTS.map(({ name }) => name);
-    expect(names).to.include.members(ASKED_FOR);
-    expect(new Set(names).size).to.equal(names.length);
-  });
-
-  further('every change fits the sources exactly once: npm run simulate -- --ci hunts them all', async () => {
-    for (const { name, patches } of VARIANTS) await compile(name, patches);
-  });
-
-  it('a change that does not fit is refused', async () => {
-    const patch = { file: 'lib/protocol/validity.ts', find: 'no such line', replace: '' };
-    const failed = await compile('unfit', [patch]).then(
-      () => '',
-      (error: unknown) => String(error),
-    );
-    expect(failed).to.contain('has 0 times, and not once: no such line');
-  });
-
-  for (const name of wide(HUNTED, HUNTED.slice(0, 1))) {
-    it(`${name}: noticed`, async () => {
-      const variant = VARIANTS.find((one) => one.name === name);
-      if (variant === undefined) throw new Error('it is in the list');
-      const { breaks, patches } = variant;
-      const options = { sharedLocks: false, keeping: false, ...variant.options };
-      const bundle = await compile(name, patches);
-      const task = { firstSeed: variant.from ?? 1, seeds: 400, limitMs: 20_000, options, breaks };
-      const found = await hunt(bundle, task);
-      expect(found.seed).to.be.a('number');
-      expect(breaks).to.include(found.violation?.property);
-    });
-  }
 });
 
 describe('simulation: a smaller run that breaks the same', () => {

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { parseOptions } from './command/options.js';
-import { missingInTable } from './command/small-table.js';
-import { inSmallWorlds, proveSmallVariants } from './command/small-variants.js';
 import { parseSchedule, type Schedule, scheduleText } from './small/deviations.js';
 import { explore } from './small/explorer.js';
 import { runSmall } from './small/run.js';
@@ -85,26 +83,11 @@ describe('small worlds: all schedules within a bound', function () {
   });
 });
 
-describe('small worlds: known mistakes', function () {
-  it('at least twenty, and the documentation says of each how it is found', () => {
-    expect(inSmallWorlds('').length).to.be.at.least(20);
-    expect(missingInTable()).to.deep.equal([]);
-  });
-
-  further(
-    'undo only where yes was answered: broken by the schedule that it states, and the right code is not',
-    async () => {
-      expect(await proveSmallVariants('undo only where', () => undefined)).to.deep.equal([]);
-    },
-  );
-});
-
 describe('small worlds: the command line', () => {
   it('takes a world, a schedule and bounds', () => {
     const { mode, small } = parseOptions(['--small', '--world', 'line-3', '--k', '3', '--faults', '1']);
     expect(mode).to.equal('small');
     expect(small).to.deep.equal({ isFull: false, k: 3, faults: 1, world: 'line-3', schedule: undefined });
-    expect(parseOptions(['--small', '--variants', 'drift']).mode).to.equal('small variants');
   });
 
   for (const text of ['12', '12:slowly', 'late:12', '1:late;2:cut']) {

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { simulateTimestamps } from './timestamp-simulation.js';
 import { proveTimestamps } from './command/proof.js';
-import { compile, hunt } from './variants/hunt.js';
-import { TIMESTAMP_VARIANTS } from './variants/timestamp-variants.js';
 import { wide } from '../support/breadth.js';
 
 describe('simulation of timestamp locks', () => {
@@ -38,15 +36,4 @@ describe('simulation of timestamp locks', () => {
       /^timestamp locks: \d+ grants in 20 runs; clocks apart: exclusion broken [1-9]/,
     );
   });
-
-  for (const name of wide(['an expired lock deleted and set again', 'release without owner check'], [])) {
-    it(`${name}: noticed`, async () => {
-      const variant = TIMESTAMP_VARIANTS.find((one) => one.name === `timestamp: ${name}`);
-      if (variant === undefined) throw new Error('it is in the list');
-      const { breaks, patches, of } = variant;
-      const bundle = await compile(variant.name, patches);
-      const found = await hunt(bundle, { firstSeed: 1, seeds: 400, limitMs: 8_000, options: {}, of, breaks });
-      expect(found.violation?.property).to.equal('exclusion');
-    });
-  }
 });

@@ -1,12 +1,17 @@
 /** Random calls of all scripts, alone and in batches, with numbers that are at their bounds more often than not. */
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';
-import { RIGHTS } from '../../lib/protocol/lua/rights.js';
-import { BATCH, ENTRY, SCRIPTS, type Script } from '../../lib/protocol/lua/scripts.js';
-import { SHARED_BATCH, SHARED_ENTRY } from '../../lib/protocol/lua/shared-scripts.js';
+import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
+import {
+  BATCH,
+  RIGHTS,
+  SCRIPTS,
+  SHARED_BATCH,
+  type Script,
+  TIMESTAMP_SCRIPTS,
+} from '../../lib/protocol/lua/scripts.js';
 import { tokenIn } from '../../lib/runtime/random.js';
 import type { MemoryServer } from '../../lib/testing/master/server.js';
-import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import type { Draw } from './draw.js';
 
@@ -226,7 +231,7 @@ export class CallDraw {
           keys: [shared.lock, ...marker],
           args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), ...watch, guard],
         };
-      case 'sem-settle':
+      case 'sem-align':
         return { keys: [shared.lock, ...marker], args: [holder, draw.pick(SLOTS), this.#permits(), guard] };
       case 'sem-extend':
         return {
@@ -235,15 +240,15 @@ export class CallDraw {
         };
       case 'leave':
         return { keys: [shared.lock], args: [holder] };
-      case 'survey-members':
+      case 'survey-shared':
         return { keys: [shared.lock, first.lock, first.queue, first.terms], args: [] };
-      case 'timestamp claim':
+      case 'timestamp-claim':
         return {
           keys: [TIMESTAMP],
           args: [draw.pick(INSTANTS), draw.pick(INSTANTS.slice(0, 6)), '5000000', draw.pick(['s', 'ms'])],
         };
-      case 'timestamp release':
-      case 'timestamp extend':
+      case 'timestamp-release':
+      case 'timestamp-extend':
         return {
           keys: [TIMESTAMP],
           args: [...[0, 1, 2].map(() => draw.pick(INSTANTS.slice(0, 6))), '5000000'],

@@ -1,18 +1,13 @@
 /** The parts of a command: each entry of a batch as the command that would send it alone. */
+import { ENTRY, SHARED_ENTRY } from '../../lib/protocol/lua/entries.js';
 import {
   ACCEPT,
   BATCH,
   CLAIM,
-  ENTRY,
   EXTEND,
+  LEAVE,
   QUEUE,
   RELEASE,
-  type Script,
-  UNDO,
-  YIELD,
-} from '../../lib/protocol/lua/scripts.js';
-import {
-  LEAVE,
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
@@ -20,8 +15,10 @@ import {
   SEM_CLAIM,
   SEM_EXTEND,
   SHARED_BATCH,
-  SHARED_ENTRY,
-} from '../../lib/protocol/lua/shared-scripts.js';
+  type Script,
+  UNDO,
+  YIELD,
+} from '../../lib/protocol/lua/scripts.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { isPlain } from '../../lib/testing/master/plain-commands.js';
@@ -33,9 +30,15 @@ export function isBatch(command: Command): boolean {
   return !isPlain(command) && BATCHES.has(command.args[0] ?? '');
 }
 
+/** Several ask for those of one batch. */
+const entriesByBatch = new WeakMap<Command, readonly Command[]>();
+
 /** The command itself, or the entries of a batch, in order. */
 export function entriesOf(command: Command): readonly Command[] {
-  return isBatch(command) ? [...unpacked(command)] : [command];
+  if (!isBatch(command)) return [command];
+  const found = entriesByBatch.get(command) ?? [...unpacked(command)];
+  entriesByBatch.set(command, found);
+  return found;
 }
 
 /** How to read the entries of one kind. */
@@ -228,18 +231,24 @@ function* unpacked({ name, args }: Command): Generator<Command> {
   }
 }
 
-/** A gate belongs to the lock that it is before. */
-const GATE = /^quorate:(?:gate:\{(.*)\}|tagged:gate:(.*))$/s;
-
 /** The locks that a command is about. */
 export function locksOf(command: Command): readonly string[] {
   const { args } = command;
   if (isPlain(command)) return args.slice(0, 1);
-  return args.slice(2, 2 + Number(args[1])).flatMap((key) => {
-    if (!key.startsWith('quorate:')) return [key];
-    const [, plain, tagged] = GATE.exec(key) ?? [];
-    return plain ?? tagged ?? [];
-  });
+  const locks: string[] = [];
+  for (const key of args.slice(2, 2 + Number(args[1]))) {
+    // a gate belongs to the lock that it is before
+    const lock = key.startsWith('quorate:') ? lockBeside('gate', key) : key;
+    if (lock !== undefined) locks.push(lock);
+  }
+  return locks;
+}
+
+/** The lock that a key of this kind belongs to; undefined for another key. */
+export function lockBeside(kind: 'gate' | 'queue', key: string): string | undefined {
+  const [plain, tagged] = [`quorate:${kind}:{`, `quorate:tagged:${kind}:`];
+  if (key.startsWith(plain)) return key.slice(plain.length, -1);
+  return key.startsWith(tagged) ? key.slice(tagged.length) : undefined;
 }
 
 /** The token in a command; undefined if the command is not about a lock. */

@@ -2,14 +2,13 @@
  * A master in memory behind a scriptable connection: what a spec makes it do, it does, at once and in order. It runs the
  * scripts.
  */
-import { SCRIPTS } from '../../lib/protocol/lua/scripts.js';
+import { SCRIPTS, TIMESTAMP_SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
 import { Channels } from '../../lib/testing/master/channels.js';
 import { entriesOf } from './entries.js';
 import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';
 import { execute, serverError } from '../../lib/testing/master/execution.js';
-import { TIMESTAMP_SCRIPTS } from '../../lib/timestamp/scripts.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command, Transport, TransportState } from '../../lib/redis/transport.js';
 import { FakePushConnection } from './fake-push-connection.js';

@@ -2,9 +2,8 @@
 import { expect } from 'chai';
 import { pushChannel } from '../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.js';
-import { GONE_MS, TIDY_MS } from '../../lib/protocol/lua/gone.js';
-import { FRESH_MS, RESERVE_MS } from '../../lib/protocol/lua/queue.js';
 import { EXTEND, QUEUE, RELEASE, type Script, YIELD } from '../../lib/protocol/lua/scripts.js';
+import { FRESH_MS, GONE_MS, RESERVE_MS, TIDY_MS } from '../../lib/protocol/lua/waiting.js';
 import { markedFor } from '../support/marks.js';
 import { MemoryServer } from '../../lib/testing/master/server.js';
 import { tokenFrom } from '../simulation/world/seeded.js';

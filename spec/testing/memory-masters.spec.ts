@@ -441,6 +441,18 @@ describe('masters in memory: instances', () => {
     expect((await waits).status).to.equal('held');
   });
 
+  it('real time: who stands still for longer than its node timeout while a reply is on its way has the reply', async () => {
+    await using masters = new MemoryMasters(3);
+    masters.list.forEach((master) => (master.latencyMs = 1));
+    const redlock = masters.redlock({ ...LONG, nodeTimeoutMs: 30 });
+    await (await redlock.acquire('r')).release(); // the masters know the scripts
+    const acquiring = redlock.acquire('r', { waitMs: 0 });
+    await new Promise(setImmediate); // the claim is under way
+    const endMs = performance.now() + 100;
+    while (performance.now() < endMs);
+    expect((await acquiring).status).to.equal('held');
+  });
+
   for (const how of ['close', 'frozen', 'waiting', 'idle']) {
     it(`a process (${how}) lives as long as a call is under way, and ends by itself after close`, async () => {
       expect(await run(PROGRAMS, how)).to.deep.equal([0, 'closed']);

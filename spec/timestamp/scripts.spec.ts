@@ -1,14 +1,14 @@
 /** Each documented reply of the scripts of timestamp locks on a real server, and the same in memory. */
 import { expect } from 'chai';
-import type { Script } from '../../lib/protocol/lua/scripts.js';
-import { execute } from '../../lib/testing/master/execution.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
 import {
+  type Script,
   TIMESTAMP_CLAIM,
   TIMESTAMP_EXTEND,
   TIMESTAMP_RELEASE,
   TIMESTAMP_SCRIPTS,
-} from '../../lib/timestamp/scripts.js';
+} from '../../lib/protocol/lua/scripts.js';
+import { execute } from '../../lib/testing/master/execution.js';
+import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { Draw } from '../support/draw.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';

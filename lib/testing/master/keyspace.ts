@@ -47,7 +47,10 @@ export class Keyspace {
 
   /** The names of all keys that exist. */
   names(): string[] {
-    return [...this.#entries.keys()].filter((key) => this.#entry(key) !== undefined);
+    const nowMs = this.#nowMs();
+    const found: string[] = [];
+    for (const [key, { expiresAtMs }] of this.#entries) if (expiresAtMs > nowMs) found.push(key);
+    return found;
   }
 
   /** The string at a key. */

@@ -1,12 +1,9 @@
 /** The scripts that a master in memory runs, and which of them a command names. */
-import { RIGHTS } from '../../protocol/lua/rights.js';
-import { SCRIPTS } from '../../protocol/lua/scripts.js';
-import { TIMESTAMP_SCRIPTS } from '../../timestamp/scripts.js';
+import { RIGHTS, SCRIPTS, TIMESTAMP_SCRIPTS } from '../../protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../redis/script.js';
 import type { Command } from '../../redis/transport.js';
 
-/** `npm run setup` compiles them: see `scripts/lua`. */
-export const ALL_SCRIPTS: readonly Script[] = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
+const ALL_SCRIPTS: readonly Script[] = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
 
 const BY_SOURCE = new Map(ALL_SCRIPTS.map((script) => [script.source, script]));
 let byDigest: ReadonlyMap<string, Script> | undefined;

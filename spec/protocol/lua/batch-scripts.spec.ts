@@ -20,9 +20,9 @@ import {
 import { queueing, yielding } from '../../../lib/protocol/queue-request.js';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
-import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
+import { ENTRY } from '../../../lib/protocol/lua/entries.js';
+import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Scope } from '../../../lib/protocol/scope.js';
-import { ENTRY } from '../../../lib/protocol/lua/scripts.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { Draw } from '../../support/draw.js';

@@ -5,9 +5,17 @@
 import { expect } from 'chai';
 import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
-import { ACCEPT, BATCH, CLAIM, ENTRY, QUEUE } from '../../../lib/protocol/lua/scripts.js';
-import { RW_ACCEPT, RW_CLAIM, SHARED_BATCH, SHARED_ENTRY } from '../../../lib/protocol/lua/shared-scripts.js';
+import { ENTRY, SHARED_ENTRY } from '../../../lib/protocol/lua/entries.js';
+import {
+  ACCEPT,
+  BATCH,
+  CLAIM,
+  QUEUE,
+  RW_ACCEPT,
+  RW_CLAIM,
+  SHARED_BATCH,
+} from '../../../lib/protocol/lua/scripts.js';
+import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { lookArgs } from '../../support/looks.js';
 import { atInstant, NO_RIGHT, noting, oneServer, putData, type Server, TYPES } from '../../support/server.js';

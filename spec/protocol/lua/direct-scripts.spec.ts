@@ -7,8 +7,6 @@ import type { Redis } from 'ioredis';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { TIDIED, TIDY_MS } from '../../../lib/protocol/lua/gone.js';
-import { FRESH_MS, MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
   CLAIM,
@@ -19,6 +17,7 @@ import {
   UNDO,
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
+import { FRESH_MS, MAX_DROPPED, RESERVE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
 import { release, releaseInLine, type Request, undo, undoInLine } from '../../../lib/protocol/request.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';

@@ -8,9 +8,8 @@
  */
 import { expect } from 'chai';
 import { BACK_US, AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { GONE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/gone.js';
-import { FRESH_MS } from '../../../lib/protocol/lua/queue.js';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
+import { FRESH_MS, GONE_MS, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/waiting.js';
 import { AT_REST, RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { sha1 } from '../../../lib/redis/script.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
@@ -103,8 +102,8 @@ describe('scripts in memory: the same as on the server', () => {
         'sem-claim 0',
         'sem-claim 5',
       ],
-      ...['sem-settle 1', 'sem-extend 1', 'leave 1', 'note-write 1', 'note-write 3', 'note-read 1'],
-      ...['timestamp claim 0', 'timestamp claim 2', 'timestamp claim 4'],
+      ...['sem-align 1', 'sem-extend 1', 'leave 1', 'note-write 1', 'note-write 3', 'note-read 1'],
+      ...['timestamp-claim 0', 'timestamp-claim 2', 'timestamp-claim 4'],
     ];
     expect(wanted.filter((one) => !seen.has(one))).to.deep.equal([]);
     const met = new Set([...seen].map((one) => one.slice(0, one.lastIndexOf(' '))));

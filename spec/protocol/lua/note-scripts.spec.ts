@@ -1,6 +1,6 @@
 /** The scripts of notes on a real server: every documented reply. */
 import { expect } from 'chai';
-import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from '../../../lib/protocol/lua/note.js';
+import { NOTE_DROP, NOTE_READ, NOTE_WRITE } from '../../../lib/protocol/lua/scripts.js';
 import { sha1 } from '../../../lib/redis/script.js';
 import { NO_RIGHT, noting, oneListener, oneServer, putData } from '../../support/server.js';
 

@@ -5,9 +5,6 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
-import { SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/gone.js';
-import { MAX_DROPPED, RESERVE_MS } from '../../../lib/protocol/lua/queue.js';
-import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import {
   ACCEPT,
   CLAIM,
@@ -19,6 +16,8 @@ import {
   UNDO,
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
+import { MAX_DROPPED, RESERVE_MS, SHOWN_WAITERS, TIDIED } from '../../../lib/protocol/lua/waiting.js';
+import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { rightsOf } from '../../support/documented-rights.js';
 import { lookArgs, yieldArgs } from '../../support/looks.js';

@@ -8,9 +8,15 @@
 import { expect } from 'chai';
 import { pushChannel } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, BACK_US } from '../../../lib/protocol/lua/fence-bounds.js';
-import { GONE_MS, MOST_LEFT, TIDIED, TIDY_MS } from '../../../lib/protocol/lua/gone.js';
-import { FRESH_MS, MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
 import { QUEUE, RELEASE, type Script, UNDO, YIELD } from '../../../lib/protocol/lua/scripts.js';
+import {
+  FRESH_MS,
+  GONE_MS,
+  MAX_DROPPED,
+  MOST_LEFT,
+  TIDIED,
+  TIDY_MS,
+} from '../../../lib/protocol/lua/waiting.js';
 import { WRONG_TYPE, type Fields, type Member } from '../../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { FakeMaster } from '../../support/fake-master.js';

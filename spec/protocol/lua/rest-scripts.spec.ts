@@ -5,7 +5,6 @@
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel, queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
-import { RESERVE_MS, REST_MS } from '../../../lib/protocol/lua/queue.js';
 import {
   ACCEPT,
   CLAIM,
@@ -16,6 +15,7 @@ import {
   UNDO,
   YIELD,
 } from '../../../lib/protocol/lua/scripts.js';
+import { RESERVE_MS, REST_MS } from '../../../lib/protocol/lua/waiting.js';
 import { extension } from '../../../lib/protocol/request.js';
 import { AT_REST, RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { queueKey, termsKey, turnKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
 import {
   ACCEPT,
   CLAIM,
@@ -9,11 +8,12 @@ import {
   HELLO,
   INSPECT,
   RELEASE,
+  RW_CLAIM,
   SCRIPTS,
   type Script,
   UNDO,
 } from '../../../lib/protocol/lua/scripts.js';
-import { RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import { HOLDS } from '../../../lib/protocol/lua/stored.js';
 import { RESERVED_MARK } from '../../../lib/runtime/random.js';
 import { scriptDigest } from '../../../lib/redis/script.js';
 import { atInstant, NO_RIGHT, oneServer, putData, TYPES } from '../../support/server.js';

@@ -7,8 +7,7 @@ import { expect } from 'chai';
 import { Batch, entryReply, isAllYes } from '../../../lib/node/batch.js';
 import { counterKey, pushChannel } from '../../../lib/protocol/keys.js';
 import { AHEAD_US, LAST_FENCE } from '../../../lib/protocol/lua/fence-bounds.js';
-import { MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
-import { WATCH_MS } from '../../../lib/protocol/lua/shared.js';
+import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
 import {
   acceptance,
   aligning,

@@ -2,19 +2,18 @@
 import { expect } from 'chai';
 import { counterKey, gateKey, pushChannel, queueKey, termsKey } from '../../../lib/protocol/keys.js';
 import { COUNTER_LIFE_MS } from '../../../lib/protocol/lua/fence-bounds.js';
-import { HOLDS } from '../../../lib/protocol/lua/mutex.js';
-import { WATCH_MS } from '../../../lib/protocol/lua/shared.js';
-import { MAX_DROPPED } from '../../../lib/protocol/lua/queue.js';
 import {
   LEAVE,
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
+  SEM_ALIGN,
   SEM_CLAIM,
   SEM_EXTEND,
-  SEM_ALIGN,
   SURVEY_SHARED,
-} from '../../../lib/protocol/lua/shared-scripts.js';
+} from '../../../lib/protocol/lua/scripts.js';
+import { HOLDS } from '../../../lib/protocol/lua/stored.js';
+import { MAX_DROPPED, WATCH_MS } from '../../../lib/protocol/lua/waiting.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';

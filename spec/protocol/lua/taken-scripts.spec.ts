@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Batch } from '../../../lib/node/batch.js';
 import { takenKey } from '../../../lib/protocol/keys.js';
-import { MOST_TAKEN, TAKEN_AWAY } from '../../../lib/protocol/lua/taken.js';
+import { MOST_TAKEN, TAKEN_AWAY } from '../../../lib/protocol/lua/stored.js';
 import { extension } from '../../../lib/protocol/request.js';
 import { type Kind, MUTEX, NO_MARKER, READ, type Scope, WRITE } from '../../../lib/protocol/scope.js';
 import { taking } from '../../../lib/protocol/taken-request.js';

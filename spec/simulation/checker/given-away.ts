@@ -2,8 +2,7 @@
  * Leases that were given away, taken over and given back: no vote of them may be left, though requests of the giver may
  * still have been in flight.
  */
-import { CLAIM, QUEUE } from '../../../lib/protocol/lua/scripts.js';
-import { RW_CLAIM, SEM_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import { CLAIM, QUEUE, RW_CLAIM, SEM_CLAIM } from '../../../lib/protocol/lua/scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, tokenOf } from '../../support/entries.js';

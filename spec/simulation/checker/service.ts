@@ -11,9 +11,7 @@ import type { Player, Stage } from '../world/stage.js';
 import { queueKey } from '../../../lib/protocol/keys.js';
 import { quorumOf } from '../../../lib/protocol/quorum.js';
 import { publicPart, tokenIn } from '../../../lib/runtime/random.js';
-
-/** The name of the lock whose queue a key is. */
-const QUEUE = /^quorate:(?:queue:\{(.*)\}|tagged:queue:(.*))$/s;
+import { lockBeside } from '../../support/entries.js';
 
 /** A push may be lost, and the first in line looks by itself after 2 s. Seeds come to 0.9 s. */
 const LONGEST_IDLE_MS = 2_250;
@@ -67,8 +65,7 @@ export class ServiceClock {
     for (const { server } of this.#stage.places) {
       if (!server.isUp) continue;
       for (const key of server.names()) {
-        const [, plain, tagged] = QUEUE.exec(key) ?? [];
-        const lock = plain ?? tagged;
+        const lock = lockBeside('queue', key);
         if (lock !== undefined) found.add(lock);
       }
     }

@@ -1,10 +1,9 @@
 /** Checks votes, reservations and counters on the servers of a simulated run. */
 import { counterKey, queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import { tokenIn } from '../../../lib/runtime/random.js';
-import { RW_ACCEPT, RW_CLAIM } from '../../../lib/protocol/lua/shared-scripts.js';
+import { ACCEPT, CLAIM, QUEUE, RW_ACCEPT, RW_CLAIM, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import { readPush } from '../../../lib/protocol/pushes.js';
-import { ACCEPT, CLAIM, QUEUE, YIELD } from '../../../lib/protocol/lua/scripts.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, isBatch, locksOf, tokenOf, tokenPut } from '../../support/entries.js';
 import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';

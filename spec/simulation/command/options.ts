@@ -19,20 +19,14 @@ export const USAGE = `npm run simulate [-- OPTIONS]      the production code und
   --small              small worlds: all schedules that deviate from the usual order once; --k N up to N times,
                        --faults N at most N of them by faults (2), --world NAME one world, --full what CI runs at night
   --small --world NAME --schedule 12:late,17:cut  one schedule, with its history
-  --small --variants [NAME]                      the known mistakes that small worlds find, by growing k;
-                       --write puts them all into docs/SIMULATION.md, with how long seeds take
-  --variants [NAME]    each known mistake, built in on purpose, must be noticed; --timeline with the history that shows it
-  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds, every known mistake`;
+  --ci                 fixed seeds, fresh ones, determinism, faults beyond the model, small worlds`;
 
 export interface SimulateOptions {
-  readonly mode: 'seeds' | 'one' | 'minutes' | 'variants' | 'small' | 'small variants' | 'ci' | 'help';
+  readonly mode: 'seeds' | 'one' | 'minutes' | 'small' | 'ci' | 'help';
   readonly seeds: number;
   readonly fresh: number;
   readonly seed: number;
   readonly minutes: number;
-  readonly variant: string;
-  /** Writes what it found into the documentation. */
-  readonly writes: boolean;
   readonly showsTimeline: boolean;
   readonly about: string | undefined;
   readonly aroundMs: number;
@@ -44,9 +38,8 @@ const COUNTS = ['seeds', 'fresh', 'minutes', 'seed', 'nodes', 'clients', 'around
 
 /** @throws Error that names the option and the value */
 export function parseOptions(args: readonly string[]): SimulateOptions {
-  const { values, positionals } = parseArgs({
+  const { values } = parseArgs({
     args: [...args],
-    allowPositionals: true,
     options: {
       ...Object.fromEntries(COUNTS.map((name) => [name, { type: 'string' as const }])),
       faults: { type: 'string' },
@@ -54,10 +47,8 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
       beyond: { type: 'string' },
       about: { type: 'string' },
       timeline: { type: 'boolean' },
-      variants: { type: 'boolean' },
       small: { type: 'boolean' },
       full: { type: 'boolean' },
-      write: { type: 'boolean' },
       world: { type: 'string' },
       schedule: { type: 'string' },
       ci: { type: 'boolean' },
@@ -65,8 +56,6 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
     },
   });
   if (values.full === true && values.small !== true) throw new Error('--full needs --small');
-  if (positionals.length > 0 && values.variants !== true)
-    throw new Error(`${positionals[0]} is not an option`);
   const given = values as Readonly<Record<string, string | boolean | undefined>>; // the counts' names are computed
   const count = (name: string, fallback: number): number => toCount(name, given[name], fallback);
   return {
@@ -75,8 +64,6 @@ export function parseOptions(args: readonly string[]): SimulateOptions {
     fresh: count('fresh', given['seeds'] === undefined ? 50 : 0),
     seed: count('seed', 1),
     minutes: count('minutes', 1),
-    variant: positionals.join(' '),
-    writes: values.write === true,
     showsTimeline: values.timeline === true,
     about: values.about,
     aroundMs: count('around', Infinity),
@@ -111,8 +98,7 @@ function toSchedule(
 function modeOf(given: Readonly<Record<string, string | boolean | undefined>>): SimulateOptions['mode'] {
   if (given['help'] === true) return 'help';
   if (given['ci'] === true) return 'ci';
-  if (given['small'] === true) return given['variants'] === true ? 'small variants' : 'small';
-  if (given['variants'] === true) return 'variants';
+  if (given['small'] === true) return 'small';
   if (given['minutes'] !== undefined) return 'minutes';
   return given['seed'] === undefined ? 'seeds' : 'one';
 }

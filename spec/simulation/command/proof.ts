@@ -1,7 +1,5 @@
-/** Proves that the simulation notices known mistakes and faults beyond the model, and that one seed gives one history. */
+/** Proves that the simulation notices faults beyond the model, and that one seed gives one history. */
 import { randomInt } from 'node:crypto';
-import { availableParallelism } from 'node:os';
-import pLimit from 'p-limit';
 import type { Beyond } from '../world/faults.js';
 import { simulateCoordination } from '../coordination-simulation.js';
 import { simulateLong } from '../long/long-world.js';
@@ -12,92 +10,10 @@ import { simulateService } from '../service-simulation.js';
 import { simulateOneMaster } from '../one-master.js';
 import { timeline } from '../timeline.js';
 import { simulateTimestamps } from '../timestamp-simulation.js';
-import { compile, hunt, type Hunt, type Quarry } from '../variants/hunt.js';
-import { type Variant, VARIANTS } from '../variants/variants.js';
-
-/** Each mistake must be found within this. */
-const LIMIT = { seeds: 6_000, limitMs: 120_000 };
+import { compile, hunt, type Hunt, type Quarry } from '../hunt.js';
 
 /** Room for seeds that were never run. */
 export const MOST_SEEDS = 2 ** 31;
-
-interface VariantsToProve {
-  readonly among?: readonly Variant[];
-  /** Tells the history that reveals each of them. */
-  readonly showsHistory?: boolean;
-}
-
-interface Telling {
-  readonly say: (line: string) => void;
-  readonly showsHistory: boolean;
-}
-
-/** @returns what went wrong, in words; empty if every mistake was noticed */
-export async function proveVariants(
-  name: string,
-  say: (line: string) => void,
-  { among = VARIANTS, showsHistory = false }: VariantsToProve = {},
-): Promise<string[]> {
-  const chosen = among.filter((variant) => variant.name.includes(name));
-  if (chosen.length === 0)
-    return [`no known mistake is called ${name}: ${VARIANTS.map((one) => one.name).join(', ')}`];
-  const right = await compile('as it is', []);
-  const limit = pLimit(Math.max(1, Math.min(2, availableParallelism())));
-  const failures = await Promise.all(
-    chosen.map((variant) => limit(() => prove(variant, right, { say, showsHistory }))),
-  );
-  say(`${chosen.length} known mistakes, ${chosen.length - failures.flat().length} noticed`);
-  return failures.flat();
-}
-
-async function prove(variant: Variant, right: string, { say, showsHistory }: Telling): Promise<string[]> {
-  const { name, of, from: firstSeed = 1 } = variant;
-  const options = optionsOf(variant);
-  const begun = performance.now();
-  const quarry = await huntBySeeds(variant, firstSeed, showsHistory);
-  const told = name.padEnd(56);
-  if (quarry.seed === undefined) {
-    const why =
-      quarry.crash === undefined ? `not noticed in ${quarry.seedsRun} seeds` : `crashed: ${quarry.crash}`;
-    say(`${told} NOT NOTICED`);
-    return [`${name}: ${why}`];
-  }
-  // the correct code with the same seeds, as many as the mistake needed
-  const control = await hunt(right, {
-    firstSeed,
-    seeds: quarry.seedsRun,
-    limitMs: LIMIT.limitMs,
-    of,
-    options,
-  });
-  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
-  say(
-    `${told} ${quarry.violation?.property.padEnd(16)} seed ${String(quarry.seed).padEnd(5)} ${seconds.padStart(5)} s`,
-  );
-  if (quarry.history !== undefined) say(quarry.history);
-  const fault = control.violation?.text ?? control.crash;
-  return fault === undefined ? [] : [`${name}: the right code fails in the same runs: ${fault}`];
-}
-
-/** A mistake shows sooner if less else happens. */
-function optionsOf({ options }: Variant): Hunt['options'] {
-  return {
-    sharedLocks: false,
-    keeping: false,
-    latePushes: false,
-    fullServers: false,
-    failOvers: false,
-    wrongServers: false,
-    ...options,
-  };
-}
-
-/** Runs seeds until one reveals the mistake. */
-export async function huntBySeeds(variant: Variant, firstSeed = 1, showsHistory = false): Promise<Quarry> {
-  const { breaks, name, of, patches } = variant;
-  const options = optionsOf(variant);
-  return hunt(await compile(name, patches), { firstSeed, ...LIMIT, of, options, breaks, showsHistory });
-}
 
 const BEYOND_SEEDS: readonly { readonly beyond: Beyond; readonly seeds: number }[] = [
   { beyond: 'clock-steps', seeds: 60 },

@@ -1,4 +1,4 @@
-/** `npm run simulate -- --small`: all schedules of small worlds within a bound, one schedule, or the known mistakes. */
+/** `npm run simulate -- --small`: all schedules of small worlds within a bound, or one schedule. */
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import { parseSchedule } from '../small/deviations.js';
@@ -7,7 +7,7 @@ import { runSmall } from '../small/run.js';
 import { type Finding, type Search, search } from '../small/search.js';
 import { SMALL_WORLDS, type SmallWorld, smallWorld } from '../small/worlds.js';
 import { timeline } from '../timeline.js';
-import { compile, huntSmall } from '../variants/hunt.js';
+import { compile, huntSmall } from '../hunt.js';
 import { CI_K, FULL_K, FULL_STEPS, LONGEST_MS, MOST_FAULTS } from './bounds.js';
 
 export interface SmallOptions {

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { LONG_JOB_VARIANTS } from '../variants/long-job-variants.js';
 import { simulateLong } from './long-world.js';
 import { DAY, drawSetting } from './setting.js';
 import { Seeded } from '../world/seeded.js';
@@ -34,10 +33,5 @@ describe('long worlds of jobs', () => {
     expect([gaps.filter((gap) => gap === 24).length, gaps.filter((gap) => gap === 25).length]).to.deep.equal([
       58, 1,
     ]);
-  });
-
-  it('the known mistakes are named, each with the property that it breaks', () => {
-    for (const { breaks, of } of LONG_JOB_VARIANTS)
-      expect([of, breaks]).to.deep.equal(['long jobs', ['ticks']]);
   });
 });

@@ -1,0 +1,32 @@
+/** The scripts as they are sent: `linked.js`, which `scripts/lua` makes of the files of Lua, and which is not kept in git. */
+import type { Script } from '../../redis/script.js';
+
+export const CLAIM: Script;
+export const ACCEPT: Script;
+export const UNDO: Script;
+export const RELEASE: Script;
+export const EXTEND: Script;
+export const BATCH: Script;
+export const VOUCH: Script;
+export const BOOTSTRAP: Script;
+export const HELLO: Script;
+export const QUEUE: Script;
+export const YIELD: Script;
+export const INSPECT: Script;
+export const TAKE: Script;
+export const RIGHTS: Script;
+export const NOTE_WRITE: Script;
+export const NOTE_DROP: Script;
+export const NOTE_READ: Script;
+export const RW_CLAIM: Script;
+export const RW_ACCEPT: Script;
+export const RW_EXTEND: Script;
+export const SEM_CLAIM: Script;
+export const SEM_ALIGN: Script;
+export const SEM_EXTEND: Script;
+export const LEAVE: Script;
+export const SHARED_BATCH: Script;
+export const SURVEY_SHARED: Script;
+export const TIMESTAMP_CLAIM: Script;
+export const TIMESTAMP_RELEASE: Script;
+export const TIMESTAMP_EXTEND: Script;

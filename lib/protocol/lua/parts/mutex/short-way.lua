@@ -1,0 +1,28 @@
+-- The grant of one free resource, whose vote is set: the usual case, in as few commands as possible. The proposal takes the
+-- place of the counter, at index `c` of KEYS, and the claim is granted: `fence`, or {1, fence, us}. If the counter was ahead
+-- of the proposal, it is set once more. If it was none, it is put back (without an expiry: that is lost), and if it is
+-- spent, for the life of a counter; then it goes on behind this. `now` is the master's clock, in µs.
+--@uses c, now, proposal, life, least
+local fence, text, told = tonumber(proposal), proposal, 0
+if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then
+  fence, text, told = now, string.format('%.0f', now), now
+end
+local ms = life
+if fence > now then ms = ms + math.ceil((fence - now) / 1000) end
+local before = redis.pcall('SET', KEYS[c], text, 'PX', ms, 'GET')
+local number = before and not before.err and string.match(before, '^%d+$') and tonumber(before)
+local isAhead = number and number >= fence and number < LAST_FENCE
+if isAhead then
+  fence = number + 1
+  ms = life + math.max(0, math.ceil((fence - now) / 1000))
+  redis.call('SET', KEYS[c], string.format('%.0f', fence), 'PX', string.format('%.0f', ms))
+end
+if not before or isAhead or (number and number < fence) then
+  if told == 0 then return fence end
+  return {1, fence, told}
+end
+if number then
+  redis.call('SET', KEYS[c], before, 'PX', life)
+elseif not before.err then
+  redis.call('SET', KEYS[c], before)
+end

@@ -1,0 +1,66 @@
+-- Hands a free lock over to its first waiter.
+--@needs drop, fence, gone, int, line, push, tell, tokens, turn
+
+-- What fresh terms ask for: the ttl, the instant of sending, the clock at the look, and the fencing token, which is counted.
+local function freshTerms(own, found)
+  if type(found) ~= 'string' then return nil end
+  local look, sent, ttl, life, run, least = string.match(found, '^(%d+)|(%d+)|(%d+)|(%d+)|(%w*)|(%d+)$')
+  local age = look and clockOf(own) - look
+  if not age or age < 0 or age > FRESH_US then return nil end
+  if run ~= '' then
+    local info = redis.pcall('INFO', 'server')
+    if type(info) ~= 'string' or string.match(info, 'run_id:(%w+)') ~= run then return nil end
+  end
+  local fence = countVote(own, life, math.max(least, look - AHEAD_US))
+  if fence then return tonumber(ttl), sent, tonumber(look), fence end
+end
+
+-- Hands it to one waiter. Returns how many connections its push reaches, false if this user may not publish, and the serial;
+-- if it reaches none, the lock is free again. A direct vote is set before it is told of: one that was told of is counted.
+-- `self` counts as reached, and is given nothing.
+local function give(own, token, ticket, self)
+  if token == self then return 1 end
+  local terms = termsOf(own, token)
+  if isGone(terms, clockOf(own)) then return 0 end
+  local serial, ttl, sent, look, fence = nextSerial(own), freshTerms(own, not self and terms)
+  if not ttl then
+    local receivers = push(own, token, 'g ' .. int(serial))
+    if receivers and receivers > 0 then
+      redis.call('SET', KEYS[own.l], withMark(token), 'PX', RESERVE_MS)
+      turnTo(own, token, ticket, serial, 0)
+      own.isReserved = true
+    end
+    return receivers, serial
+  end
+  local ending = math.floor(clockOf(own) / 1000) + ttl
+  redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))
+  turnTo(own, token, ticket, serial, ttl)
+  local span = ending - math.ceil(look / 1000)
+  local told = table.concat({'v', int(serial), sent, int(span), int(fence)}, ' ')
+  local receivers = push(own, token, told)
+  if not receivers or receivers == 0 then redis.call('DEL', KEYS[own.l]) end
+  return receivers, serial
+end
+
+-- Gives it to the first waiter whom the push reaches, and returns its token and the serial; `self` counts as reached, and is
+-- given nothing. Nothing if nobody waits, or if this user may not publish: then the waiters stay, and poll. Nothing and true if
+-- as many were dropped as may be. Where nobody waits, the terms go as well: a claim from the queue leaves its own behind.
+local function handOver(own, self)
+  local token, ticket = headOf(own)
+  if token then
+    local winner, receivers, serial, isMore = alive(own, give, token, ticket, self)
+    if winner and winner == self then return winner end
+    if receivers then
+      redis.call('ZREM', KEYS[own.q], winner)
+      tellHead(own, self)
+      if own.isReserved and not self then tellMore(own) end
+      return winner, serial
+    end
+    if winner or isMore then
+      setTurn(own, '0||', 0)
+      return nil, isMore
+    end
+  end
+  redis.call('DEL', KEYS[own.t], KEYS[own.m or own.t])
+  own.text = ''
+end

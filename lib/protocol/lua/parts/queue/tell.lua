@@ -1,0 +1,29 @@
+-- Tells waiters that they are the first of the queue, or among the first.
+--@needs drop, gone, line, push
+
+local function tellFirst(own, token, _, self)
+  local receivers = push(own, token, 'w')
+  return token == self and 1 or receivers, true
+end
+
+local function tellHead(own, self)
+  local first, ticket = headOf(own)
+  if first then alive(own, tellFirst, first, ticket, self) end
+end
+
+-- A vote that was reserved may expire sooner than the one that those in line know of. The first of them has been told. If it
+-- has not looked for a while, it may be gone all the same, and so on: the next clients are told as well, up to one that has
+-- looked.
+local function tellMore(own)
+  local tried, told = {}, 0
+  for i, token in ipairs(redis.call('ZRANGE', KEYS[own.q], 0, MOST_TIDIED - 1)) do
+    local client = clientOf(token)
+    if not tried[client] then
+      tried[client] = true
+      local isTold = i == 1 or push(own, token, 'w') ~= 0
+      local look = lookIn(termsOf(own, token))
+      if isTold then told = told + 1 end
+      if told == MOST_TOLD or isTold and look and clockOf(own) - look <= TIDY_US then return end
+    end
+  end
+end

@@ -1,0 +1,11 @@
+-- `inTheWay` is the longest time left among the others that exclude that role; 0 if there are none. For a reader this
+-- does not depend on how many readers there are.
+--@needs looking
+local function inTheWay(token, role)
+  if role == 'r' then return writer and writer ~= token and members[writer][2] - now or 0 end
+  local left = 0
+  for name, member in pairs(members) do
+    if name ~= token then left = math.max(left, member[2] - now) end
+  end
+  return left
+end

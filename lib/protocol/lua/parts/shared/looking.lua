@@ -1,0 +1,122 @@
+-- Read-write locks and semaphores (protocol D). Such a lock is one hash at the lock's plain key, so that its type alone
+-- distinguishes it from an exclusive lock, a string:
+--   kind         `rw1` or `sem1`; what is stored is versioned
+--   a token      `r|ends|` a reader · `w|ends|` the writer · `0,3|ends|k` the holder of permits 0 and 3 of k
+--   watch        `token|ends|rank want`: the next to be let in; want is `r`, `w`, or `p/k` for p permits of k
+-- `ends` is the instant, in ms of the server's clock, from which that field counts as gone. Each holder has its own, and
+-- every write to the hash drops expired fields. The key lives at least as long as its last field.
+--
+-- The watch is the only rule for waiting. While it stands, nobody new is let in but the claim that it names: a waiting
+-- writer stops new readers, and nobody passes the next in the queue. A waiting claim sets it when it is refused. It lives
+-- for WATCH_MS unless the claim is tried again: a client that is gone costs the others no more than that. It is not a
+-- vote, and safety does not depend on it: votes exclude.
+--
+-- A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
+--
+-- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `members` and `watch`,
+-- the names of expired ones into `gone`. `writer` is the name of the member that writes, `last` the end of the last
+-- field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
+-- the refusal if the key holds something else, or the server's error.
+--
+-- Entries of a batch that are about one lock share one look: however many holders it has, they are read once. So whatever
+-- writes to the hash keeps these variables in step. An entry that failed in between sets `known` to nil: read again.
+--
+-- `enter` lets the first holder in, where there is no key: the usual case, in as few steps as possible.
+--
+-- `put` sets a field; one that had expired is there again. `keep` drops all others that have, in commands of bounded
+-- size: they have been read already, which costs more, and the next caller would read again what is left.
+--@needs clock, int, tokens
+local now, at, known, kind, what, gone, watch, writer, last
+local members = {}
+local function isKnown(name) return known == name end
+local function know(name) known = name end
+local function read(i)
+  at = i
+  if isKnown(KEYS[i]) then return end
+  now = now or math.floor(micros() / 1000)
+  local all = redis.pcall('HGETALL', KEYS[i])
+  if all.err then
+    if not string.find(all.err, 'WRONGTYPE', 1, true) then return all end
+    local owner = redis.pcall('GET', KEYS[i])
+    return {2, type(owner) == 'string' and isOurs(owner) and HOLDS_MUTEX or HOLDS_DATA, 0}
+  end
+  if next(members) then members = {} end
+  what, gone, watch, writer, last = nil, {}, nil, nil, 0
+  local isOdd = false
+  for j = 1, #all, 2 do
+    local name, content = all[j], all[j + 1]
+    if name == 'kind' then
+      what = content
+    else
+      local first, ends, rest = string.match(content, '^([^|]*)|(%d+)|(.*)$')
+      ends = tonumber(ends)
+      if not ends then
+        isOdd = true
+      elseif ends <= now then
+        gone[name] = true
+      else
+        last = math.max(last, ends)
+        if name == 'watch' then
+          watch = {first, ends, rest}
+        else
+          members[name] = {first, ends, rest}
+          if first == 'w' then writer = name end
+        end
+      end
+    end
+  end
+  if all[1] and (isOdd or not what) then what = '' end
+  know(KEYS[i])
+end
+local function look(i, wanted)
+  local trouble = read(i)
+  if trouble then return trouble end
+  kind = wanted
+  if not what or what == kind then return end
+  local holds = { [READ_WRITE] = HOLDS_READ_WRITE, [SEMAPHORE] = HOLDS_SEMAPHORE }
+  return {2, holds[what] or HOLDS_DATA, 0}
+end
+local function put(name, first, ends, rest)
+  redis.call('HSET', KEYS[at], 'kind', kind, name, first .. '|' .. int(ends) .. '|' .. rest)
+  what, gone[name] = kind, nil
+  if name == 'watch' then
+    watch, last = {first, ends, rest}, nil
+  else
+    members[name] = {first, ends, rest}
+    last = last and math.max(last, ends)
+    if first == 'w' then writer = name elseif writer == name then writer = nil end
+  end
+end
+local endsIn = {}
+local function enter(token, first, ttl, rest)
+  local ends = endsIn[ttl] or int(now + tonumber(ttl))
+  endsIn[ttl], known = ends, nil
+  redis.call('HSET', KEYS[at], 'kind', kind, token, first .. '|' .. ends .. '|' .. rest)
+  redis.call('PEXPIREAT', KEYS[at], ends)
+end
+local function forget(name)
+  members[name], last = nil, nil
+  if writer == name then writer = nil end
+end
+local function drop(name)
+  redis.call('HDEL', KEYS[at], name)
+  if name == 'watch' then watch, last = nil, nil else forget(name) end
+end
+local function keep()
+  if not last then
+    last = watch and watch[2] or 0
+    for _, member in pairs(members) do last = math.max(last, member[2]) end
+  end
+  if last == 0 then
+    redis.call('DEL', KEYS[at])
+    known = nil
+  else
+    local names = {}
+    for name in pairs(gone) do names[#names + 1] = name end
+    for i = 1, #names, MAX_DROPPED do
+      redis.call('HDEL', KEYS[at], unpack(names, i, math.min(#names, i + MAX_DROPPED - 1)))
+    end
+    gone = {}
+    redis.call('PEXPIREAT', KEYS[at], int(last))
+  end
+end

@@ -1,0 +1,25 @@
+-- Extends a holder of permits, with exactly these permits. `text` has the permits, as '0,3'; `create` is as in `rw-extending`.
+-- Returns the reply.
+--@needs looking, permits, slots, taken, telling
+local function extendPermits(i, token, ttl, text, k, create)
+  local refusal = look(i, SEMAPHORE)
+  if refusal then return refusal end
+  local own = members[token]
+  if not own and create == '0' then return {0, -2, 0} end
+  if not own and create == '2' and isTaken(token) then return {TAKEN_AWAY, 0, 0} end
+  takeStock(token, tonumber(k))
+  if others then return {5, othersMs, others} end
+  local isOther = own ~= nil and own[1] ~= text
+  if isUsed(slotsOf(text)) then
+    if isOther then
+      drop(token)
+      keep()
+      tell()
+    end
+    return {0, soonest, 0}
+  end
+  put(token, text, math.max(own and own[2] or 0, now + tonumber(ttl)), k)
+  keep()
+  if isOther then tell() end
+  return {1, 0, 0}
+end

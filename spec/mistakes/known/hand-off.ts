@@ -1,0 +1,293 @@
+/** Mistakes of direct hand-off (protocol C3). */
+import type { Mistake } from '../mistake.js';
+
+export const HAND_OFF: readonly Mistake[] = [
+  {
+    name: 'hand-off: validity from the arrival of the push',
+    why: 'the master counts from the hand-over, and the push may take as long as it likes',
+    patches: [{ in: 'directVote', find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),', replace: '' }],
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: { from: 30, options: { latePushes: true, favoured: ['client paused', 'slow link'] } },
+    },
+  },
+  {
+    name: 'hand-off: validity from the arrival of the reply to the look',
+    why: 'the look was carried out before its reply arrived',
+    patches: [
+      {
+        in: 'QueueWait.onReply',
+        find: '#deliveries.owes(node);',
+        replace: `#deliveries.owes(node);
+    place.answeredAtMs = this.#environment.clock.earliest();`,
+      },
+      {
+        in: 'QueueWait.#take',
+        find: 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }))',
+        replace:
+          'place.has(serial, claimed && directVote({ ...claimed, sentMs: place.answeredAtMs }, nowMs, { ttlMs, driftFactor }))',
+      },
+    ],
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: { from: 135, options: { favoured: ['client paused', 'slow link'] } },
+    },
+  },
+  {
+    name: 'hand-off: no drift',
+    why: 'a master whose clock is fast lets go before the holder does',
+    patches: [
+      {
+        in: 'directVote',
+        find: `validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),
+    validUntilMs(receivedAtMs, ttlMs, driftFactor)`,
+        replace: `sentMs + (spanMs ?? ttlMs) + 0 * driftFactor,
+    receivedAtMs + ttlMs`,
+      },
+    ],
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: { from: 46, options: { nodes: 1, clients: 4, guarded: false } },
+    },
+  },
+  {
+    name: 'hand-off: a reservation counted',
+    why: 'it lives for less than the ttl',
+    patches: [
+      {
+        in: 'QueueWait.#take',
+        find: 'place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }))',
+        replace:
+          'place.has(serial, directVote(claimed ?? { fence: 0, sentMs: place.sentAtMs, spanMs: undefined }, nowMs, { ttlMs, driftFactor }))',
+      },
+    ],
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: { from: 6, options: { clients: 4 } },
+      specs: ['spec/line/queue-wait-direct.spec.ts'],
+    },
+  },
+  {
+    name: 'hand-off: told before the vote is set',
+    why: 'where it cannot be set, the waiter counts a vote that was never there',
+    patches: [
+      {
+        in: 'lua:give',
+        find: "redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))\nturnTo(own, token, ticket, serial, ttl)",
+        replace: '',
+      },
+      {
+        in: 'lua:give',
+        find: "if not receivers or receivers == 0 then redis.call('DEL', KEYS[own.l]) end",
+        replace:
+          "if receivers and receivers > 0 then\n    redis.call('SET', KEYS[own.l], withMark(token), 'PXAT', int(ending))\n    turnTo(own, token, ticket, serial, ttl)\n    end",
+      },
+    ],
+    noticedBy: {
+      breaks: ['votes', 'exclusion'],
+      seeds: { from: 6, options: { nodes: 2, clients: 4, fullServers: true } },
+    },
+  },
+  {
+    name: 'hand-off: the late push of a held token is declined',
+    why: 'it tells of the vote that the lease counts',
+    patches: [
+      { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
+    ],
+    noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { clients: 4, latePushes: true } } },
+  },
+  {
+    name: 'hand-off: no count at the hand-over',
+    why: 'what is told was never accepted, and may be accepted for another',
+    patches: [
+      {
+        in: 'lua:freshTerms',
+        find: 'local fence = countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace:
+          "local fence = life == '0' and 0 or (tonumber(own.proposal) > 0 and tonumber(own.proposal) or nil)",
+      },
+    ],
+    noticedBy: { breaks: ['counter order', 'token uniqueness', 'token order'], seeds: {} },
+  },
+  {
+    name: 'direct: its validity counts from the arrival of the push',
+    patches: [
+      {
+        in: 'directVote',
+        find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor)',
+        replace: 'validUntilMs(receivedAtMs, spanMs ?? ttlMs, driftFactor)',
+      },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: its validity is whatever the master says',
+    patches: [{ in: 'directVote', find: 'validUntilMs(receivedAtMs, ttlMs, driftFactor),', replace: '' }],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: the lease has the latest validity of its votes',
+    patches: [{ in: 'leaseOf', find: 'quorum - 1', replace: '0' }],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: votes of a quorum with different fencing tokens are a lease',
+    patches: [{ in: 'leaseOf', find: 'isFenced ? valid.find(isAgreed) : valid', replace: 'valid' }],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: a vote about another resource counts',
+    patches: [
+      {
+        in: 'QueueWait.onPush',
+        find: `push.key !== this.#keyAt(node)) return;
+        if (push.serial`,
+        replace: 'push.serial',
+      },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts'] },
+  },
+  {
+    name: 'direct: a vote that was yielded counts again',
+    patches: [{ in: 'QueueWait.#take', find: 'if (serial <= place.yielded) return;', replace: '' }],
+    noticedBy: { specs: ['spec/line/queue-wait-direct.spec.ts', 'spec/line/queue-wait-votes.spec.ts'] },
+  },
+  {
+    name: 'direct: a vote that has won is declined',
+    patches: [
+      { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
+    ],
+    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+  },
+  {
+    name: 'direct: a vote counts though its push connection is not proven',
+    patches: [{ in: 'Subscriptions.#onPush', find: 'if (line.isOpen)', replace: '' }],
+    noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
+  },
+  {
+    name: 'hand-off: old looks count as fresh ones',
+    patches: [
+      {
+        in: 'lua:freshTerms',
+        find: 'age < 0 or age > FRESH_US then',
+        replace: 'age < 0 then',
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: blind to the run id',
+    patches: [
+      {
+        in: 'lua:freshTerms',
+        find: "if run ~= '' then",
+        replace: 'if false then',
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: blind to the end of the last quarantine',
+    patches: [
+      {
+        in: 'lua:freshTerms',
+        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace: 'countVote(own, life, look - AHEAD_US)',
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: a number from before the look',
+    patches: [
+      {
+        in: 'lua:freshTerms',
+        find: 'countVote(own, life, math.max(least, look - AHEAD_US))',
+        replace: 'countVote(own, life, tonumber(least))',
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: a yield ignores the serial',
+    patches: [
+      {
+        in: 'lua:yield',
+        find: 'named ~= token or tonumber(last) ~= tonumber(serial) then',
+        replace: 'named ~= token then',
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: an extension keeps the mark',
+    patches: [
+      {
+        in: 'lua:extend',
+        find: "redis.call('SET', KEYS[i], token, 'PX'",
+        replace: "redis.call('SET', KEYS[i], redis.call('GET', KEYS[i]) or token, 'PX'",
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: a look that finds its vote does not lengthen it',
+    patches: [
+      {
+        in: 'lua:takeLock',
+        find: "redis.call('SET', KEYS[own.l], withMark(own.token), 'PX', own.ttl)",
+        replace:
+          "if owner then redis.call('SET', KEYS[own.l], withMark(own.token), 'KEEPTTL') else redis.call('SET', KEYS[own.l], withMark(own.token), 'PX', own.ttl) end",
+      },
+    ],
+    noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
+  },
+  {
+    name: 'hand-off: a yielded vote counted when a look finds it',
+    patches: [
+      {
+        in: 'QueueWait.#onGranted',
+        find: `(serial > place.yielded) return this.#take(node, serial, claimed);
+    if`,
+        replace: `(serial >= place.yielded) { place.yielded = 0; return this.#take(node, serial, claimed); }
+    if`,
+      },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+  },
+  {
+    name: 'hand-off: the highest of unequal counts',
+    patches: [
+      {
+        in: 'leaseOf',
+        find: 'isFenced ? valid.find(isAgreed) : valid',
+        replace:
+          'isFenced && valid.length < quorum ? valid.find(isAgreed) : [...valid].sort((a, b) => b.fence - a.fence)',
+      },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+  },
+  {
+    name: 'hand-off: validity and number of the hand-over before',
+    patches: [
+      {
+        in: 'QueuePlace.has',
+        find: "if (this.state !== 'mine' || serial > this.serial) this.#forgetVote();",
+        replace: '',
+      },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+  },
+  {
+    name: 'hand-off: a vote that is about to go is the lease',
+    patches: [{ in: 'leaseOf', find: 'nowMs < ttlMs', replace: 'nowMs < 0 * ttlMs' }],
+    noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
+  },
+  {
+    name: 'hand-off: no looks',
+    patches: [
+      { in: 'QueueWait.#onPlaceDue', find: 'this.#ask', replace: "if (place.state !== 'queued') this.#ask" },
+    ],
+    noticedBy: { specs: ['spec/line/queue-wait-places.spec.ts'] },
+  },
+];

@@ -1,0 +1,43 @@
+/** All known mistakes, by subject. */
+import { CLOCKS } from './clocks.js';
+import { CODES } from './codes.js';
+import { DEAD_WAITERS } from './dead-waiters.js';
+import { ELECTIONS_AND_JOBS } from './elections-and-jobs.js';
+import { FENCES } from './fences.js';
+import { GUARD } from './guard.js';
+import { HAND_OFF } from './hand-off.js';
+import { LEASES } from './leases.js';
+import { LINES } from './lines.js';
+import { PACE } from './pace.js';
+import { PUSHES } from './pushes.js';
+import { REST_AND_REGAINING } from './rest-and-regaining.js';
+import { ROUND_TRIPS } from './round-trips.js';
+import { SCRIPTS } from './scripts.js';
+import { SHARED_LINES } from './shared-lines.js';
+import { SHARED_LOCKS } from './shared-locks.js';
+import { TAKEN } from './taken.js';
+import { TIMESTAMPS } from './timestamps.js';
+import { VOTES } from './votes.js';
+import type { Mistake } from '../mistake.js';
+
+export const MISTAKES: readonly Mistake[] = [
+  ...CLOCKS,
+  ...CODES,
+  ...DEAD_WAITERS,
+  ...ELECTIONS_AND_JOBS,
+  ...FENCES,
+  ...GUARD,
+  ...HAND_OFF,
+  ...LEASES,
+  ...LINES,
+  ...PACE,
+  ...PUSHES,
+  ...REST_AND_REGAINING,
+  ...ROUND_TRIPS,
+  ...SCRIPTS,
+  ...SHARED_LINES,
+  ...SHARED_LOCKS,
+  ...TAKEN,
+  ...TIMESTAMPS,
+  ...VOTES,
+];
