@@ -6,6 +6,7 @@
  *   npm test -- spec/quorum/round.spec.ts a file, whole
  *   npm run test:all                      all specs: each rule over more sizes, clients, languages and programs
  *   npm run test:all -- --others          those that `npm test` leaves out, in the files that have any
+ *   npm test -- --list                    what would be run, a file a line, and nothing is
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -20,7 +21,7 @@ const JOBS = 4;
 const CONTAINERS = 'spec/containers';
 
 const args = process.argv.slice(2);
-const isOwn = (arg) => arg === '--all' || arg === '--others';
+const isOwn = (arg) => ['--all', '--others', '--list'].includes(arg);
 const named = args.filter((arg) => !arg.startsWith('-') && existsSync(join(ROOT, arg)));
 const misspelt = args.find((arg) => /^spec\b/.test(arg) && !named.includes(arg));
 const gone = Object.keys(BROAD_SPECS).find((place) => !existsSync(join(ROOT, place)));
@@ -40,16 +41,25 @@ if (files.length === 0) {
   console.error(`there is no spec in ${named.join(', ')}`);
   process.exit(2);
 }
+if (args.includes('--list')) {
+  console.log([`${breadth}:`, ...files].join('\n'));
+  process.exit(0);
+}
 const parallel = files.length > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
-const { status } = spawnSync(process.execPath, [mocha(), ...parallel, ...passedOn, ...files], {
-  cwd: ROOT,
-  stdio: 'inherit',
-  env: { ...process.env, QUORATE_SPECS: breadth },
-});
+// not by way of mocha's bin, which would start Node once more
+const { status } = spawnSync(
+  process.execPath,
+  ['--import=tsx', mocha(), ...parallel, ...passedOn, ...files],
+  {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, QUORATE_SPECS: breadth },
+  },
+);
 process.exit(status ?? 1);
 
 function mocha() {
-  return join(ROOT, 'node_modules/mocha/bin/mocha.js');
+  return join(ROOT, 'node_modules/mocha/lib/cli/cli.js');
 }
 
 /** The spec files there, sorted. */

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import sinon from 'sinon';
 import { Redlock } from '../../lib/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
+import { PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +15,7 @@ for (const nodes of [1, 3]) {
       let redlock: Redlock;
       beforeEach(async () => {
         masters = await startMasters(nodes);
-        redlock = Redlock.connect(masters.urls);
+        redlock = Redlock.connect(masters.urls, PATIENT);
         await redlock.ready();
       });
       afterEach(async () => {
@@ -30,11 +31,11 @@ for (const nodes of [1, 3]) {
       it('a lease is held to its end and no longer, a renewed one goes on, and a waiter is served', async () => {
         const [short, long] = [
           await redlock.acquire('short', { ttlMs: 600 }),
-          await redlock.acquire('long', { ttlMs: 60_000, renew: true }),
+          await redlock.acquire('long', { renew: true }),
         ];
         const startMs = performance.now();
         const [validMs, longMs] = [short.remainingMs(), long.remainingMs()];
-        const waiting = redlock.acquire('short', { ttlMs: 60_000, waitMs: 30_000 });
+        const waiting = redlock.acquire('short');
         step();
         expect(long.status).to.equal('held');
         // it follows the time that has passed, not the wall clock
@@ -48,12 +49,12 @@ for (const nodes of [1, 3]) {
       });
 
       it('a wait ends after its own time, with the code of the last refusal', async () => {
-        const lease = await redlock.acquire('r', { ttlMs: 60_000 });
+        const lease = await redlock.acquire('r');
         const startMs = performance.now();
         const failed = redlock.acquire('r', { waitMs: 300 }).catch((error: unknown) => error);
         step();
         expect(await failed).to.include({ code: 'LOCK_TAKEN' });
-        expect(performance.now() - startMs).to.be.within(299, 30_000);
+        expect(performance.now() - startMs).to.be.at.least(299);
         await lease.release();
       });
     });

@@ -4,22 +4,17 @@
  * tokens rise, and nothing is left.
  */
 import { expect } from 'chai';
-import { rejection } from '../support/rejection.js';
 import { Bench } from './kit/bench.js';
 import { kindsOf } from './kit/commands.js';
 import { Line } from './kit/line.js';
 import type { ChaosBackend, ChaosMaster, Data } from './kit/masters.js';
-import { eventually, within } from './kit/stage.js';
-
-const SHORT_TTL_MS = '1500';
-const ENDS_MS = 10_000;
+import { BRIEF_MS, eventually, LIMIT_MS, TTL_MS, within } from './kit/stage.js';
 
 /** @param sizes  both by default; CI's time is bounded, so each backend takes one */
 export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 5]): void {
   for (const nodes of sizes) {
     const where = `${nodes} ${backend === 'process' ? 'processes' : 'containers'}`;
-    describe(`chaos while clients wait in queues, over ${where}`, function () {
-      this.timeout(90_000);
+    describe(`chaos while clients wait in queues, over ${where}`, () => {
       const bench = new Bench(nodes);
       let line: Line;
       before(() => bench.start(backend));
@@ -51,8 +46,6 @@ export function lineSuite(backend: ChaosBackend, sizes: readonly number[] = [3, 
         majorityBack(line, majority()));
       it('a majority is frozen while the holder releases: all are served after the thaw', () =>
         releasedMeanwhile(line, majority()));
-      it('a majority stays away: NO_QUORUM at the end of the wait, and nothing is left when it is back', () =>
-        majorityAway(line, majority()));
       it('all push connections break: opened anew, and served in order', () => pushesBroken(line));
       it('all push connections break at the release: all are served', () => pushesBrokenAtRelease(line));
       it('pushes of a minority are swallowed: served in order', () => pushesSwallowed(line, minority()));
@@ -106,7 +99,7 @@ async function headFrozen(line: Line): Promise<void> {
   await line.inLine(2);
   for (const [i, first] of (await line.heads()).entries()) expect(first, 'before c').to.not.equal(last[i]);
   letGo();
-  await within('the head', ENDS_MS, head.says('served'));
+  await within('the head', LIMIT_MS, head.says('served'));
   expect(await line.allServed()).to.deep.equal(['b', 'c']);
 }
 
@@ -122,14 +115,15 @@ async function claimCut(line: Line): Promise<void> {
     }),
   );
   await holder.release();
-  await within('the claim', ENDS_MS, Promise.all(traps.map(({ sprung }) => sprung)));
+  await within('the claim', LIMIT_MS, Promise.all(traps.map(({ sprung }) => sprung)));
   expect([...(await line.allServed())].sort()).to.deep.equal(['a', 'b', 'c']);
 }
 
 async function holderKilled(line: Line): Promise<void> {
-  const holder = await line.program('hold', line.resource, SHORT_TTL_MS, 'renew');
+  const holder = await line.program('hold', line.resource, String(TTL_MS), 'renew');
   for (const name of ['a', 'b']) await line.join(name);
   holder.kill();
+  for (const hand of line.bench.hands) await hand.pexpire(line.resource, 500); // what is left of its ttl
   expect(await line.allServed()).to.deep.equal(['a', 'b']);
 }
 
@@ -171,28 +165,13 @@ async function majorityBack(line: Line, gone: readonly ChaosMaster[]): Promise<v
 }
 
 async function releasedMeanwhile(line: Line, gone: readonly ChaosMaster[]): Promise<void> {
-  const holder = await line.hold();
+  const holder = await line.hold(BRIEF_MS);
   for (const name of ['a', 'b', 'c']) await line.join(name);
   await Promise.all(gone.map((master) => master.freeze()));
-  await within('release', ENDS_MS, holder.release());
+  await within('release', LIMIT_MS, holder.release());
   expect(line.served).to.deep.equal([]);
   await Promise.all(gone.map((master) => master.thaw()));
   expect([...(await line.allServed())].sort()).to.deep.equal(['a', 'b', 'c']);
-}
-
-async function majorityAway(line: Line, gone: readonly ChaosMaster[]): Promise<void> {
-  const holder = await line.hold();
-  const waiters = [await line.join('a', { waitMs: 2_000 }), await line.join('b', { waitMs: 2_000 })];
-  await Promise.all(gone.map((master) => master.kill()));
-  for (const { end } of waiters) {
-    const error = await rejection(within('the wait', ENDS_MS, end));
-    expect(error.code).to.equal('NO_QUORUM');
-  }
-  await Promise.all(gone.map((master) => master.restart('kept')));
-  holder.assertHeld();
-  await line.inLine(0);
-  await holder.release();
-  await line.nothingLeft();
 }
 
 async function pushesBroken(line: Line): Promise<void> {

@@ -47,7 +47,6 @@ async function freePort(): Promise<number> {
 }
 
 describe('examples/prometheus', function () {
-  this.timeout(90_000);
   const children: ChildProcess[] = [];
   let masters: Masters | undefined;
   let folder = '';

@@ -41,7 +41,6 @@ writeFileSync('dist/made', readFileSync('node_modules/tool/text', 'utf8') + ' of
 }
 
 describe('scripts: earlier commits', function () {
-  this.timeout(30_000);
   let folder: string;
   let own: typeof earlier;
 

@@ -4,6 +4,7 @@
  */
 import { getEventListeners } from 'node:events';
 import { Redlock, RedlockError } from '../../../lib/index.js';
+import { PATIENT } from '../../support/patience.js';
 
 const [name = '', urlList = '', ...args] = process.argv.slice(2);
 const urls = urlList.split(',');
@@ -26,22 +27,21 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
    */
   async stall() {
     const ttlMs = Number(args[0]);
-    const redlock = Redlock.connect(urls);
+    const redlock = Redlock.connect(urls, { waitMs: PATIENT.waitMs });
     const lease = await redlock.acquire('r', { ttlMs, renew: true });
-    let isFired = false;
-    lease.signal.addEventListener('abort', () => (isFired = true));
+    const { signal } = lease;
     const turn = new Promise((resolve) => setTimeout(() => setImmediate(resolve), 0));
     const untilMs = nowMs() + ttlMs + 50;
     while (nowMs() < untilMs);
     say(`${lossCode(() => lease.assertHeld())} ${lease.status} ${lease.remainingMs()}`);
     await turn;
-    say(`signal ${isFired}`);
+    say(`signal ${signal.aborted}`);
     await redlock.close({ releaseHeld: true });
   },
 
   /** Holds a lease and is ended from outside, or exits by itself. */
   async hold() {
-    const redlock = Redlock.connect(urls);
+    const redlock = Redlock.connect(urls, { waitMs: PATIENT.waitMs });
     await redlock.acquire('r', { ttlMs: Number(args[0]), renew: true });
     say('held');
     if (args[1] === 'exit') process.exit(7);
@@ -50,7 +50,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
   /** Thousands of waits for a key that another holds, each ended by its signal or by its own `waitMs`. */
   async waits() {
     const [how = 'abort', count = '1000'] = args;
-    const redlock = Redlock.connect(urls, { nodeTimeoutMs: 20_000 });
+    const redlock = Redlock.connect(urls, PATIENT);
     await redlock.ready();
     await batch(redlock, how, 500);
     const before = usage();
@@ -68,17 +68,18 @@ const PROGRAMS: Readonly<Record<string, () => Promise<void>>> = {
 
   /** Holds a lease while the wall clock goes wrong, and another call waits for the lock. */
   async wall() {
-    const redlock = Redlock.connect(urls);
-    const lease = await redlock.acquire('held', { ttlMs: 2_000, renew: true });
+    const redlock = Redlock.connect(urls, PATIENT);
+    const lease = await redlock.acquire('held', { renew: true });
     const short = await redlock.acquire('short', { ttlMs: 1_000 });
     const startMs = nowMs();
-    const waiting = redlock.acquire('r', { waitMs: 30_000 });
+    const leftMs = short.remainingMs();
+    const waiting = redlock.acquire('r');
     const told = new Promise<void>((resolve) => process.once('SIGUSR2', () => resolve()));
     say(`wall ${Date.now()}`);
     await told;
     say(`stepped ${Date.now()} ${lease.status} ${short.status} ${Math.round(nowMs() - startMs)}`);
     while (short.status === 'held') await new Promise((resolve) => setTimeout(resolve, 1));
-    say(`ended ${Math.round(nowMs() - startMs)}`);
+    say(`ended ${Math.round(nowMs() - startMs - leftMs)}`);
     say(`got ${(await waiting).status} ${lease.status}`);
     await redlock.close({ releaseHeld: true });
   },
@@ -96,10 +97,7 @@ function lossCode(call: () => void): string {
 /** `count` waits at a time, with one signal for all of them, as in a server that shuts down. */
 async function batch(redlock: Redlock, how: string, count: number): Promise<void> {
   const controller = new AbortController();
-  const options =
-    how === 'abort'
-      ? { signal: controller.signal, waitMs: 60_000 }
-      : { signal: controller.signal, waitMs: 30 };
+  const options = how === 'abort' ? { signal: controller.signal } : { signal: controller.signal, waitMs: 30 };
   const calls = Array.from({ length: count }, () =>
     redlock.acquire('taken', options).then(
       () => 'acquired',

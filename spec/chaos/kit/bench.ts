@@ -2,12 +2,11 @@
 import type { Redis } from 'ioredis';
 import type { RedlockOptions } from '../../../lib/input/options.js';
 import { Redlock } from '../../../lib/redlock.js';
+import { PATIENT } from '../../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind } from '../../support/real.js';
 import { type Kind, kindsOf } from './commands.js';
 import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
-import { eventually, type Guest, PATIENT_MS, TTL_MS } from './stage.js';
-
-const PATIENT: RedlockOptions = { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS };
+import { eventually, type Guest } from './stage.js';
 
 export class Bench {
   #masters: ChaosMasters | undefined;
@@ -55,7 +54,10 @@ export class Bench {
     return `job:${++this.#next}`;
   }
 
-  async open(kind: ClientKind | undefined = CLIENT_KINDS[0], options = PATIENT): Promise<Guest> {
+  async open(
+    kind: ClientKind | undefined = CLIENT_KINDS[0],
+    options: RedlockOptions = PATIENT,
+  ): Promise<Guest> {
     if (kind === undefined) throw new Error('there are two kinds');
     const clients = this.list.map(({ port }) => kind.open(port));
     const guest = { clients, redlock: new Redlock(clients, options) };

@@ -3,14 +3,13 @@ import { expect } from 'chai';
 import { tokenIn } from '../../../lib/runtime/random.js';
 import { queueKey, turnKey } from '../../../lib/protocol/keys.js';
 import type { Lease } from '../../../lib/lease/public.js';
+import { PATIENT } from '../../support/patience.js';
 import { Program } from '../../support/real.js';
 import type { Bench } from './bench.js';
 import type { ChaosMaster } from './masters.js';
-import { eventually, type Guest, TTL_MS, within } from './stage.js';
+import { eventually, type Guest, LIMIT_MS, within } from './stage.js';
 
-const WAIT_MS = 60_000;
-const SERVED_MS = 30_000;
-/** Instances know the masters' time to within some ms; on a busy machine, to within tens of them. */
+/** Instances know the masters' time to within some ms, unless the machine is busy. */
 const APART_US = 50_000;
 
 export interface Waiter {
@@ -35,26 +34,38 @@ export class Line {
     this.resource = bench.resource();
   }
 
-  async hold(): Promise<Lease> {
+  async hold(nodeTimeoutMs: number = PATIENT.nodeTimeoutMs): Promise<Lease> {
     const { redlock } = await this.bench.open();
-    const lease = await redlock.acquire(this.resource, { ttlMs: TTL_MS });
+    const lease = await redlock.acquire(this.resource, { nodeTimeoutMs });
     this.#lastFence = lease.fence ?? 0;
     await this.#heldEverywhere();
     return lease;
   }
 
   /** Waits behind those before it; holds the lock as long as `work` takes. */
-  async join(
-    name: string,
-    { waitMs = WAIT_MS, work = async () => undefined }: JoinTerms = {},
-  ): Promise<Waiter> {
+  async join(name: string, { work = async () => undefined }: JoinTerms = {}): Promise<Waiter> {
     const guest = await this.bench.open();
-    const end = this.#wait(guest, name, waitMs, work);
-    this.#ends.push(end);
-    end.catch(() => undefined); // awaited in allServed, or by a caller that expects a failure
-    await this.inLine(++this.#waiting);
-    await this.#ticketsPassed();
-    return { guest, end };
+    this.#waiting++;
+    for (;;) {
+      const ahead = await this.#tokens();
+      const leave = new AbortController();
+      const end = this.#wait(guest, name, leave.signal, work);
+      end.catch(() => undefined); // awaited in allServed
+      await this.inLine(this.#waiting);
+      await this.#ticketsPassed();
+      const tokens = await this.#tokens();
+      if (ahead.every((token, i) => token === tokens[i])) {
+        this.#ends.push(end);
+        return { guest, end };
+      }
+      leave.abort(); // it did not know the masters' time well enough, and stands before another
+      await end.catch(() => undefined);
+      await this.inLine(this.#waiting - 1);
+    }
+  }
+
+  async #tokens(): Promise<readonly string[]> {
+    return (await this.bench.hands[0]?.zrange(queueKey(this.resource), '0', '-1')) ?? [];
   }
 
   /** A separate process: `wait-in-line` waits, `hold` holds. */
@@ -88,8 +99,8 @@ export class Line {
     }
   }
 
-  async #wait(guest: Guest, name: string, waitMs: number, work: () => Promise<void>): Promise<void> {
-    const lease = await guest.redlock.acquire(this.resource, { waitMs, ttlMs: TTL_MS });
+  async #wait(guest: Guest, name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const lease = await guest.redlock.acquire(this.resource, { signal });
     expect(++this.#inside, 'holders at a time').to.equal(1);
     this.served.push(name);
     expect(lease.fence, 'fences rise').to.be.above(this.#lastFence);
@@ -157,7 +168,7 @@ export class Line {
 
   /** Everybody who joined has been granted the lock and has released it, and nothing is left. */
   async allServed(): Promise<readonly string[]> {
-    await within('all who wait', SERVED_MS, Promise.all(this.#ends));
+    await within('all who wait', LIMIT_MS, Promise.all(this.#ends));
     await this.nothingLeft();
     return this.served;
   }
@@ -179,6 +190,5 @@ export class Line {
 }
 
 interface JoinTerms {
-  readonly waitMs?: number;
   readonly work?: () => Promise<void>;
 }

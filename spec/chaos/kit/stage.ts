@@ -5,15 +5,16 @@ import { counterKey } from '../../../lib/protocol/keys.js';
 import { Redlock } from '../../../lib/redlock.js';
 import { SCRIPTS } from '../../../lib/protocol/lua/scripts.js';
 import { byHand, type ClientKind, type SpecClient } from '../../support/real.js';
+import { PATIENT } from '../../support/patience.js';
 import type { Fault } from './cases.js';
 import { type Kind, kindsOf } from './commands.js';
 import { type ChaosBackend, type ChaosMaster, type ChaosMasters, startChaosMasters } from './masters.js';
 import type { Trap } from './proxy.js';
 
-export const TTL_MS = 20_000;
-/** No healthy master is slower than this, however loaded the machine is. */
-export const PATIENT_MS = 2_000;
-export const LIMIT_MS = 60_000;
+export const { ttlMs: TTL_MS } = PATIENT;
+/** How long a call waits for masters where too few of them may answer. */
+export const BRIEF_MS = 2_000;
+export const LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 5;
 
 export async function eventually(
@@ -73,7 +74,7 @@ export class Stage {
     this.hands = masters.list.map(({ directPort }) => byHand(directPort));
     this.observer = Redlock.connect(
       masters.list.map(({ directPort }) => `redis://127.0.0.1:${directPort}`),
-      { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS },
+      { ...PATIENT, nodeTimeoutMs: BRIEF_MS },
     );
   }
 
@@ -94,7 +95,7 @@ export class Stage {
     const clients = this.masters.list.map(({ port }) => kind.open(port));
     await eventually('a new client to connect', () => clients.every(({ status }) => status === 'ready'));
     const listeners = clients.map(listenersOf);
-    const redlock = new Redlock(clients, { ttlMs: TTL_MS, nodeTimeoutMs: PATIENT_MS });
+    const redlock = new Redlock(clients, { ...PATIENT, nodeTimeoutMs: BRIEF_MS });
     return { clients, redlock, listeners };
   }
 
@@ -167,7 +168,7 @@ export class Stage {
   }
 }
 
-const AHEAD_MS = 5_000;
+const AHEAD_MS = 50_000;
 
 /** Ahead of that master's clock, in µs. */
 async function aheadOfClock(hand: Redis): Promise<number> {

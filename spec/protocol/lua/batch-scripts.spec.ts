@@ -188,14 +188,14 @@ describe('batch: on a real server', () => {
     await server.redis.select(1);
     const keys = ['a', 'b', 'c'];
     for (const key of keys) await server.redis.set(key, `t${key}`);
-    await server.redis.pexpire('a', 5_000);
-    await server.redis.pexpire('c', 900_000);
-    const terms = { ttlMs: 60_000, mayCreate: true };
+    await server.redis.pexpire('a', 100_000);
+    await server.redis.pexpire('c', 9_000_000);
+    const terms = { ttlMs: 1_000_000, mayCreate: true };
     expect(await asOne(keys.map((key) => extension(plainScope(key), `t${key}`, terms)))).to.deep.equal([
       1, 1, 1,
     ]);
     const [a, b, c] = await Promise.all(keys.map((key) => server.redis.pttl(key)));
-    expect([a, c].map((ms = 0) => Math.round(ms / 20_000) * 20)).to.deep.equal([60, 900]);
+    expect([a, c].map((ms = 0) => Math.round(ms / 1_000_000))).to.deep.equal([1, 9]);
     expect(b).to.equal(-1);
   });
 
@@ -261,8 +261,8 @@ describe('batch: on a real server', () => {
   it('where one look at many is not allowed, each release and each extension is done by itself', async () => {
     const { redis } = server;
     await redis.select(1);
-    const terms = { ttlMs: 60_000, mayCreate: false };
-    for (const key of ['a', 'b', 'c', 'd']) await redis.set(key, `t${key}`, 'PX', 30_000);
+    const terms = { ttlMs: 600_000, mayCreate: false };
+    for (const key of ['a', 'b', 'c', 'd']) await redis.set(key, `t${key}`, 'PX', 100_000);
     await redis.call('ACL', 'SETUSER', 'default', '-mget');
     try {
       const released = ['a', 'b'].map((key) => release(plainScope(key), `t${key}`));
@@ -272,7 +272,7 @@ describe('batch: on a real server', () => {
       await redis.call('ACL', 'SETUSER', 'default', '+mget');
     }
     expect(await redis.exists('a', 'b')).to.equal(0);
-    for (const key of ['c', 'd']) expect(await redis.pttl(key)).to.be.above(30_000);
+    for (const key of ['c', 'd']) expect(await redis.pttl(key)).to.be.above(100_000);
   });
 
   it('all say yes: that many is the whole reply', async () => {
@@ -339,7 +339,7 @@ describe('batch: on a real server', () => {
     const keys = ['a', 'b', 'c', 'd'];
     const terms = { ttlMs: 60_000, mayCreate: true };
     await server.redis.select(1);
-    for (const key of keys) await server.redis.set(key, `t${key}`, 'PX', 30_000);
+    for (const key of keys) await server.redis.set(key, `t${key}`, 'PX', 100_000);
     const first = undo(plainScope('z'), 'tz');
     const extensions = keys.map((key) => extension(plainScope(key), `t${key}`, terms));
     const extended = await commandsOf([first, ...extensions]);

@@ -25,7 +25,7 @@ const NOW = 2_990_000_000_000_001;
 /** The end of the last quarantine, where there was one. */
 const LEAST = NOW - 1 - BACK_US / 2;
 const GUARD_MS = 3_600_000;
-const TTL_MS = 20_000;
+const TTL_MS = 600_000;
 const LIFE = COUNTER_LIFE_MS;
 const COUNTERS = ['c', 'd'];
 
@@ -153,8 +153,8 @@ function marker(server: Server, endUs: number): string {
 /** What is there before: `count` at the counter c, 1 at the other one, the guard's marker, and the vote where it has one. */
 async function prepare(server: Server, one: Way, count?: string, endUs = 1e12): Promise<void> {
   await server.redis.flushall();
-  if (count !== undefined) await server.redis.set('c', count, 'PX', 9_000);
-  await server.redis.set('d', 1, 'PX', 9_000);
+  if (count !== undefined) await server.redis.set('c', count, 'PX', 29_000);
+  await server.redis.set('d', 1, 'PX', 29_000);
   if (one.isGuarded === true) await server.redis.set('m', marker(server, endUs));
   const isAcceptance = ACCEPTANCES.includes(one);
   if (one.isHeld !== true && !isAcceptance) return;
@@ -185,10 +185,13 @@ async function expectCounters(server: Server, one: Way, fence: number, note: str
   const lifeMs = LIFE + Math.max(0, Math.ceil((fence - NOW) / 1_000));
   for (const key of countersOf(one)) {
     if (isOfWriter(one) || ACCEPTANCES.includes(one))
-      expect(await server.redis.pttl(key), note).to.be.within(lifeMs - 2_000, lifeMs);
+      expect(await server.redis.pttl(key), note).to.be.within(lifeMs - 29_000, lifeMs);
     // the counter's life begins after the vote's, and a busy machine may stop the server in between
     else
-      expect(await longer(server, 'a', key), note).to.be.within(lifeMs - TTL_MS - 2, lifeMs - TTL_MS + 1_000);
+      expect(await longer(server, 'a', key), note).to.be.within(
+        lifeMs - TTL_MS - 2,
+        lifeMs - TTL_MS + 29_000,
+      );
   }
 }
 
@@ -260,11 +263,11 @@ describe('counters in scripts on a real server', () => {
         it(`is refused with {2, 4, 0} for a ${type}: it stays, and no vote is left`, async () => {
           await prepare(server, one);
           await putData(server.redis, 'c', type);
-          await server.redis.pexpire('c', 9_000);
+          await server.redis.pexpire('c', 29_000);
           const before = await server.redis.dump('c');
           expect(await send(server, one, NOW)).to.deep.equal([2, HOLDS.counter, 0]);
           expect(await server.redis.dump('c')).to.equal(before);
-          expect(await server.redis.pttl('c')).to.be.within(1, 9_000);
+          expect(await server.redis.pttl('c')).to.be.within(1, 29_000);
           expect(await server.redis.exists(...locksOf(one))).to.equal(one.isHeld === true ? 1 : 0);
         });
       }
@@ -272,7 +275,7 @@ describe('counters in scripts on a real server', () => {
       for (const command of ['time', 'get'] as const) {
         it(`fails where ${command} is not allowed: no vote is left, and no counter is changed`, async () => {
           await prepare(server, one, '7');
-          await server.redis.set('d', 7, 'PX', 9_000);
+          await server.redis.set('d', 7, 'PX', 29_000);
           const reply = await server.without(command, () =>
             server
               .run(one.script, one.keys, ...one.args(NOW))
@@ -327,9 +330,9 @@ describe('counters in scripts on a real server', () => {
         await send(server, one, NOW);
         const left = await server.redis.pttl('c');
         if (!isPutBack)
-          expect(left, one.title).to.be.within(1, 9_000); // the long way leaves it alone
+          expect(left, one.title).to.be.within(1, 29_000); // the long way leaves it alone
         else if (before === 'text') expect(left, one.title).to.equal(-1);
-        else expect(left, one.title).to.be.within(9_001, 60_000);
+        else expect(left, one.title).to.be.within(29_001, 60_000);
       }
     }
   });
@@ -390,7 +393,7 @@ describe('counters in scripts on a real server', () => {
             expect(await server.redis.get('c')).to.equal(count?.toString() ?? null);
             expect(await server.redis.get('d')).to.equal('1');
             const left = await server.redis.pttl('c');
-            if (count !== undefined) expect(left).to.be.within(1, 9_000);
+            if (count !== undefined) expect(left).to.be.within(1, 29_000);
           }
         });
       }
@@ -412,7 +415,7 @@ describe('counters in scripts on a real server', () => {
           await prepare(server, one, text);
           expect(await send(server, one, NOW), text).to.deep.equal([2, HOLDS.counter, 0]);
           expect(await server.redis.mget('c', 'd'), text).to.deep.equal([text, '1']);
-          expect(await server.redis.pttl('c'), text).to.be.within(1, 9_000);
+          expect(await server.redis.pttl('c'), text).to.be.within(1, 29_000);
         }
       });
 

