@@ -256,6 +256,7 @@ export class Acquisition implements LateVotes {
   #accept(round: Round, timer: Timer): Grant | undefined {
     const { clock, driftFactor, nodes } = this.#environment;
     this.#line?.claimed(round);
+    // ended after its quorum said yes: a moment later it would have been granted, and nobody can tell the two apart
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
     const { scope, token } = round.request;
     const untilMs = validUntilMs(round.sentAtMs, this.#terms.ttlMs, driftFactor);
@@ -304,7 +305,7 @@ export class Acquisition implements LateVotes {
       this.#awaited = withdrawal;
       await lookAgain(nodes, round, withdrawal, looked);
     }
-    withdrawal.end();
+    withdrawal.end(); // what a silent master has no room for is left to the repairs: it is sent in any case
     this.#met.learn(round, isFull);
     if (this.#met.isContended) this.#noteContention(true);
     this.#terms.observer?.refused(this.#backoff.attempts, round, round.decision);

@@ -43,6 +43,7 @@ export function shallQueue(
   history: AttemptHistory | undefined,
 ): boolean {
   const { contention, nodes, subscriptions } = environment;
+  // the last attempt has no time to wait in: in line it would end before it begins
   if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
   if (history?.isContended === true) return canQueue(environment, terms);
   if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;

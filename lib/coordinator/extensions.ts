@@ -117,6 +117,7 @@ export class Extensions {
     for (const { grant, order } of due) {
       const request = extension(grant, grant.token, { ttlMs: order.ttlMs, mayCreate: true });
       const one = new Renewing(grant, request, order);
+      // a batch of one goes alone in the end, too
       if (due.length === 1) this.#extendAlone(one);
       else together.push(one);
     }

@@ -96,7 +96,7 @@ class Job<T> implements PublicJob<T> {
       if (tick === undefined) return;
       this.#listening.tell('scheduled', { scheduledAt: dateAt(tick) });
       await this.#sleepUntil(tick + this.#coordination.random.fraction() * terms.jitterMs, cancellation);
-      if (cancellation.cancelled !== undefined) return;
+      if (cancellation.cancelled !== undefined) return; // a pursuit would end as well, before its first claim
       lastMs = Math.max(tick, await this.#pursue({ own: tick, thereMs: tick - 1 }, cancellation));
     }
   }

@@ -140,7 +140,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   onPush(node: Node, push: Push): void {
     const place = this.#placeAt(node);
-    if (!this.isWanted) return;
+    if (!this.isWanted) return; // a net: who has left is sent none
     switch (push.kind) {
       case 'first':
         if (place.state === 'queued')

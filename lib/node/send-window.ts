@@ -104,7 +104,7 @@ export class SendWindow {
 
   /** Attempts that get their quorum from the other masters never wait for this one, so they would not notice. */
   #noticeSilence(): void {
-    if (this.#isSilent) return;
+    if (this.#isSilent) return; // until it answers, which clears what would be noted
     const nowMs = this.#clock.earliest();
     this.#quietMs += Math.min(nowMs - (this.#lookedAtMs ?? nowMs), MOST_COUNTED_MS);
     this.#lookedAtMs = nowMs;

@@ -31,6 +31,7 @@ class Candidate implements Sink {
     this.ask = { request: acceptance(scope, token, fence), sink: this };
   }
 
+  /** Asked of what has not been sent; the end of the round drops that as well. */
   get isWanted(): boolean {
     return this.#agreement.isWanted;
   }

@@ -267,7 +267,7 @@ class RenewalBatch implements Sink {
 
   #noteAnswer(node: Node): void {
     this.#deliveries.answer(node);
-    if (this.#isOver) this.#close();
+    if (this.#isOver) this.#close(); // until then it is closed as it concludes
   }
 
   #proceed(): void {

@@ -104,7 +104,7 @@ class NodeRepairs {
     const isReady = this.#node.state === 'ready';
     for (const orphan of this.#orphans.values()) {
       if (nowMs >= orphan.untilMs) this.drop(orphan.token);
-      else if (isReady && !this.#running.has(orphan.token)) this.#start(orphan);
+      else if (isReady && !this.#running.has(orphan.token)) this.#start(orphan); // else it fails at once, unsent
     }
   }
 

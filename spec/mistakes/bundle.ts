@@ -2,7 +2,7 @@
  * Bundles programs with mistakes built into the sources, so that the code itself needs no hooks. Where scripts are changed, they
  * are compiled for the masters in memory once more.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -17,6 +17,9 @@ const CACHE = join(ROOT, 'node_modules/.cache/quorate-mistakes');
 /** What CommonJS asks for. */
 const BANNER = `import { createRequire } from 'node:module'; const require = createRequire(${JSON.stringify(import.meta.url)});`;
 
+const made = new Set<string>();
+process.once('exit', () => made.forEach((file) => rmSync(file, { force: true })));
+
 interface Terms {
   readonly name: string;
   /** The program's own text, as a module in the root. */
@@ -28,6 +31,7 @@ interface Terms {
 export async function bundle({ name, patches, program }: Terms): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const outfile = join(CACHE, `${name.replaceAll(/\W+/g, '-')}-${process.pid}.mjs`);
+  made.add(outfile);
   const files = sources().patched(patches);
   const used = new Set<string>();
   const changed = (file: string, text: string): string => {
