@@ -70,7 +70,7 @@ export class Lead {
     try {
       return await campaign(value, signal, (error) => this.#tellOutage(error));
     } catch (error) {
-      if (!RedlockError.is(error) || isHopeless(error)) throw error;
+      if (!RedlockError.is(error) || endsCampaigns(error)) throw error;
       if (error.code === 'ABORTED') return 'over';
       onChange({ state: 'failed', error });
       return undefined;
@@ -124,7 +124,7 @@ export class Lead {
  * No further campaign can change it. Beyond `maxWaiters`, one attempt is all of a campaign, and what it met may pass: masters
  * that are read-only during a fail-over, say.
  */
-function isHopeless({ code, tally }: RedlockError): boolean {
+function endsCampaigns({ code, tally }: RedlockError): boolean {
   if (!WRONG.has(code)) return ENDS.has(code);
   return tally.filter(isLasting).length > tally.length - quorumOf(tally.length);
 }
