@@ -7,7 +7,7 @@
  * package.json, so that audits see it. ioredis stays the user's own, and so does croner, which a job with a cron expression loads.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -159,6 +159,9 @@ function refuseStrangers(inputs, isExpected) {
   if (strangers.length > 0) throw new Error(`the bundle took in ${strangers.join(', ')}`);
 }
 
+/** The scripts' own, which are made of Lua. */
+const LINKED_TYPES = 'lib/protocol/lua/linked.d.ts';
+
 /** tsc checks and declares each file; the declarations are then put together as the code is. */
 async function buildTypes() {
   const folder = mkdtempSync(join(DIST, 'types-'));
@@ -166,6 +169,7 @@ async function buildTypes() {
   const args = [tsc, '--project', 'tsconfig.build.json', '--outDir', folder];
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) throw new Error('tsc failed');
+  cpSync(join(ROOT, LINKED_TYPES), join(folder, relative('lib', LINKED_TYPES))); // tsc declares what it reads as TypeScript
   await bundle(
     entriesIn(folder),
     { source: '.d.ts', output: '.d.cts' },

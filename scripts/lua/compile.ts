@@ -2,10 +2,9 @@
 import { createRequire } from 'node:module';
 import { runInThisContext } from 'node:vm';
 import { build, type BuildOptions, buildSync, type BuildResult, type Plugin } from 'esbuild';
-import type { Script } from '../../lib/redis/script.js';
 import { ROOT } from './files.mjs';
 import { type Change, luaFiles, readLibrary } from './link/library.js';
-import { type Constants, linkAll } from './link/linker.js';
+import { type Constants, type Linked, linkAll } from './link/linker.js';
 import { moduleOf } from './module.js';
 
 interface Sources {
@@ -35,7 +34,7 @@ const OPTIONS = {
 type Built = BuildResult<typeof OPTIONS>;
 
 export interface Made {
-  readonly scripts: readonly Script[];
+  readonly scripts: readonly Linked[];
   /** The scripts as a module of JavaScript. */
   readonly programs: string;
 }
@@ -52,14 +51,24 @@ export async function madeWith(plugin: Plugin, change: Change): Promise<Made> {
   return madeOf(await build({ ...OPTIONS, plugins: [plugin] }), change);
 }
 
-/** The scripts as a module that lib imports. */
-export function linkedModule(scripts: readonly Script[]): string {
-  return scripts
-    .map((script) => {
-      const name = script.name.toUpperCase().replaceAll('-', '_');
-      return `export const ${name} = ${JSON.stringify(script)};\n`;
-    })
-    .join('');
+/** The scripts as a module that lib imports, with what several of them have once. */
+export function linkedModule(scripts: readonly Linked[]): string {
+  const counts = new Map<string, number>();
+  for (const piece of scripts.flatMap(({ pieces }) => pieces))
+    counts.set(piece, (counts.get(piece) ?? 0) + 1);
+  const shared = [...counts].filter(([, count]) => count > 1).map(([piece]) => piece);
+  const names = new Map(shared.map((piece, i) => [piece, `$${i}`]));
+  const declared = shared.map((piece) => `const ${names.get(piece)} = ${JSON.stringify(piece)};\n`);
+  const exported = scripts.map(({ name, pieces }) => {
+    const source = pieces.map((piece) => names.get(piece) ?? JSON.stringify(piece)).join(' + ');
+    return `export const ${exportOf(name)} = { name: '${name}', source: ${source} };\n`;
+  });
+  return [...declared, ...exported].join('');
+}
+
+/** What a script is exported as. */
+export function exportOf(name: string): string {
+  return name.toUpperCase().replaceAll('-', '_');
 }
 
 function madeOf({ outputFiles: [file] }: Built, change?: Change): Made {
@@ -67,8 +76,11 @@ function madeOf({ outputFiles: [file] }: Built, change?: Change): Made {
   const module: { exports: unknown } = { exports: {} };
   run(module, createRequire(import.meta.url));
   const { CONSTANTS, redis } = module.exports as Sources; // what was asked for
-  const scripts = linkAll(readLibrary(change), CONSTANTS);
-  return { scripts, programs: moduleOf(scripts, Object.keys(redis)) };
+  const library = readLibrary(change);
+  const scripts = linkAll(library, CONSTANTS);
+  // its functions stand in a module, and are made once: none has to be made late
+  const programs = moduleOf(linkAll(library, CONSTANTS, { isLateAtOnce: true }), Object.keys(redis));
+  return { scripts, programs };
 }
 
 type Load = (module: { exports: unknown }, require: NodeJS.Require) => void;

@@ -4,7 +4,9 @@ import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { exportOf } from '../../scripts/lua/compile.js';
 import { LINKED } from '../../scripts/lua/files.mjs';
+import { readLibrary } from '../../scripts/lua/link/library.js';
 import { instrument } from './instrument.js';
 import { luaMutantsOf } from './lua-mutants.js';
 import type { LuaEdit } from './messages.js';
@@ -44,9 +46,8 @@ export class MutatedFiles {
 
   /** The scripts, linked anew with the mutant that is at work as they are loaded. */
   get linked(): string {
-    const text = readFileSync(LINKED, 'utf8');
-    const names = [...text.matchAll(/^export const (\w+) = \{"name":("[^"]+")/gm)];
-    const scripts = names.map(([, name, script]) => `export const ${name} = scripts.get(${script});\n`);
+    const names = [...readLibrary().scripts.keys()];
+    const scripts = names.map((name) => `export const ${exportOf(name)} = scripts.get('${name}');\n`);
     return `const scripts = __l(${JSON.stringify(this.#edits)});\n${scripts.join('')}`;
   }
 

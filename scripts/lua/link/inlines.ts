@@ -124,8 +124,9 @@ function filled(
   });
 }
 
-function atPlaceOf({ isFirst, line }: Token, made: readonly Token[]): readonly Token[] {
-  return made.map((token, i) => ({ ...token, line, isFirst: isFirst && i === 0 }));
+function atPlaceOf({ isFirst, line, part }: Token, made: readonly Token[]): readonly Token[] {
+  const from = part === undefined ? {} : { part };
+  return made.map((token, i) => ({ ...token, ...from, line, isFirst: isFirst && i === 0 }));
 }
 
 function sign(text: string, at: Token): Token {

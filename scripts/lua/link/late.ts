@@ -14,15 +14,26 @@ const OPENING = new Set(['function', 'do', 'if']);
 
 /** The functions that a part declares for others. */
 export function functionsOf(tokens: readonly Token[]): readonly string[] {
-  const found: string[] = [];
+  return outer(tokens).flatMap(({ text }, i, all) => (text === 'function' ? [all[i + 1]?.text ?? ''] : []));
+}
+
+/** Whether functions are made early or late cannot be told only as long as nothing else is made with them. */
+export function refuseVariables(tokens: readonly Token[]): void {
+  for (const [i, { line, text }] of outer(tokens).entries())
+    if (text !== ['local', 'function'][i % 3] && i % 3 < 2)
+      throw new Error(`line ${line}: what is made late is functions only`);
+}
+
+/** `local function name` of each function, and whatever else is in none. */
+function outer(tokens: readonly Token[]): readonly Token[] {
   let depth = 0;
-  for (const [i, { text }] of tokens.entries()) {
-    if (depth === 0 && text === 'local' && tokens[i + 1]?.text === 'function')
-      found.push(tokens[i + 2]?.text ?? '');
+  return tokens.filter(({ kind, text }, i) => {
+    const isName = depth === 1 && tokens[i - 1]?.text === 'function' && kind === 'word';
+    const isOuter = depth === 0 || isName;
     if (OPENING.has(text)) depth++;
     if (text === 'end') depth--;
-  }
-  return found;
+    return kind !== 'directive' && isOuter && text !== 'end';
+  });
 }
 
 /**

@@ -2,40 +2,54 @@
  * Puts scripts together from their files: each part once, in the order of needs, and the values of
  * constants in place of their names.
  */
-import { functionsOf, type Late, madeLate } from './late.js';
+import { functionsOf, type Late, madeLate, refuseVariables } from './late.js';
 import { expand, type Inline, takeInlines } from './inlines.js';
 import { directiveOf, type Library, type LuaFile, within } from './library.js';
-import { textOf, type Token } from './tokens.js';
+import { piecesOf, type Token } from './tokens.js';
 import type { Script } from '../../../lib/redis/script.js';
+
+export interface Linked extends Script {
+  /** The source, in pieces that other scripts may have as well. */
+  readonly pieces: readonly string[];
+}
 
 /** By their names. */
 export type Constants = ReadonlyMap<string, string | number>;
 
-/** All scripts. @throws for what is not there, needed in a circle, or defined nowhere */
-export function linkAll(library: Library, constants: Constants): readonly Script[] {
-  return [...library.scripts.values()].map((script) => link(script, library, constants));
+export interface Terms {
+  /** What is asked for late stands there as if it were needed: for who creates no functions as a script runs. */
+  readonly isLateAtOnce?: boolean;
 }
 
-function link(script: LuaFile, { parts }: Library, constants: Constants): Script {
+/** All scripts. @throws for what is not there, needed in a circle, or defined nowhere */
+export function linkAll(library: Library, constants: Constants, terms: Terms = {}): readonly Linked[] {
+  return [...library.scripts.values()].map((script) => link(script, library, { constants, ...terms }));
+}
+
+function link(
+  script: LuaFile,
+  { parts }: Library,
+  { constants, isLateAtOnce = false }: Terms & { readonly constants: Constants },
+): Linked {
   return within(script.path, () => {
-    const tokens = new Linker(parts).linked(script);
-    return {
-      name: script.name,
-      source: textOf(tokens.map((token, i) => literal(token, tokens[i - 1]?.text, constants))),
-    };
+    const tokens = new Linker(parts, isLateAtOnce).linked(script);
+    const pieces = piecesOf(tokens.map((token, i) => literal(token, tokens[i - 1]?.text, constants)));
+    return { name: script.name, source: pieces.join(''), pieces };
   });
 }
 
 class Linker {
   readonly #parts: ReadonlyMap<string, LuaFile>;
+  readonly #isLateAtOnce: boolean;
   readonly #placed = new Set<string>();
   readonly #inlines = new Map<string, Inline>();
   /** Parts that are being placed, each within the one before it. */
   readonly #open: string[] = [];
   #late: Late | undefined;
 
-  constructor(parts: ReadonlyMap<string, LuaFile>) {
+  constructor(parts: ReadonlyMap<string, LuaFile>, isLateAtOnce: boolean) {
     this.#parts = parts;
+    this.#isLateAtOnce = isLateAtOnce;
   }
 
   linked({ tokens }: LuaFile): readonly Token[] {
@@ -63,7 +77,7 @@ class Linker {
     const { inlines, rest } = takeInlines(this.#part(name).tokens);
     for (const [one, inline] of inlines) this.#inlines.set(one, inline);
     this.#open.push(name);
-    const made = rest.flatMap((token) => this.#directed(token));
+    const made = rest.flatMap((token) => this.#directed({ ...token, part: name }));
     this.#open.pop();
     return made;
   }
@@ -78,6 +92,8 @@ class Linker {
     if (this.#late !== undefined || this.#open.length > 0)
       throw new Error(`line ${at.line}: --@late stands in a script, once`);
     const text = names.flatMap((name) => this.#place(name));
+    refuseVariables(text);
+    if (this.#isLateAtOnce) return text;
     const functions = names.flatMap((name) => functionsOf(this.#part(name).tokens));
     this.#late = { functions: new Set(functions), text: new Set(text) };
     return text;

@@ -9,6 +9,8 @@ export interface Token {
   readonly line: number;
   /** It is the first of its line. */
   readonly isFirst: boolean;
+  /** The part that it came from. */
+  readonly part?: string;
 }
 
 const TOKEN =
@@ -46,16 +48,19 @@ export function tokensOf(text: string): readonly Token[] {
 /**
  * The tokens as they are sent: with no comment and no space that Lua does not need. A line stays a line, since a server
  * names the place of an error by it.
+ *
+ * @returns the text in pieces, one for what came from one part at a time
  */
-export function textOf(tokens: readonly Token[]): string {
-  let text = '';
+export function piecesOf(tokens: readonly Token[]): readonly string[] {
+  const pieces: string[] = [];
   let last: Token | undefined;
   for (const token of tokens) {
-    if (last !== undefined) text += token.isFirst ? '\n' : between(last, token.text);
-    text += token.text;
+    const space = last === undefined ? '' : token.isFirst ? '\n' : between(last, token.text);
+    if (last?.part === token.part) pieces.push((pieces.pop() ?? '') + space + token.text);
+    else pieces.push(space + token.text);
     last = token;
   }
-  return text;
+  return pieces;
 }
 
 const LETTER = /\w/;

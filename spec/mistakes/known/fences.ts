@@ -77,8 +77,8 @@ export const FENCES: readonly Mistake[] = [
       },
       {
         in: 'lua:short-way.lua',
-        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
-        replace: 'if fence < now - BACK_US or fence < least then',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < floor then',
+        replace: 'if fence < now - BACK_US or fence < floor then',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -94,8 +94,8 @@ export const FENCES: readonly Mistake[] = [
       },
       {
         in: 'lua:short-way.lua',
-        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
-        replace: 'if fence <= 0 or fence > now + AHEAD_US or fence < least then',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < floor then',
+        replace: 'if fence <= 0 or fence > now + AHEAD_US or fence < floor then',
       },
     ],
     noticedBy: { breaks: ['counter order'], seeds: { of: 'one master' } },
@@ -111,7 +111,7 @@ export const FENCES: readonly Mistake[] = [
       },
       {
         in: 'lua:short-way.lua',
-        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < least then',
+        find: 'if fence < now - BACK_US or fence > now + AHEAD_US or fence < floor then',
         replace: 'if fence < now - BACK_US or fence > now + AHEAD_US then',
       },
     ],
@@ -273,8 +273,8 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:short-way.lua',
-        find: 'or fence < least then',
-        replace: 'or least < 0 then',
+        find: 'or fence < floor then',
+        replace: 'or floor < 0 then',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/scripts-guard.spec.ts'] },

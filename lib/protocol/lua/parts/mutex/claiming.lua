@@ -12,7 +12,7 @@
 local function claimOne(k, token, ttl, life, proposal)
   if redis.call('SET', KEYS[k], token, 'PX', ttl, 'NX') then
     if life == '0' then return 0 end
-    local now, c = readClock(), k + 1
+    local now, c, floor = readClock(), k + 1, least
     if now then
       --@paste short-way
     end
