@@ -38,7 +38,7 @@ export function comparison(
     case 'above':
       return [`${now}, which is above its score of ${textOf(score)}: -- --record ${file}`];
     case 'new':
-      return [`! ${now}, and it has no score yet: -- --record ${file}`];
+      return [`${now}, and it has no score yet: -- --record ${file}`];
     case 'below':
       return [`! ${now}, which is below its score of ${textOf(score)}; these live:`, ...living];
   }
