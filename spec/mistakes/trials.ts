@@ -1,6 +1,6 @@
 /** Tries a mistake by what is to notice it, and the right code by the same. */
 import { rmSync } from 'node:fs';
-import { compile, hunt, type Hunt, huntSmall } from '../simulation/hunt.js';
+import { compile, dismiss, hunt, type Hunt, huntSmall } from '../simulation/hunt.js';
 import type { InWorld, Mistake, Seeds } from './mistake.js';
 import { runSpecs } from './spec-runs.js';
 
@@ -36,6 +36,7 @@ export async function trialsOf(mistake: Mistake, terms: Terms): Promise<Trial[]>
     const wrong = await compile(name, patches);
     if (world !== undefined) trials.push(await inWorld(world, { ...terms, wrong, mistake }));
     if (seeds !== undefined) trials.push(await bySeeds(seeds, { ...terms, wrong, mistake }));
+    dismiss(wrong);
     rmSync(wrong, { force: true });
   }
   if (terms.withSpecs && specs !== undefined) trials.push(await bySpecs(mistake, specs));

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { Redlock, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
 import { COUNTER, LANGUAGES, type Language, OldProgram } from '../support/old-program.js';
 import { needs } from '../support/parts.js';
-import { PATIENT } from '../support/patience.js';
+import { LONGER_MS, PATIENT } from '../support/patience.js';
 import { byHand } from '../support/real.js';
 import { rejection } from '../support/rejection.js';
 import { oneServer } from '../support/server.js';
@@ -158,7 +158,7 @@ describe('timestamp locks beside programs of other languages', function () {
       try {
         await lock.using('r', async (lease) => {
           const first = Number(await server.redis.get('app:r'));
-          await lease.extend();
+          await lease.extend(LONGER_MS);
           expect(Number(await server.redis.get('app:r'))).to.be.above(first);
         });
         expect(await server.redis.exists('app:r')).to.equal(0);

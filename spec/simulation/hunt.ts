@@ -2,7 +2,8 @@
  * Runs the simulation over many seeds in a process of its own, with the production code unchanged or with a known mistake
  * built in.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { bundle } from '../mistakes/bundle.js';
 import type { Patch, SeedOptions, Simulated } from '../mistakes/mistake.js';
 import type { Violation } from './checker/checker.js';
@@ -37,8 +38,9 @@ export interface Quarry {
   readonly history?: string;
 }
 
-/** The program of the child process: it is bundled with the sources, unchanged or changed. */
+/** The program of the child process: it is bundled with the sources, unchanged or changed. A task a line, and an answer each. */
 const PROGRAM = `
+import { createInterface } from 'node:readline';
 import { simulate } from './spec/simulation/simulation.js';
 import { simulateTimestamps } from './spec/simulation/timestamp-simulation.js';
 import { simulateOneMaster } from './spec/simulation/one-master.js';
@@ -48,7 +50,6 @@ import { simulateLong } from './spec/simulation/long/long-world.js';
 import { simulateCrashes } from './spec/simulation/crash-simulation.js';
 import { nothing, search } from './spec/simulation/small/search.js';
 import { timeline } from './spec/simulation/timeline.js';
-const { search: task, firstSeed, seeds, limitMs, options, of, breaks, showsHistory } = JSON.parse(process.argv[2]);
 const others = {
   timestamps: simulateTimestamps,
   'one master': simulateOneMaster,
@@ -57,29 +58,41 @@ const others = {
   'long jobs': simulateLong,
   crashes: simulateCrashes,
 };
-const run = others[of] ?? simulate;
-const found = task === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
+let toldMs = 0;
+let found;
 const cpuMs = () => {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000; // on a busy machine a hunt takes longer, and goes as far
+  return (user + system) / 1_000 - toldMs; // on a busy machine a hunt takes longer, and goes as far
 };
-const tell = (more) =>
-  process.stdout.write(JSON.stringify({ ...found, cpuMs: cpuMs(), ...more }) + '\\n', () => process.exit(0));
-process.on('unhandledRejection', (error) => tell({ crash: String(error?.stack ?? error) }));
-if (task !== undefined) tell(await search(task, found));
-for (let seed = firstSeed; seed < firstSeed + seeds && cpuMs() < limitMs; seed++) {
-  const { events, broken, violations } = await run(seed, options);
-  found.seedsRun++;
-  found.events += events;
-  found.broken += broken;
-  const violation = violations.find(({ property }) => breaks === undefined || breaks.includes(property));
-  if (violation === undefined) continue;
-  const again = showsHistory ? await run(seed, { ...options, history: true }) : undefined;
-  const aroundMs = of === 'one master' ? 70_000 : 1_000;
-  tell({ seed, violation, history: again && timeline({ ...again, violations: [violation] }, { aroundMs }) });
-  break;
+const tell = (answer, then) => {
+  process.stdout.write(JSON.stringify({ ...answer, cpuMs: cpuMs() }) + '\\n', then);
+  toldMs += cpuMs();
+};
+process.on('unhandledRejection', (error) =>
+  tell({ ...found, crash: String(error?.stack ?? error) }, () => process.exit(0)),
+);
+async function seedsOf({ firstSeed, seeds, limitMs, options, of, breaks, showsHistory }) {
+  const run = others[of] ?? simulate;
+  for (let seed = firstSeed; seed < firstSeed + seeds && cpuMs() < limitMs; seed++) {
+    const { events, broken, violations } = await run(seed, options);
+    found.seedsRun++;
+    found.events += events;
+    found.broken += broken;
+    const violation = violations.find(({ property }) => breaks === undefined || breaks.includes(property));
+    if (violation === undefined) continue;
+    const again = showsHistory ? await run(seed, { ...options, history: true }) : undefined;
+    const aroundMs = of === 'one master' ? 70_000 : 1_000;
+    const history = again && timeline({ ...again, violations: [violation] }, { aroundMs });
+    return { ...found, seed, violation, history };
+  }
+  return found;
 }
-tell({});
+for await (const line of createInterface({ input: process.stdin })) {
+  const task = JSON.parse(line);
+  found = task.search === undefined ? { seedsRun: 0, events: 0, broken: 0 } : nothing();
+  tell(task.search === undefined ? await seedsOf(task) : await search(task.search, found));
+}
+process.exit(0); // whatever the last run has left
 `;
 
 /** Bundles it. @throws if a patch does not belong in exactly one place */
@@ -110,29 +123,69 @@ export function coreMs(): number {
   return (user + system) / 1_000 + childrenMs;
 }
 
-/** Runs a task in a process of its own. @param none  the answer, if it gives none */
-function ask<T extends object>(
+/** Processes that wait for their next task, by the bundle that they run: a warm one runs seeds several times as fast. */
+const idle = new Map<string, ChildProcessWithoutNullStreams[]>();
+process.once('exit', () => [...idle.keys()].forEach(dismiss));
+
+/** Ends the processes that run this bundle. */
+export function dismiss(bundle: string): void {
+  for (const child of idle.get(bundle) ?? []) child.kill('SIGKILL');
+  idle.delete(bundle);
+}
+
+/** Runs a task in a process that has none. @param none  the answer, if it gives none */
+async function ask<T extends object>(
   bundle: string,
   task: object,
   none: T,
   limitMs: number,
 ): Promise<T & { readonly crash: string | undefined }> {
-  const child = spawn(process.execPath, [bundle, JSON.stringify(task)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let said = '';
-  let wailed = '';
-  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (wailed += chunk.toString()));
-  const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+  const child = idle.get(bundle)?.pop() ?? start(bundle);
+  const said = await answerOf(child, task, limitMs);
+  if (said.line === undefined) return { ...none, crash: said.wailed === '' ? 'it hangs' : said.wailed };
+  const { cpuMs, ...answer } = JSON.parse(said.line) as Partial<T> & { readonly cpuMs: number }; // our own words
+  childrenMs += cpuMs;
+  if (!('crash' in answer)) idle.set(bundle, [...(idle.get(bundle) ?? []), child]);
+  return { ...none, crash: undefined, ...answer };
+}
+
+function start(bundle: string): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [bundle]);
+  child.stdin.on('error', () => undefined); // it has ended, and says so
+  return child;
+}
+
+/** Its answer, or what it says of its end. */
+function answerOf(
+  child: ChildProcessWithoutNullStreams,
+  task: object,
+  limitMs: number,
+): Promise<{ readonly line?: string; readonly wailed: string }> {
   return new Promise((resolve) => {
-    child.on('close', () => {
+    let [said, wailed] = ['', ''];
+    const end = (line?: string): void => {
       clearTimeout(timer);
-      const line = said.split('\n').find((one) => one.startsWith('{'));
-      if (line === undefined) return resolve({ ...none, crash: wailed === '' ? 'it hangs' : wailed });
-      const { cpuMs, ...answer } = JSON.parse(line) as Partial<T> & { readonly cpuMs: number }; // our own words
-      childrenMs += cpuMs;
-      resolve({ ...none, crash: undefined, ...answer });
+      for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners('data');
+      child.removeAllListeners('close');
+      keepsAlive(child, false);
+      resolve({ wailed, ...(line !== undefined && { line }) });
+    };
+    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    keepsAlive(child, true);
+    child.on('close', () => end());
+    child.stderr.on('data', (chunk: Buffer) => (wailed += chunk.toString()));
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const line = said.split('\n').find((one, i, all) => i < all.length - 1 && one.startsWith('{'));
+      if (line !== undefined) end(line);
     });
+    child.stdin.write(`${JSON.stringify(task)}\n`);
   });
+}
+
+/** Whether this process waits for it. */
+function keepsAlive(child: ChildProcessWithoutNullStreams, isBusy: boolean): void {
+  for (const part of [child, child.stdin, child.stdout, child.stderr] as unknown as readonly Socket[])
+    if (isBusy) part.ref();
+    else part.unref();
 }

@@ -7,7 +7,8 @@ import { type CountedGuest, eventually, listenersOf, Stage } from './stage.js';
 import type { Table } from './table.js';
 import { Trial, type Verdict } from './trial.js';
 
-const GROUPS = 6;
+/** Cases wait for most of their time: for connections, and for masters that do not answer. */
+const GROUPS = 16;
 
 interface Terms {
   readonly groups?: number;

@@ -1,6 +1,7 @@
 /** One case, from the first claim to the last key: what must be true while the fault lasts, and after it. */
 import { expect } from 'chai';
 import { RedlockError } from '../../../lib/runtime/errors.js';
+import type { AcquireOptions } from '../../../lib/input/options.js';
 import type { Lease } from '../../../lib/lease/public.js';
 import { PATIENT } from '../../support/patience.js';
 import { type Case, type Fault, healthy, isMinority, KINDS, quorumOf } from './cases.js';
@@ -85,9 +86,7 @@ export class Trial {
 
   /** Acquires all or, if one fails, none. */
   async #acquire(): Promise<Lease[]> {
-    // a minority costs no call
-    const terms = isMinority(this.#case) ? PATIENT : { waitMs: WAIT_MS };
-    const calls = this.#resources.map((name) => this.#guest.redlock.acquire(name, terms));
+    const calls = this.#resources.map((name) => this.#guest.redlock.acquire(name, this.#terms()));
     const ends = await Promise.allSettled(calls);
     const leases = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
     for (const lease of leases) {
@@ -101,6 +100,15 @@ export class Trial {
     }
     this.#lastFence = Math.max(this.#lastFence, ...leases.map(({ fence }) => fence ?? 0));
     return leases;
+  }
+
+  /**
+   * A minority costs no attempt, however long the others take. If it falls silent while a fencing token is agreed on, it may
+   * cost one: the token that was put to it is waited for.
+   */
+  #terms(): AcquireOptions {
+    if (!isMinority(this.#case)) return { waitMs: WAIT_MS };
+    return this.#case.operation === 'accept' ? { waitMs: PATIENT.waitMs } : PATIENT;
   }
 
   /** Arms the traps. For faults at connect, connections are broken, so that new ones have to be made. */
