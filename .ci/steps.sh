@@ -31,18 +31,31 @@ step() {
   close "$name" $rc $((SECONDS - start)) "after $((SECONDS - start)) s, $(cores_of "$name")"
 }
 
-# begin NAME SECONDS COMMAND…: a step that goes on beside the next ones, until `finish NAME`
-begin() {
-  local out
-  out=$(log_of "$1")
+# begin NAME SECONDS COMMAND…: a step that needs a core, and no quiet: it goes on beside the next ones, and gives way to them
+begin() { beside 10 "$@"; }
+
+# queue NAME SECONDS COMMAND…: a step that waits for the most of its time: it goes on beside the next ones, after those that
+# were queued before
+queue() {
+  beside 0 "$@"
+  queued=$(log_of "$1")
+}
+queued= # the last of them
+
+beside() {
+  local out before=
+  out=$(log_of "$2")
+  [ "$1" != 0 ] || before=$queued
   (
     rc=0
-    limited "$1" "$2" nice -n 10 "${@:3}" >"$out" || rc=$?
+    while [ -n "$before" ] && [ ! -f "$before.rc" ]; do sleep 1; done
+    limited "$2" "$3" nice -n "$1" "${@:4}" >"$out" || rc=$?
     echo "$rc" >"$out.rc"
   ) &
   echo $! >"$out.pid"
 }
 
+# finish NAME: waits for it, and shows what it printed
 finish() {
   local name=$1 start=$SECONDS out
   out=$(log_of "$name")

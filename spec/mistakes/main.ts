@@ -3,7 +3,7 @@
  * each names must notice it. Exits with 1 when something does not, or when a patch does not find its place.
  *
  *   --changed            those of files that were changed since the branch left main, and of specs that were
- *   --ci                 all that seeds or small worlds notice; of those that specs notice, what --changed tries
+ *   --ci                 all that small worlds or, else, seeds notice; of those that specs notice, what --changed tries
  *   --timeline           with the history of the seed that shows it
  *   --in WORLD [--k N]   looks for a schedule of that small world that shows it
  */
@@ -43,7 +43,10 @@ async function main(): Promise<number> {
   }
   const changed = values.changed === true || values.ci === true ? changedOf(named) : named;
   const bySeeds = values.ci === true ? named : changed;
-  return tryAll({ bySeeds, bySpecs: changed, showsHistory: values.timeline === true });
+  return tryAll({
+    ...{ bySeeds, bySpecs: changed },
+    ...{ isBrief: values.ci === true, showsHistory: values.timeline === true },
+  });
 }
 
 function changedOf(mistakes: readonly Mistake[]): readonly Mistake[] {
@@ -61,10 +64,11 @@ function changedOf(mistakes: readonly Mistake[]): readonly Mistake[] {
 interface Chosen {
   readonly bySeeds: readonly Mistake[];
   readonly bySpecs: readonly Mistake[];
+  readonly isBrief: boolean;
   readonly showsHistory: boolean;
 }
 
-async function tryAll({ bySeeds, bySpecs, showsHistory }: Chosen): Promise<number> {
+async function tryAll({ bySeeds, bySpecs, isBrief, showsHistory }: Chosen): Promise<number> {
   const startedAtMs = performance.now();
   const specs = new Set(bySpecs.flatMap(({ noticedBy }) => noticedBy.specs ?? []));
   const right = await compile('as it is', []);
@@ -74,6 +78,7 @@ async function tryAll({ bySeeds, bySpecs, showsHistory }: Chosen): Promise<numbe
   const tryOne = async (mistake: Mistake): Promise<void> => {
     const terms = {
       right,
+      isBrief,
       showsHistory,
       withSeeds: bySeeds.includes(mistake),
       withSpecs: bySpecs.includes(mistake),

@@ -20,6 +20,8 @@ export interface Terms {
   readonly showsHistory: boolean;
   readonly withSpecs: boolean;
   readonly withSeeds: boolean;
+  /** Where one schedule of a small world shows it, no seeds are tried. */
+  readonly isBrief: boolean;
 }
 
 /** A seed must show it within this. */
@@ -35,7 +37,8 @@ export async function trialsOf(mistake: Mistake, terms: Terms): Promise<Trial[]>
   if (terms.withSeeds && (seeds !== undefined || world !== undefined)) {
     const wrong = await compile(name, patches);
     if (world !== undefined) trials.push(await inWorld(world, { ...terms, wrong, mistake }));
-    if (seeds !== undefined) trials.push(await bySeeds(seeds, { ...terms, wrong, mistake }));
+    if (seeds !== undefined && (world === undefined || !terms.isBrief))
+      trials.push(await bySeeds(seeds, { ...terms, wrong, mistake }));
     dismiss(wrong);
     rmSync(wrong, { force: true });
   }

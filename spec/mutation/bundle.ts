@@ -72,7 +72,10 @@ export async function bundle(name: string, specs: readonly string[], files: Muta
       builder.onLoad({ filter: /\/linked\.js$/ }, ({ path }) =>
         path === LINKED ? { contents: files.linked, loader: 'js' } : undefined,
       );
-      builder.onLoad({ filter: /\.ts$/ }, (args) => ({ contents: files.read(args.path), loader: 'ts' }));
+      builder.onLoad({ filter: /\.(?:ts|mjs)$/ }, (args) => ({
+        contents: files.read(args.path), // the module's own place as well
+        loader: args.path.endsWith('.ts') ? 'ts' : 'js',
+      }));
     },
   };
   const { metafile } = await build({

@@ -127,6 +127,16 @@ export function minorities(nodes: number, operations: readonly Operation[] = OPE
   );
 }
 
+/** Of cases that differ by their masters alone, one: masters are alike. */
+export function drawn(cases: readonly Case[], random: () => number): Case[] {
+  const alike = new Map<string, Case[]>();
+  for (const one of cases) {
+    const name = nameOf(one).replaceAll(/m\d+:/g, '');
+    alike.set(name, [...(alike.get(name) ?? []), one]);
+  }
+  return [...alike.values()].flatMap((group) => group[Math.floor(random() * group.length)] ?? []);
+}
+
 /** The same numbers for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
