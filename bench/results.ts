@@ -65,31 +65,31 @@ export interface ContentionRow extends Row, Pick<Crowd, 'clients' | 'nodes' | 'i
   readonly figures?: ContentionFigures;
   /** Grants a second over those of the best other library, round by round. */
   readonly toBestPeer?: Spread;
-  /** The same for hand-offs. */
-  readonly handOffsToBestPeer?: Spread;
+  /** The same for hand-overs. */
+  readonly handOversToBestPeer?: Spread;
   /** With a master frozen: grants a second over those of the healthy masters, round by round. */
   readonly toHealthy?: Spread;
   /** Of direct hand-over, over that by reservations in the same round. */
-  readonly toReserving?: { readonly handOffs: Spread; readonly p50: Spread };
+  readonly toReserving?: { readonly handOvers: Spread; readonly p50: Spread };
 }
 
 /** Medians over rounds; counts are sums. */
 export interface ContentionFigures {
   readonly grantsPerSecond: Spread;
   /** Grants to another client than the one that had the lock before: what waiting comes to. */
-  readonly handOffsPerSecond: Spread;
+  readonly handOversPerSecond: Spread;
   /** A PING to all masters until a quorum has answered, by one client before the others begin. */
   readonly roundTripMs: number;
   /** The same for an acquisition that nobody is in the way of. */
   readonly claimMs: number;
   readonly heldMs: number;
-  /** The hand-off's median over the round trip of the same round. */
-  readonly handOffRoundTrips: number;
+  /** The hand-over's median over the round trip of the same round. */
+  readonly handOverRoundTrips: number;
   /** 1 / (hold + two quorum round trips), a second. */
   readonly idealPerSecond: number;
   readonly shareOfIdeal: number;
-  readonly handOffP50Ms: number;
-  readonly handOffP99Ms: number;
+  readonly handOverP50Ms: number;
+  readonly handOverP99Ms: number;
   readonly requestsPerGrant: number;
   /** CPU time for one grant: of all clients together, and of all masters. */
   readonly clientCpuMs: number;

@@ -27,7 +27,7 @@ async function give(): Promise<void> {
 
   // From here on this process holds nothing and renews nothing. The handle carries the token: whoever has it has the
   // lock, so send it only where you would send a password.
-  const handle = lease.handle();
+  const handle = lease.giveAway();
   assert.equal(lease.status, 'released');
 
   const receiver = fork(fileURLToPath(import.meta.url), ['receiver']);

@@ -27,7 +27,7 @@ export type {
   JobRun,
   MissReason,
   NotExecuted,
-  OnceOptions,
+  RunOnceOptions,
   RunOptions,
   SkipReason,
 } from './jobs/public.js';
@@ -85,7 +85,7 @@ export {
   type RedlockOptions,
   type ResolvedOptions,
   type ResolvedRetry,
-  type HandOff,
+  type HandOver,
   type RetryOptions,
   type TryAcquireOptions,
   type UsingOptions,

@@ -23,8 +23,8 @@ export interface RedlockCounts {
   readonly lost: number;
   /** Leases that were given back. */
   readonly released: number;
-  /** Leases that were given away by `lease.handle()`. */
-  readonly handedOver: number;
+  /** Leases that were given away by `lease.giveAway()`. */
+  readonly givenAway: number;
 }
 
 /** How an instance stands: `redlock.stats()`. */
@@ -44,11 +44,11 @@ export interface RedlockStats {
 }
 
 export function readStats(counts: Counts, coordinator: Coordinator, source: LeaseSource): RedlockStats {
-  const { acquired, adopted, failed, renewed, renewalsFailed, lost, released, handedOver } = counts;
+  const { acquired, adopted, failed, renewed, renewalsFailed, lost, released, givenAway } = counts;
   return {
     counts: {
       ...{ acquired, adopted, waited: coordinator.waited, failed: { ...failed } },
-      ...{ renewed, renewalsFailed, lost, released, handedOver },
+      ...{ renewed, renewalsFailed, lost, released, givenAway },
     },
     held: source.held.size,
     calls: source.calls,

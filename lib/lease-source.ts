@@ -225,7 +225,7 @@ export class LeaseSource {
       nodeTimeoutMs,
       minDelayMs,
       maxDelayMs,
-      onlyReserves: call.handOff === 'reserve',
+      onlyReserves: call.handOver === 'reserve',
       isFair: call.fair && waitMs > 0 && !this.#hasCluster,
       observer,
     };

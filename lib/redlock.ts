@@ -9,8 +9,8 @@ import { electionOf } from './election/election.js';
 import type { Election, ElectionOptions } from './election/public.js';
 import { SeenLeaders } from './election/seen-leaders.js';
 import { jobOf } from './jobs/job.js';
-import { onceOf } from './jobs/once.js';
-import type { Job, JobOptions, JobResult, JobRoutine, OnceOptions } from './jobs/public.js';
+import { runOnceOf } from './jobs/run-once.js';
+import type { Job, JobOptions, JobResult, JobRoutine, RunOnceOptions } from './jobs/public.js';
 import {
   checkMasters,
   type Environment,
@@ -244,7 +244,7 @@ export class Redlock extends Listenable {
   }
 
   /**
-   * Takes over a lease that another process gave away by `lease.handle()`. Keys that are gone are not set again: what
+   * Takes over a lease that another process gave away by `lease.giveAway()`. Keys that are gone are not set again: what
    * ran out or was released stays so.
    *
    * @throws RedlockError `LOCK_LOST`: it is not there any more · `NO_QUORUM`, `MISCONFIGURED`, `VALIDITY_EXPIRED`,
@@ -351,17 +351,17 @@ export class Redlock extends Listenable {
    *
    * @example
    * ```ts
-   * const result = await redlock.once('welcome:42', 86_400_000, async ({ fence }) => bill(42, { fence }));
+   * const result = await redlock.runOnce('welcome:42', 86_400_000, async ({ fence }) => bill(42, { fence }));
    * if (!result.executed) print(result.reason);
    * ```
    */
-  async once<T>(
+  async runOnce<T>(
     name: string,
     forMs: number,
     routine: JobRoutine<T>,
-    options: OnceOptions = NO_OPTIONS,
+    options: RunOnceOptions = NO_OPTIONS,
   ): Promise<JobResult<T>> {
-    return onceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
+    return runOnceOf(coordinationOf(this.#insides), this.#keys.one(name), { forMs, routine }, options);
   }
 
   /** Who holds a resource, master by master. Changes nothing. @throws RedlockError `CLOSED`, `INVALID_ARGUMENT` */

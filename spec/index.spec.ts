@@ -50,7 +50,7 @@ const NO_TRY: Nothing<TryAcquireOptions> = {
   ...{ fencing: undefined, signal: undefined },
 };
 const NO_ACQUIRE: Nothing<AcquireOptions> = {
-  ...{ ...NO_TRY, waitMs: undefined, fair: undefined, handOff: undefined, retry: undefined },
+  ...{ ...NO_TRY, waitMs: undefined, fair: undefined, handOver: undefined, retry: undefined },
 };
 const NO_OWNER: Nothing<ReentrantOptions> = { ...NO_ACQUIRE, owner: undefined };
 const { fencing: _fencing, ...ofReaders } = NO_ACQUIRE;
@@ -94,7 +94,7 @@ function fakeLease(): Lease {
     assertHeld: () => undefined,
     extend: () => Promise.resolve(),
     release: () => Promise.resolve(),
-    handle: () => ({ version: 1, resources: ['r'], token: 't', ttlMs: 1_000, fence: 7 }),
+    giveAway: () => ({ version: 1, resources: ['r'], token: 't', ttlMs: 1_000, fence: 7 }),
     toJSON: () => ({}),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -226,7 +226,7 @@ describe('redlock.options: what is in force', () => {
       ...{
         fencing: false,
         fair: false,
-        handOff: 'reserve' as const,
+        handOver: 'reserve' as const,
         retry: { minDelayMs: 1, maxDelayMs: 2 },
       },
       ...{ driftFactor: 0.5, keyPrefix: 'app:', restartGuardMs: 60_000, maxWaiters: 7 },

@@ -11,7 +11,7 @@ describe('redlock.stats', () => {
     masters[1]?.cut();
     const { nodes, ...rest } = redlock.stats();
     expect(rest).to.deep.equal({
-      counts: { ...NONE, released: 0, handedOver: 0 },
+      counts: { ...NONE, released: 0, givenAway: 0 },
       ...{ held: 0, calls: 0, waiting: 0, owedUndos: 0 },
     });
     expect(nodes.map(({ node, state }) => `${node} ${state}`)).to.deep.equal([
@@ -33,14 +33,14 @@ describe('redlock.stats', () => {
       await lease.extend();
       await lease.release();
       const handed = await redlock.acquire('e');
-      await bench.other().redlock.adopt(handed.handle());
-      const adopted = await redlock.adopt((await bench.other('third').redlock.acquire('f')).handle());
+      await bench.other().redlock.adopt(handed.giveAway());
+      const adopted = await redlock.adopt((await bench.other('third').redlock.acquire('f')).giveAway());
       await adopted.release();
       await redlock.acquire('g');
       await time.advance(4_000);
       await redlock.tryAcquire('h'); // as one is taken, others are looked at
       const { counts } = redlock.stats();
-      expect(counts).to.deep.include({ acquired: 7, adopted: 1, renewed: 2, released: 4, handedOver: 1 });
+      expect(counts).to.deep.include({ acquired: 7, adopted: 1, renewed: 2, released: 4, givenAway: 1 });
       expect(counts.failed).to.deep.equal({ LOCK_TAKEN: 1 });
     });
 

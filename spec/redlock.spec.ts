@@ -151,7 +151,7 @@ describe('redlock: close', () => {
         // each microtask of the call is a moment of its own
         for (let moment = 0; moment < 40; moment++) {
           const { redlock, masters, time, other } = fakeCluster(nodes);
-          const handle = call === 'adopt' ? (await other().redlock.acquire('r')).handle() : undefined;
+          const handle = call === 'adopt' ? (await other().redlock.acquire('r')).giveAway() : undefined;
           await settle();
           const result = (handle === undefined ? redlock.acquire('r') : redlock.adopt(handle)).catch(
             (error: unknown) => error,

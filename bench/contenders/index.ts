@@ -57,7 +57,7 @@ export const CONTENDERS = {
     isQuick: false,
     isForTurns: true,
     label: 'quorate, reserving',
-    about: "`handOff: 'reserve'`: who is handed a lock has to claim it, which takes one more round trip",
+    about: "`handOver: 'reserve'`: who is handed a lock has to claim it, which takes one more round trip",
     load: () => import('./quorate-reserve.js'),
   },
   'quorate-unfenced': {

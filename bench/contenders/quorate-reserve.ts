@@ -1,4 +1,4 @@
 /** This library without direct hand-over: a vote that was handed over has to be claimed. */
 import { quorateWith } from './quorate-session.js';
 
-export const contender = quorateWith({ handOff: 'reserve' });
+export const contender = quorateWith({ handOver: 'reserve' });

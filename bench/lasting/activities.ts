@@ -58,11 +58,11 @@ export const ACTIVITIES: readonly [Activity, ...Activity[]] = [
     run: (place) => place.redlock.semaphore('permits', 3).using(terms(place), work),
   },
   { name: 're-entrant', weight: 4, run: enterAgain },
-  { name: 'handed over', weight: 4, run: handOver },
+  { name: 'given away', weight: 4, run: giveAway },
   { name: 'campaign', weight: 3, run: campaign },
   { name: 'lead', weight: 2, run: lead },
   { name: 'observe', weight: 2, run: observe },
-  { name: 'once', weight: 3, run: ({ redlock }) => redlock.once(pick(NAMES), 3_000, work, { waitMs: 0 }) },
+  { name: 'once', weight: 3, run: ({ redlock }) => redlock.runOnce(pick(NAMES), 3_000, work, { waitMs: 0 }) },
   { name: 'timestamp', weight: 3, run: stamp },
   { name: 'listeners', weight: 2, run: listen },
   { name: 'inspect', weight: 2, run: ({ redlock }) => redlock.inspect(pick(NAMES)) },
@@ -83,8 +83,8 @@ function someNames(): ReadonlySet<string> {
 }
 
 async function waitFor(place: Workplace): Promise<void> {
-  const handOff = pick(['direct', 'direct', 'reserve'] as const);
-  const lease = await place.redlock.acquire(pick(NAMES), { ...terms(place), fair: chance(0.8), handOff });
+  const handOver = pick(['direct', 'direct', 'reserve'] as const);
+  const lease = await place.redlock.acquire(pick(NAMES), { ...terms(place), fair: chance(0.8), handOver });
   await work();
   await lease.release();
 }
@@ -128,9 +128,9 @@ async function enterAgain(place: Workplace): Promise<void> {
   });
 }
 
-async function handOver(place: Workplace): Promise<void> {
+async function giveAway(place: Workplace): Promise<void> {
   const given = await place.redlock.acquire(pick(NAMES), terms(place));
-  const lease = await place.redlock.adopt(given.handle(), { waitMs: WAIT_MS });
+  const lease = await place.redlock.adopt(given.giveAway(), { waitMs: WAIT_MS });
   await work();
   await lease.release();
 }

@@ -209,17 +209,17 @@ function turns({ contention: all }: Results): Chart {
   const [clients = '', rows = []] = crowds.find(([size]) => size === CROWD) ?? crowds.at(-1) ?? [];
   const panels: Panel[] = [
     {
-      title: 'hand-offs',
+      title: 'hand-overs',
       unit: 'a second, log axis',
       scale: 'log',
-      cells: cells(names, rows, ({ figures }) => ranged(figures?.handOffsPerSecond, short)),
+      cells: cells(names, rows, ({ figures }) => ranged(figures?.handOversPerSecond, short)),
     },
     {
-      title: 'a hand-off',
+      title: 'a hand-over',
       unit: 'ms, p50 – p99, log axis',
       scale: 'log',
       cells: cells(names, rows, ({ figures }) =>
-        figures === undefined ? undefined : tail(figures.handOffP50Ms, figures.handOffP99Ms),
+        figures === undefined ? undefined : tail(figures.handOverP50Ms, figures.handOverP99Ms),
       ),
     },
     {
@@ -247,7 +247,7 @@ function turns({ contention: all }: Results): Chart {
   return {
     name: 'turns',
     title: `One key, ${clients} clients: whose turn it is, and what a turn costs`,
-    subtitle: 'Hand-off: from one’s call of release to the next one’s grant.',
+    subtitle: 'Hand-over: from one’s call of release to the next one’s grant.',
     rows: labels(names),
     panels: rows.length === 0 ? [] : panels,
   };

@@ -32,16 +32,16 @@ export function contentionTables(results: Results): readonly Table[] {
     }),
     ...crowds.map(([crowd, rows]): Table => {
       return {
-        title: `Hand-offs, ${crowd}`,
+        title: `Hand-overs, ${crowd}`,
         head: ['', ...HAND_OFFS],
-        rows: rows.map((row) => [labelOf(row.contender), ...handOffsOf(row)]),
+        rows: rows.map((row) => [labelOf(row.contender), ...handOversOf(row)]),
       };
     }),
     ...settings.map(([setting, rows]): Table => {
       return {
-        title: `Hand-offs ${setting}`,
+        title: `Hand-overs ${setting}`,
         head: ['', ...HAND_OFFS],
-        rows: rows.map((row) => [labelWithCrowd(row), ...handOffsOf(row)]),
+        rows: rows.map((row) => [labelWithCrowd(row), ...handOversOf(row)]),
       };
     }),
     crashTable(crashes),
@@ -57,7 +57,7 @@ const TO_BEST = 'to the best peer';
 const RATES: Row = [
   'grants/s (range)',
   TO_BEST,
-  'hand-offs/s',
+  'hand-overs/s',
   'to the best peer’s',
   'requests/grant',
   'CPU/grant: clients + masters, ms',
@@ -68,13 +68,13 @@ const RATES: Row = [
 ];
 
 function ratesOf(row: ContentionRow, ratio: ContentionRow['toBestPeer']): Row {
-  const { figures, handOffsToBestPeer } = row;
+  const { figures, handOversToBestPeer } = row;
   if (figures === undefined) return failed(row, RATES);
   return [
     withRange(figures.grantsPerSecond, short),
     withRange(ratio),
-    short(figures.handOffsPerSecond.median),
-    handOffsToBestPeer === undefined ? NONE : two(handOffsToBestPeer.median),
+    short(figures.handOversPerSecond.median),
+    handOversToBestPeer === undefined ? NONE : two(handOversToBestPeer.median),
     short(figures.requestsPerGrant),
     Number.isFinite(figures.clientCpuMs) ? `${two(figures.clientCpuMs)} + ${two(figures.masterCpuMs)}` : NONE, // nothing was granted
     two(figures.jain),
@@ -94,15 +94,15 @@ const HAND_OFFS: Row = [
   'of which reached',
 ];
 
-function handOffsOf(row: ContentionRow): Row {
+function handOversOf(row: ContentionRow): Row {
   const { figures } = row;
   if (figures === undefined) return failed(row, HAND_OFFS);
   return [
-    figures.handOffsPerSecond.median > 0 || Number.isFinite(figures.handOffP50Ms)
-      ? `${short(figures.handOffP50Ms)} / ${short(figures.handOffP99Ms)}`
-      : 'no hand-off',
+    figures.handOversPerSecond.median > 0 || Number.isFinite(figures.handOverP50Ms)
+      ? `${short(figures.handOverP50Ms)} / ${short(figures.handOverP99Ms)}`
+      : 'no hand-over',
     two(figures.roundTripMs),
-    short(figures.handOffRoundTrips),
+    short(figures.handOverRoundTrips),
     two(figures.claimMs),
     two(figures.heldMs),
     whole(figures.idealPerSecond),

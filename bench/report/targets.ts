@@ -22,7 +22,7 @@ const MORE_TURNS_THAN_CLIENTS = 2;
 const ROUND_TRIPS = 3;
 const TO_HEALTHY = 0.9;
 const REQUESTS_OF_ONE_MASTER = 4;
-/** Hand-offs a second of direct hand-over, with masters further away, and its p50, over those by reservations. */
+/** Hand-overs a second of direct hand-over, with masters further away, and its p50, over those by reservations. */
 const HAND_OFFS_TO_RESERVING = 1.5;
 const P50_TO_RESERVING = 0.65;
 const DEAD_IN_LINE_MS = 100;
@@ -52,24 +52,24 @@ function ofFrozen(row: ContentionRow): readonly Target[] {
 function ofFurther(row: ContentionRow): readonly Target[] {
   const { toReserving } = row;
   if (toReserving === undefined) return [];
-  const [crowd, { handOffs, p50 }] = [describeCrowd(row), toReserving];
+  const [crowd, { handOvers, p50 }] = [describeCrowd(row), toReserving];
   return [
-    atLeast(`hand-offs/s over those by reservations, ${crowd}`, handOffs.median, HAND_OFFS_TO_RESERVING),
-    atMost(`hand-off p50 over that by reservations, ${crowd}`, p50.median, P50_TO_RESERVING, two, two),
+    atLeast(`hand-overs/s over those by reservations, ${crowd}`, handOvers.median, HAND_OFFS_TO_RESERVING),
+    atMost(`hand-over p50 over that by reservations, ${crowd}`, p50.median, P50_TO_RESERVING, two, two),
   ];
 }
 
 function ofQuorum(row: ContentionRow, figures: ContentionFigures): readonly Target[] {
-  const { clients, nodes, toBestPeer, handOffsToBestPeer } = row;
+  const { clients, nodes, toBestPeer, handOversToBestPeer } = row;
   const crowd = describeCrowd(row);
-  const { jain, longestGapTurns, handOffRoundTrips } = figures;
+  const { jain, longestGapTurns, handOverRoundTrips } = figures;
   return [
     ...(toBestPeer === undefined
       ? []
       : [atLeast(`grants/s over the best peer, ${crowd}`, toBestPeer.median, TO_BEST_PEER)]),
-    ...(handOffsToBestPeer === undefined
+    ...(handOversToBestPeer === undefined
       ? []
-      : [atLeast(`the same for hand-offs/s, ${crowd}`, handOffsToBestPeer.median, TO_BEST_PEER)]),
+      : [atLeast(`the same for hand-overs/s, ${crowd}`, handOversToBestPeer.median, TO_BEST_PEER)]),
     requests(row, figures, 2 * nodes + MORE_REQUESTS_THAN_2N),
     atLeast(`Jain's index, ${crowd}`, jain, JAIN, (index) => index.toFixed(3)),
     atMost(
@@ -78,7 +78,7 @@ function ofQuorum(row: ContentionRow, figures: ContentionFigures): readonly Targ
       clients + MORE_TURNS_THAN_CLIENTS,
       whole,
     ),
-    atMost(`hand-off p50 in quorum round trips, ${crowd}`, handOffRoundTrips, ROUND_TRIPS),
+    atMost(`hand-over p50 in quorum round trips, ${crowd}`, handOverRoundTrips, ROUND_TRIPS),
   ];
 }
 
@@ -86,7 +86,7 @@ function requests(row: ContentionRow, figures: ContentionFigures, most: number):
   return atMost(`requests per grant, ${describeCrowd(row)}`, figures.requestsPerGrant, most);
 }
 
-/** A dead one in line by the longest delay, and one that was told by what is more than an ordinary hand-off. */
+/** A dead one in line by the longest delay, and one that was told by what is more than an ordinary hand-over. */
 function ofCrashes(rows: readonly CrashRow[]): readonly Target[] {
   const delayOf = (name: CrashName): CrashRow['delayMs'] => rows.find(({ crash }) => crash === name)?.delayMs;
   const [usual, dead, told] = [delayOf('nobody'), delayOf('in line'), delayOf('once told')];
@@ -95,7 +95,7 @@ function ofCrashes(rows: readonly CrashRow[]): readonly Target[] {
       ? []
       : [
           atMost(
-            'the first in line was killed: hand-off to the next, ms, longest',
+            'the first in line was killed: hand-over to the next, ms, longest',
             dead.max,
             DEAD_IN_LINE_MS,
           ),
@@ -104,7 +104,7 @@ function ofCrashes(rows: readonly CrashRow[]): readonly Target[] {
       ? []
       : [
           atMost(
-            'killed once it was told: hand-off to the next, ms beyond the usual',
+            'killed once it was told: hand-over to the next, ms beyond the usual',
             told.median - usual.median,
             RESERVATION_MS,
             whole,

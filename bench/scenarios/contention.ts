@@ -164,23 +164,23 @@ export function toRow(track: Track, all: readonly Track[]): ContentionRow {
       isFrozen && other.name === name && other.crowd.clients === clients && isAlike(other.crowd, healthy),
   );
   const toBestPeer = toBest(rounds, peers, grants);
-  const handOffsToBestPeer = toBest(rounds, peers, handOffRate);
+  const handOversToBestPeer = toBest(rounds, peers, handOverRate);
   const toHealthy = toBest(rounds, same, grants);
   const reserving = all.filter((other) => other.crowd === crowd && other.name === 'quorate-reserve');
-  const handOffs = name === 'quorate' ? toBest(rounds, reserving, handOffRate) : undefined;
-  const p50 = toBest(rounds, reserving, ({ handOffsMs }) => percentile(handOffsMs, 0.5));
+  const handOvers = name === 'quorate' ? toBest(rounds, reserving, handOverRate) : undefined;
+  const p50 = toBest(rounds, reserving, ({ handOversMs }) => percentile(handOversMs, 0.5));
   return {
     ...row,
     figures,
     ...(toBestPeer === undefined ? {} : { toBestPeer }),
-    ...(handOffsToBestPeer === undefined ? {} : { handOffsToBestPeer }),
+    ...(handOversToBestPeer === undefined ? {} : { handOversToBestPeer }),
     ...(toHealthy === undefined ? {} : { toHealthy }),
-    ...(handOffs === undefined || p50 === undefined ? {} : { toReserving: { handOffs, p50 } }),
+    ...(handOvers === undefined || p50 === undefined ? {} : { toReserving: { handOvers, p50 } }),
   };
 }
 
 const grants = ({ grantsPerSecond }: Measured): number => grantsPerSecond;
-const handOffRate = ({ handOffsPerSecond }: Measured): number => handOffsPerSecond;
+const handOverRate = ({ handOversPerSecond }: Measured): number => handOversPerSecond;
 
 /** Beside the best of those others that came to anything in the same round. */
 function toBest(

@@ -7,8 +7,8 @@ import { jain, median, percentile, spread } from '../statistics.js';
 export interface RoundFigures {
   readonly grantsPerSecond: number;
   /** Grants to another client than the one that had the lock before. */
-  readonly handOffsPerSecond: number;
-  readonly handOffsMs: readonly number[];
+  readonly handOversPerSecond: number;
+  readonly handOversMs: readonly number[];
   readonly heldMs: number;
   readonly requestsPerGrant: number;
   readonly clientCpuMs: number;
@@ -55,8 +55,8 @@ export function figuresOf(
     parts.reduce((total, part) => total + read(part), 0);
   return {
     grantsPerSecond: (counted.length * 1_000) / (untilMs - fromMs),
-    handOffsPerSecond: (changes.length * 1_000) / (untilMs - fromMs),
-    handOffsMs: changes.filter((ms) => ms >= 0),
+    handOversPerSecond: (changes.length * 1_000) / (untilMs - fromMs),
+    handOversMs: changes.filter((ms) => ms >= 0),
     heldMs: percentile(
       counted.map(({ grantedMs, releasedMs }) => releasedMs - grantedMs),
       0.5,
@@ -107,16 +107,16 @@ export function medianContention(rounds: readonly Measured[]): ContentionFigures
   const of = (read: (round: Measured) => number): number => median(rounds.map(read));
   const sum = (read: (round: Measured) => number): number =>
     rounds.reduce((total, one) => total + read(one), 0);
-  const handOffs = rounds.flatMap(({ handOffsMs }) => handOffsMs);
+  const handOvers = rounds.flatMap(({ handOversMs }) => handOversMs);
   return {
     grantsPerSecond: spread(rounds.map(({ grantsPerSecond }) => grantsPerSecond)),
-    handOffsPerSecond: spread(rounds.map(({ handOffsPerSecond }) => handOffsPerSecond)),
+    handOversPerSecond: spread(rounds.map(({ handOversPerSecond }) => handOversPerSecond)),
     roundTripMs: of(({ roundTripMs }) => roundTripMs),
     claimMs: of(({ claimMs }) => claimMs),
     heldMs: of(({ heldMs }) => heldMs),
-    handOffP50Ms: percentile(handOffs, 0.5),
-    handOffP99Ms: percentile(handOffs, 0.99),
-    handOffRoundTrips: of(({ handOffsMs, roundTripMs }) => percentile(handOffsMs, 0.5) / roundTripMs),
+    handOverP50Ms: percentile(handOvers, 0.5),
+    handOverP99Ms: percentile(handOvers, 0.99),
+    handOverRoundTrips: of(({ handOversMs, roundTripMs }) => percentile(handOversMs, 0.5) / roundTripMs),
     idealPerSecond: of(idealPerSecond),
     shareOfIdeal: of((round) => round.grantsPerSecond / idealPerSecond(round)),
     requestsPerGrant: of(({ requestsPerGrant }) => requestsPerGrant),

@@ -71,7 +71,7 @@ export class Coordinator {
   readonly #environment: AcquisitionEnvironment;
   readonly #extensions: Extensions;
   /** Until then, pushes about votes of leases that other processes took over are no news. */
-  readonly #handedOver = new Set<Timer>();
+  readonly #givenAway = new Set<Timer>();
   /** Leases that were taken over while extensions of an earlier holder were in flight. */
   readonly #inFlight = new WeakSet<Grant>();
   /** From now on, lost leases are not undone: their votes expire. */
@@ -229,10 +229,10 @@ export class Coordinator {
    *
    * @returns whether requests are in flight that may set a vote again, even when the other process has given it back
    */
-  handOver(grant: Grant): boolean {
+  giveAway(grant: Grant): boolean {
     const isInFlight = grant.open.length > 0 || this.#inFlight.has(grant);
     grant.setAside();
-    grant.handOver();
+    grant.giveAway();
     this.#expectPushes(grant);
     return isInFlight;
   }
@@ -243,10 +243,10 @@ export class Coordinator {
     const { clock, timers } = this.#environment;
     const leftMs = Math.max(LATE_PUSH_MS, grant.validUntilMs - clock.earliest());
     const timer = timers.background(leftMs, () => {
-      this.#handedOver.delete(timer);
+      this.#givenAway.delete(timer);
       this.#forget(grant);
     });
-    this.#handedOver.add(timer);
+    this.#givenAway.add(timer);
   }
 
   /** Asks every master what a key holds; each has the node timeout to answer. The result is by the master's index. */
@@ -295,7 +295,7 @@ export class Coordinator {
   async close(nodeTimeoutMs: number): Promise<void> {
     const { readings, repairs, subscriptions, timers } = this.#environment;
     this.#isClosed = true;
-    for (const timer of this.#handedOver) timer.cancel();
+    for (const timer of this.#givenAway) timer.cancel();
     this.#extensions.close();
     readings.close();
     subscriptions.close();

@@ -61,13 +61,13 @@ interface SharedOptions {
    * nobody waits in line, on locks that several may hold, or on several resources at once: these are reserved.
    * @default 'direct'
    */
-  readonly handOff?: HandOff | undefined;
+  readonly handOver?: HandOver | undefined;
   /** The waits between attempts of those that do not wait in line. */
   readonly retry?: RetryOptions | undefined;
 }
 
 /** How a lock is handed over to a waiter. */
-export type HandOff = 'direct' | 'reserve';
+export type HandOver = 'direct' | 'reserve';
 
 /** Options of `new Redlock` and `Redlock.connect`. */
 export interface RedlockOptions extends SharedOptions {
@@ -93,7 +93,7 @@ export interface RedlockOptions extends SharedOptions {
 }
 
 /** Options of `tryAcquire`. */
-export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair' | 'handOff'> {
+export interface TryAcquireOptions extends Omit<SharedOptions, 'waitMs' | 'retry' | 'fair' | 'handOver'> {
   /** Ends the attempt: the call rejects with `ABORTED`. Has no effect on a lease that was acquired. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -115,7 +115,7 @@ export interface LossOptions {
   /**
    * With `throw`, `using` rejects with `LOCK_LOST` where the lease was lost by the time the routine has settled, whatever
    * the routine returned; if it threw, that is the `cause`. Validity decides, as the clock shows it at that instant, not
-   * the signal. A lease that the routine itself released or handed over was not lost. @default 'signal'
+   * the signal. A lease that the routine itself released or given away was not lost. @default 'signal'
    */
   readonly onLoss?: OnLoss | undefined;
 }
@@ -124,7 +124,7 @@ export interface LossOptions {
 export interface UsingOptions extends AcquireOptions, LossOptions {}
 
 /** Options of `adopt`. */
-export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOff'>;
+export type AdoptOptions = Omit<AcquireOptions, 'ttlMs' | 'fencing' | 'fair' | 'handOver'>;
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
@@ -190,8 +190,8 @@ export const DEFAULTS = Object.freeze({
   fencing: true,
   /** Of `fair`. */
   fair: true,
-  /** Of `handOff`. */
-  handOff: 'direct',
+  /** Of `handOver`. */
+  handOver: 'direct',
   /** Of `restartGuardMs`: no guard. */
   restartGuardMs: 0,
   /** Of `maxWaiters`: no bound. */
@@ -220,7 +220,7 @@ export interface ResolvedCall {
   readonly maxHoldMs: number;
   readonly fencing: boolean;
   readonly fair: boolean;
-  readonly handOff: HandOff;
+  readonly handOver: HandOver;
   readonly minDelayMs: number;
   readonly maxDelayMs: number;
 }
@@ -256,7 +256,7 @@ export interface ResolvedOptions {
   /** Whether waiters stand in line. False with a Redis Cluster among the masters, whatever was asked for. */
   readonly fair: boolean;
   /** How locks are handed over to waiters. */
-  readonly handOff: HandOff;
+  readonly handOver: HandOver;
   /** The waits between attempts of those that do not wait in line. */
   readonly retry: ResolvedRetry;
   /** The share of a ttl that is taken off for drift; 2 ms come on top. */
@@ -285,7 +285,7 @@ export interface TtlBounds {
 
 const RETRY_NAMES = ['minDelayMs', 'maxDelayMs'];
 const SHARED_NAMES = [
-  ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOff', 'retry'],
+  ...['ttlMs', 'waitMs', 'nodeTimeoutMs', 'renew', 'maxHoldMs', 'fencing', 'fair', 'handOver', 'retry'],
 ];
 const INSTANCE_NAMES = [...SHARED_NAMES, 'driftFactor', 'keyPrefix', 'restartGuardMs', 'maxWaiters'];
 
@@ -430,9 +430,9 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall
   if (typeof fencing !== 'boolean') throw invalidArgument('fencing', fencing, 'true or false');
   const fair = or(given.fair, base.fair);
   if (typeof fair !== 'boolean') throw invalidArgument('fair', fair, 'true or false');
-  const handOff = or(given.handOff, base.handOff);
-  if (handOff !== 'direct' && handOff !== 'reserve')
-    throw invalidArgument('handOff', handOff, "'direct' or 'reserve'");
+  const handOver = or(given.handOver, base.handOver);
+  if (handOver !== 'direct' && handOver !== 'reserve')
+    throw invalidArgument('handOver', handOver, "'direct' or 'reserve'");
   return {
     by: base.by,
     ttlMs,
@@ -442,7 +442,7 @@ function resolveShared(given: AcquireOptions, base: InstanceTerms): ResolvedCall
     maxHoldMs,
     fencing,
     fair,
-    handOff,
+    handOver,
     ...resolveRetry(given.retry, base),
   };
 }

@@ -2,7 +2,7 @@
 import { invalidArgument, RedlockError, show } from '../runtime/errors.js';
 import { checkNames } from '../input/option-names.js';
 import { type InstanceTerms, isCount, isName, or, type ResolvedCall, resolveCall } from '../input/options.js';
-import type { CronOptions, EveryOptions, JobOptions, OnceOptions, RunOptions } from './public.js';
+import type { CronOptions, EveryOptions, JobOptions, RunOnceOptions, RunOptions } from './public.js';
 
 const TERMS = [
   ...[
@@ -75,14 +75,14 @@ export function resolveRun(given: RunOptions, call: ResolvedCall, instance: Inst
 }
 
 /** The options of `once`, filled in. A run under it is fenced and renewed, and others wait in line. */
-export function resolveOnce(forMs: number, given: OnceOptions, instance: InstanceTerms): ResolvedCall {
+export function resolveRunOnce(forMs: number, given: RunOnceOptions, instance: InstanceTerms): ResolvedCall {
   checkSpan('forMs', forMs, 1);
   const call = resolveCall(given, ['signal', 'waitMs', 'ttlMs'], instance);
   return { ...call, fencing: true, fair: true, renew: true, maxHoldMs: Infinity };
 }
 
 /** How long the record of what succeeded once is kept. */
-export function onceLifeMs(forMs: number): number {
+export function runOnceLifeMs(forMs: number): number {
   return Math.max(ONCE_LIFE_MS, forMs);
 }
 

@@ -77,7 +77,7 @@ export interface CronOptions extends JobTerms {
 export type JobOptions = EveryOptions | CronOptions;
 
 /** Options of `once`. */
-export interface OnceOptions {
+export interface RunOnceOptions {
   /** Ends the wait for the lock: the call rejects with `ABORTED`. Has no effect on a run. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for a run that is under way. Milliseconds, or `Infinity`. @default that of the instance */

@@ -58,7 +58,7 @@ interface CheckedHandle {
 
 /** Names what is wrong with a handle, and never shows it: it carries the token. */
 export function checkHandle(handle: unknown, bounds: TtlBounds): CheckedHandle {
-  const wanted = 'the object that lease.handle() gave';
+  const wanted = 'the object that lease.giveAway() gave';
   if (typeof handle !== 'object' || handle === null) {
     throw invalidArgument('handle', typeof handle === 'string' ? 'a text' : handle, wanted);
   }

@@ -133,11 +133,11 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
   }
 
-  handle(): LeaseHandle {
+  giveAway(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
-    const isInFlight = this.#environment.coordinator.handOver(this.#grant);
-    this.#environment.observer.handedOver(this);
+    const isInFlight = this.#environment.coordinator.giveAway(this.#grant);
+    this.#environment.observer.givenAway(this);
     return handleOf(this, this.#grant, isInFlight);
   }
 

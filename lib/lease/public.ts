@@ -6,7 +6,7 @@ import type { LeaseHandle } from './lease-handle.js';
 
 /**
  * Where a lease stands: `held`, `lost` (its validity ended, or others hold its keys), or `released` (it was given back or
- * handed over). It changes once, and never back.
+ * given away). It changes once, and never back.
  */
 export type LeaseStatus = 'held' | 'lost' | 'released';
 
@@ -35,7 +35,7 @@ export interface AnyLease {
   /**
    * Returns if the lease is held at this instant.
    *
-   * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or handed over
+   * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or given away
    */
   assertHeld(): void;
 
@@ -95,9 +95,9 @@ export interface Lease extends AnyLease {
    * Gives the lease away: what another process needs for `redlock.adopt(handle)`. From here on this object holds
    * nothing (`status` is `released`, `release` does nothing), and nobody renews it until it is adopted.
    *
-   * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or handed over
+   * @throws RedlockError `LOCK_LOST` · `NOT_HELD`: it was released or given away
    */
-  handle(): LeaseHandle;
+  giveAway(): LeaseHandle;
 }
 
 /** What the writer of a read-write lock has. */

@@ -34,7 +34,7 @@ async function settledOrLost<Given extends AnyLease, T>(
   return result;
 }
 
-/** Undefined for a lease that is held, or that the routine itself gave back or handed over. */
+/** Undefined for a lease that is held, or that the routine itself gave back or gave away. */
 function lossOf(given: AnyLease): RedlockError | undefined {
   try {
     given.assertHeld();

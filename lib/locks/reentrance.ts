@@ -63,7 +63,7 @@ export interface ReentrantMutex extends Lockable<
   reenter(options?: Owned): ReentrantLease;
 }
 
-/** What a mutex offers whether or not its holder may enter it again: all but `reenter`, `owner` and `lease.handle()`. */
+/** What a mutex offers whether or not its holder may enter it again: all but `reenter`, `owner` and `lease.giveAway()`. */
 export type AnyMutex = Lockable<Lease | ReentrantLease, Inspection>;
 
 /** A call that waits for what another call of its owner may get before it. */

@@ -37,7 +37,7 @@ function countOperations(redlock: Redlock, meter: Meter, labels: Labels): readon
     holdTime.record(seconds(event.heldMs), labels.attributes(event, { 'quorate.lease.end': end }));
   const onLost = (event: LostEvent): void => held(event, 'lost');
   const onReleased = (event: ReleasedEvent): void =>
-    held(event, event.how === 'released' ? 'released' : 'handed_over');
+    held(event, event.how === 'released' ? 'released' : 'given_away');
   redlock.on('lost', onLost).on('released', onReleased);
   return [
     () => void redlock.off('lost', onLost).off('released', onReleased),

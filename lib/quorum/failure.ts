@@ -118,7 +118,7 @@ export function cancelledError(
   return new RedlockError('ABORTED', text, { ...context, tally, cause: why.cause });
 }
 
-/** The error for a call on a lease that was released or handed over. */
+/** The error for a call on a lease that was released or given away. */
 export function releasedError(resources: readonly string[]): RedlockError {
   const text = `the lease on ${nameResources(resources)} was released or given away`;
   return new RedlockError('NOT_HELD', text, { resources });

@@ -9,7 +9,7 @@ import type { Outgrowth } from './round.js';
 import { READ, type Scope, SettledScope, settingOf } from '../protocol/scope.js';
 
 /** `kept` while its only holder is here. */
-type GrantState = 'kept' | 'handed over' | 'ended';
+type GrantState = 'kept' | 'given away' | 'ended';
 
 /** Where its votes came from: `asked` for, or from a queue; `marked` votes were handed over, and not extended since. */
 export type GrantOrigin = 'asked' | 'queue' | 'marked';
@@ -95,8 +95,8 @@ export class Grant extends SettledScope implements Outgrowth {
   }
 
   /** It belongs to another process from now on. */
-  handOver(): void {
-    this.#state = 'handed over';
+  giveAway(): void {
+    this.#state = 'given away';
   }
 
   end(): void {

@@ -24,7 +24,7 @@ const MANY = 2;
 /** How an extension ended. Only `extended` moved the validity; the other ends left it unchanged. */
 export type ExtensionEnd =
   | { readonly kind: 'extended' }
-  /** The lease was released or handed over meanwhile. */
+  /** The lease was released or given away meanwhile. */
   | { readonly kind: 'ended' }
   /** The masters did not agree, or agreed too late: see the round. */
   | { readonly kind: 'failed'; readonly round: Round; readonly isLate: boolean };
@@ -50,7 +50,7 @@ export interface RenewalEnvironment {
   readonly onExtended: (one: Renewing, sentAtMs: number, nowMs: number) => void;
   /** The same for one that was unsure before. */
   readonly onLate: (one: Renewing, sentAtMs: number) => void;
-  /** It has to be renewed alone, unless it was released or handed over meanwhile. */
+  /** It has to be renewed alone, unless it was released or given away meanwhile. */
   readonly onUnsure: (one: Renewing) => void;
   /** It may be extended there soon: another's vote was in the way, or the master did not know the script. */
   readonly onMissed: (one: Renewing, node: Node) => void;

@@ -33,7 +33,7 @@ export interface LateVotes {
 export interface Outgrowth {
   /** Released or lost: a vote that arrives from now on is undone. */
   readonly isEnded: boolean;
-  /** Neither ended nor handed over to another process. */
+  /** Neither ended nor given away. */
   readonly isHeld: boolean;
   /** Some master has not given its vote, as far as is known. */
   lacksVotes(): void;

@@ -24,7 +24,7 @@ export type RedlockErrorCode =
   | 'LOCK_LOST'
   /** The fencing token is lower than one that the resource's fence has accepted: there has been a later holder. */
   | 'STALE_FENCE'
-  /** The lease was released or handed over; it is not held here any more. */
+  /** The lease was released or given away; it is not held here any more. */
   | 'NOT_HELD'
   /** The caller's signal aborted; its reason is the `cause`. */
   | 'ABORTED'

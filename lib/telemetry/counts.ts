@@ -8,7 +8,7 @@ export class Counts {
   renewalsFailed = 0;
   lost = 0;
   released = 0;
-  handedOver = 0;
+  givenAway = 0;
   /** Calls that ended without a lease, by the code of their error. */
   readonly failed: Partial<Record<RedlockErrorCode, number>> = {};
 

@@ -74,8 +74,8 @@ export interface LostEvent extends LockEvent {
 
 /** A lease was given back. In its tally, `granted` masters confirmed it; the others are told in the background. */
 export interface ReleasedEvent extends LockEvent {
-  /** `handedOver`: by `lease.handle()`; no master was asked. */
-  readonly how: 'released' | 'handedOver';
+  /** `givenAway`: by `lease.giveAway()`; no master was asked. */
+  readonly how: 'released' | 'givenAway';
   /** Since the lease was granted. Milliseconds. */
   readonly heldMs: number;
   /** From the release until a quorum confirmed it, or time was up. Milliseconds. */

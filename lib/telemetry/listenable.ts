@@ -1,8 +1,8 @@
 /**
  * The listeners of an instance: the methods of Node's `EventEmitter` that concern listeners. It is that shape, and not
  * `EventTarget`'s, because an event is a plain object then, `on` of `node:events` knows it, and nothing is made
- * for an event to which nobody listens. There is no `once`: `redlock.once` is of jobs. It is no `EventEmitter` itself: only the instance tells its events, and a listener
- * that throws must not reach the code that tells of them.
+ * for an event to which nobody listens. It is no `EventEmitter` itself: only the instance tells its events, and a listener that
+ * throws must not reach the code that tells of them.
  */
 import { invalidArgument } from '../runtime/errors.js';
 import type { EventHub } from './event-hub.js';

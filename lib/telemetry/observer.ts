@@ -53,7 +53,7 @@ export interface LeaseObserver {
   /** It is given back; only counted unless `hearsReleases`. */
   released(): void;
   release(lease: ObservedLease, release: Release): Promise<void>;
-  handedOver(lease: ObservedLease): void;
+  givenAway(lease: ObservedLease): void;
 }
 
 /** Hears of one master. */

@@ -113,12 +113,12 @@ export class Telemetry implements LeaseObserver, NodeObserver {
     this.#events.tell('released', event);
   }
 
-  handedOver(lease: ObservedLease): void {
-    this.counts.handedOver++;
+  givenAway(lease: ObservedLease): void {
+    this.counts.givenAway++;
     if (!this.#events.has('released')) return;
     const { kind, resources } = lease;
     const heldMs = this.#heldMs(lease);
-    const event = { resources, kind: kind.name, tally: [], how: 'handedOver', heldMs, elapsedMs: 0 } as const;
+    const event = { resources, kind: kind.name, tally: [], how: 'givenAway', heldMs, elapsedMs: 0 } as const;
     this.#events.tell('released', event);
   }
 

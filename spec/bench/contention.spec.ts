@@ -21,11 +21,11 @@ function part(
 }
 
 describe('bench: what a contended second comes to', () => {
-  it('turns of two processes are put in order: a hand-off is from a release to the next grant, whichever process has it', () => {
+  it('turns of two processes are put in order: a hand-over is from a release to the next grant, whichever process has it', () => {
     const parts = [part([[0, 1_025, 1_030]]), part([[0, 1_000, 1_010]]), part([[0, 1_012, 1_020]])];
     const figures = figuresOf(parts, [1, 1, 1], WINDOW);
-    expect(figures.handOffsMs).to.deep.equal([2, 5]);
-    expect(figures).to.include({ grantsPerSecond: 3, handOffsPerSecond: 2, jain: 1, overlaps: 0 });
+    expect(figures.handOversMs).to.deep.equal([2, 5]);
+    expect(figures).to.include({ grantsPerSecond: 3, handOversPerSecond: 2, jain: 1, overlaps: 0 });
   });
 
   it('a client that follows itself hands nothing off', () => {
@@ -33,20 +33,20 @@ describe('bench: what a contended second comes to', () => {
       [0, 1_000, 1_010],
       [0, 1_011, 1_020],
     ] as const;
-    expect(figuresOf([part(turns)], [1], WINDOW).handOffsMs).to.deep.equal([]);
+    expect(figuresOf([part(turns)], [1], WINDOW).handOversMs).to.deep.equal([]);
   });
 
-  it('what lies outside of the window is not counted, but the first hand-off into it is', () => {
+  it('what lies outside of the window is not counted, but the first hand-over into it is', () => {
     const parts = [part([[0, 500, 990]]), part([[0, 1_004, 1_010]]), part([[0, 2_000, 2_010]])];
     const figures = figuresOf(parts, [1, 1, 1], WINDOW);
     expect(figures.grantsPerSecond).to.equal(1);
-    expect(figures.handOffsMs).to.deep.equal([14]);
+    expect(figures.handOversMs).to.deep.equal([14]);
   });
 
-  it('a grant before the release of the one before is an overlap, and no hand-off', () => {
+  it('a grant before the release of the one before is an overlap, and no hand-over', () => {
     const figures = figuresOf([part([[0, 1_000, 1_010]]), part([[0, 1_005, 1_020]])], [1, 1], WINDOW);
     expect(figures).to.include({ overlaps: 1 });
-    expect(figures.handOffsMs).to.deep.equal([]);
+    expect(figures.handOversMs).to.deep.equal([]);
   });
 
   it("clients without a turn count: in Jain's index, and as the longest gap", () => {
@@ -81,7 +81,7 @@ describe('bench: what a contended second comes to', () => {
       ),
       part([], { requests: 24, failures: 1, cpuMs: 1 }),
     ];
-    const expected = { requestsPerGrant: 42, gaveUp: 3, clientCpuMs: 3, handOffsPerSecond: 0 };
+    const expected = { requestsPerGrant: 42, gaveUp: 3, clientCpuMs: 3, handOversPerSecond: 0 };
     expect(figuresOf(parts, [1, 1], WINDOW)).to.include(expected);
   });
 
@@ -131,10 +131,10 @@ const CROWD: Crowd = { clients: 10, nodes: 5, isFrozen: false, windowMs: 1_000 }
 function measured(grantsPerSecond: number, over: Partial<Measured> = {}): Measured {
   return {
     grantsPerSecond,
-    handOffsPerSecond: grantsPerSecond / 2,
+    handOversPerSecond: grantsPerSecond / 2,
     clientCpuMs: 1,
     masterCpuMs: 1,
-    handOffsMs: [1],
+    handOversMs: [1],
     heldMs: 1,
     requestsPerGrant: 15,
     jain: 1,
@@ -161,16 +161,16 @@ describe('bench: a row of contention', () => {
     expect(toBestPeer).to.deep.equal({ median: 1, min: 0.5, max: 3 });
   });
 
-  it('hand-offs have a best peer of their own', () => {
+  it('hand-overs have a best peer of their own', () => {
     const own = track('quorate', [100]);
-    const greedy: Track = { ...track('redlock5', []), rounds: [measured(400, { handOffsPerSecond: 5 })] };
+    const greedy: Track = { ...track('redlock5', []), rounds: [measured(400, { handOversPerSecond: 5 })] };
     const slow: Track = {
       ...track('redis-semaphore', []),
-      rounds: [measured(60, { handOffsPerSecond: 25 })],
+      rounds: [measured(60, { handOversPerSecond: 25 })],
     };
     const row = toRow(own, [own, greedy, slow]);
     expect(row.toBestPeer?.median).to.equal(0.25);
-    expect(row.handOffsToBestPeer?.median).to.equal(2);
+    expect(row.handOversToBestPeer?.median).to.equal(2);
   });
 
   it('a round without any grant of a peer, or that was not run, is left out; without all there is no ratio', () => {
@@ -194,10 +194,10 @@ describe('bench: a row of contention', () => {
   it('the ideal is 1 / (hold + two round trips) of the same round', () => {
     const own: Track = {
       ...track('quorate', []),
-      rounds: [measured(250, { handOffsMs: [1, 1.5, 9], roundTripMs: 0.5 })],
+      rounds: [measured(250, { handOversMs: [1, 1.5, 9], roundTripMs: 0.5 })],
     };
     const { figures } = toRow(own, [own]);
-    expect(figures).to.include({ idealPerSecond: 500, shareOfIdeal: 0.5, handOffRoundTrips: 3 });
+    expect(figures).to.include({ idealPerSecond: 500, shareOfIdeal: 0.5, handOverRoundTrips: 3 });
   });
 
   it('trouble, no round and no grant are rows without figures', () => {

@@ -47,7 +47,7 @@ describe('bench: tables', () => {
     });
   });
 
-  it('with one master, or without hand-offs, no column and no cell is of dashes', () => {
+  it('with one master, or without hand-overs, no column and no cell is of dashes', () => {
     const [quorum] = results().contention;
     const figures = quorum?.figures;
     if (quorum === undefined || figures === undefined) throw new Error('the results have contention');
@@ -58,13 +58,13 @@ describe('bench: tables', () => {
         contention: [
           {
             ...alone,
-            figures: { ...figures, handOffsPerSecond: none, handOffP50Ms: NaN, handOffP99Ms: NaN },
+            figures: { ...figures, handOversPerSecond: none, handOverP50Ms: NaN, handOverP99Ms: NaN },
           },
         ],
       }),
     );
     expect(text).to.include('One key, the same with one master');
-    expect(text).to.include('no hand-off');
+    expect(text).to.include('no hand-over');
     expect(text).to.not.match(/to the healthy rate|to the best peer|– \/ –|that stands still/);
   });
 
@@ -114,7 +114,7 @@ describe('bench: tables', () => {
   it('scenarios that were not run leave no empty table', () => {
     const text = toText(results({ loads: [], contention: [], crashes: [], steps: [], memory: [] }));
     expect(text).to.not.match(
-      /In sequence|One key|Hand-offs|Waiting in line|is killed|for one step|Heap per held/,
+      /In sequence|One key|Hand-overs|Waiting in line|is killed|for one step|Heap per held/,
     );
     expect(text).to.include('The package');
   });

@@ -7,7 +7,7 @@ const [USUAL] = results({}).contention;
 
 function row(over: Partial<ContentionRow>, figures: Partial<ContentionFigures> = {}): ContentionRow {
   if (USUAL?.figures === undefined) throw new Error('there is a row with figures');
-  const { handOffsToBestPeer: _, ...usual } = USUAL;
+  const { handOversToBestPeer: _, ...usual } = USUAL;
   return { ...usual, ...over, figures: { ...USUAL.figures, ...figures } };
 }
 
@@ -20,7 +20,7 @@ const exactly = (median: number): { median: number; min: number; max: number } =
 };
 
 describe('bench: targets for waiting in queues', () => {
-  const best = { jain: 0.99, longestGapTurns: 52, handOffRoundTrips: 3, requestsPerGrant: 11 };
+  const best = { jain: 0.99, longestGapTurns: 52, handOverRoundTrips: 3, requestsPerGrant: 11 };
 
   it('a figure that is just good enough is reached', () => {
     expect(of([row({ toBestPeer: exactly(2) }, best)])).to.deep.equal({
@@ -28,12 +28,12 @@ describe('bench: targets for waiting in queues', () => {
       'requests per grant, N = 5, 50 clients': true,
       "Jain's index, N = 5, 50 clients": true,
       'longest gap between two turns of a client, N = 5, 50 clients': true,
-      'hand-off p50 in quorum round trips, N = 5, 50 clients': true,
+      'hand-over p50 in quorum round trips, N = 5, 50 clients': true,
     });
   });
 
   it('one that is just not is not', () => {
-    const worse = { jain: 0.989, longestGapTurns: 53, handOffRoundTrips: 3.01, requestsPerGrant: 11.1 };
+    const worse = { jain: 0.989, longestGapTurns: 53, handOverRoundTrips: 3.01, requestsPerGrant: 11.1 };
     const found = Object.values(of([row({ toBestPeer: exactly(1.99) }, worse)]));
     expect(found).to.deep.equal([false, false, false, false, false]);
   });
@@ -50,9 +50,9 @@ describe('bench: targets for waiting in queues', () => {
     expect(of([row({ isFrozen: true, toHealthy: exactly(0.89) })])).to.deep.equal({ [what]: false });
   });
 
-  it('masters further away: half as many hand-offs again as by reservations, in 0.65 of the time, and nothing else', () => {
-    const reached = (handOffs: number, p50: number): boolean[] => {
-      const toReserving = { handOffs: exactly(handOffs), p50: exactly(p50) };
+  it('masters further away: half as many hand-overs again as by reservations, in 0.65 of the time, and nothing else', () => {
+    const reached = (handOvers: number, p50: number): boolean[] => {
+      const toReserving = { handOvers: exactly(handOvers), p50: exactly(p50) };
       return Object.values(of([row({ delayMs: 1, toReserving })]));
     };
     expect([reached(1.5, 0.65), reached(1.49, 0.66)]).to.deep.equal([

@@ -185,7 +185,7 @@ describe('coordinator: pushes for a lease that was waited for', () => {
 
 describe('coordinator: the end of a lease', () => {
   it('drops what was not sent for it yet: when it is set aside, lost, given back, or another process takes it over', () => {
-    for (const end of ['setAside', 'abandon', 'release', 'handOver'] as const) {
+    for (const end of ['setAside', 'abandon', 'release', 'giveAway'] as const) {
       const { coordinator, grant } = bench();
       const [one, request] = [grant(['a']), unanswered()];
       one.opened(request);
@@ -246,18 +246,18 @@ describe('coordinator: the end of a lease', () => {
   it('a lease that another process takes over is not held here any more', () => {
     const { coordinator, grant } = bench();
     const one = grant(['a']);
-    coordinator.handOver(one);
+    coordinator.giveAway(one);
     expect([one.isHeld, one.isEnded]).to.deep.equal([false, false]);
   });
 
   it('pushes for it are no news for a while, unless the instance ends', async () => {
     const { coordinator, grant, time } = bench();
-    coordinator.handOver(grant(['a'], 'queue'));
-    coordinator.handOver(grant(['b']));
+    coordinator.giveAway(grant(['a'], 'queue'));
+    coordinator.giveAway(grant(['b']));
     expect(time.pending).to.equal(1);
     await coordinator.close(50);
     expect(time.pending).to.equal(0);
-    coordinator.handOver(grant(['c'], 'queue'));
+    coordinator.giveAway(grant(['c'], 'queue'));
     expect(time.pending).to.equal(0);
   });
 });

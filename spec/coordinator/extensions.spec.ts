@@ -212,7 +212,7 @@ describe('an extension that is answered after its node timeout', () => {
   it('of a lease that is over, or not here any more: it stays so', async () => {
     const finishes: readonly ((grant: Grant) => void)[] = [
       (grant) => grant.end(),
-      (grant) => grant.handOver(),
+      (grant) => grant.giveAway(),
     ];
     for (const finish of finishes) {
       const { ends, extend, hold, masters, time } = bench();
@@ -311,7 +311,7 @@ describe('renewals that are due together', () => {
     extend(hold(many(FIRST_LIMIT), LONG_MS), LONG_MS);
     renew(grants);
     await settle();
-    grants[1]?.handOver();
+    grants[1]?.giveAway();
     await time.advance(50);
     expect(ends).to.deep.equal({ b: 'ended' });
   });

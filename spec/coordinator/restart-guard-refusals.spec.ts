@@ -144,7 +144,7 @@ describe('restart guard: no shorter than a ttl and its drift', () => {
     const lease = await redlock.acquire('r');
     const { redlock: longer } = other('other', { ttlMs: 5_000, restartGuardMs: 6_000, keyPrefix: 'p:' });
     await longer.bootstrap();
-    const handle = (await longer.acquire('r')).handle();
+    const handle = (await longer.acquire('r')).giveAway();
     await settle();
     const sent = masters.map((master) => master.sent.length);
     const tooLong = { ttlMs: 1_001 };

@@ -52,7 +52,7 @@ describe('a lease that is given away while an extension is in flight', () => {
     it(`${title}: adopted and released, it is free, and stays free when the extension arrives`, async () => {
       const bench = fakeCluster(3, TTL);
       const { arrive, lease } = await extending(bench, acquire);
-      const handle = lease.handle();
+      const handle = lease.giveAway();
       expect(handle.inFlight).to.equal(true);
       const adopted = await bench.other().redlock.adopt(handle);
       await adopted.release();
@@ -65,9 +65,9 @@ describe('a lease that is given away while an extension is in flight', () => {
     it(`${title}: it goes through two more hands, and the second time nothing is in flight`, async () => {
       const bench = fakeCluster(3, TTL);
       const { arrive, lease } = await extending(bench, acquire);
-      const first = await bench.other('first').redlock.adopt(lease.handle());
+      const first = await bench.other('first').redlock.adopt(lease.giveAway());
       await settle();
-      const handle = first.handle();
+      const handle = first.giveAway();
       expect(handle.inFlight).to.equal(true);
       const second = await bench.other('second').redlock.adopt(handle);
       await second.release();
@@ -78,7 +78,7 @@ describe('a lease that is given away while an extension is in flight', () => {
     it(`${title}: the extension arrives before it is adopted: it is like any other`, async () => {
       const bench = fakeCluster(3, TTL);
       const { arrive, lease } = await extending(bench, acquire);
-      const handle = lease.handle();
+      const handle = lease.giveAway();
       await arrive();
       const adopted = await bench.other().redlock.adopt(handle);
       await adopted.extend();
@@ -91,7 +91,7 @@ describe('a lease that is given away while an extension is in flight', () => {
   it('it is lost in other hands: that is the same', async () => {
     const bench = fakeCluster(3, TTL);
     const { arrive, lease } = await extending(bench, (redlock) => redlock.acquire('r'));
-    const adopted = await bench.other().redlock.adopt(lease.handle());
+    const adopted = await bench.other().redlock.adopt(lease.giveAway());
     for (const master of bench.masters) master.delete('r');
     for (const master of bench.masters) master.set('r', 'somebody', 1_000);
     expect((await rejection(adopted.extend())).code).to.equal('LOCK_LOST');
@@ -107,7 +107,7 @@ describe('a lease that is given away while an extension is in flight', () => {
     await settle();
     await lease.extend();
     await settle();
-    const handle = lease.handle();
+    const handle = lease.giveAway();
     expect(handle).to.not.have.property('inFlight');
     await (await bench.other().redlock.adopt(handle)).release();
     await settle();
@@ -117,7 +117,7 @@ describe('a lease that is given away while an extension is in flight', () => {
   it('what else a handle may say there is refused', async () => {
     const bench = fakeCluster(3, TTL);
     const lease = await bench.redlock.acquire('r');
-    const handle = { ...lease.handle(), inFlight: 'yes' as unknown as true };
+    const handle = { ...lease.giveAway(), inFlight: 'yes' as unknown as true };
     const { code, message } = await rejection(bench.redlock.adopt(handle));
     expect([code, message]).to.deep.equal([
       'INVALID_ARGUMENT',
@@ -134,7 +134,7 @@ describe('a lease that is given away while an extension is in flight', () => {
     master.manner = 'freeze';
     lease.extend().catch(() => undefined);
     await settle();
-    const handle = lease.handle();
+    const handle = lease.giveAway();
     master.thaw();
     await settle();
     await (await bench.other().redlock.adopt(handle)).release();

@@ -148,14 +148,14 @@ for (const nodes of SIZES) {
       }
     });
 
-    it('close also waits for a routine whose lease was lost, released or handed over', async () => {
+    it('close also waits for a routine whose lease was lost, released or given away', async () => {
       for (const way of ['lost', 'released', 'given away'] as const) {
         const bench = fakeCluster(nodes);
         const work = routine((run) => bench.redlock.using('r', { ttlMs: TTL_MS, renew: false }, run));
         await settle();
         if (way === 'lost') await bench.time.advance(TTL_MS);
         if (way === 'released') await work.lease.release();
-        if (way === 'given away') work.lease.handle();
+        if (way === 'given away') work.lease.giveAway();
         const close = closing(bench);
         await bench.time.advance(100);
         expect(close.isDone, way).to.equal(false);
@@ -220,7 +220,7 @@ for (const nodes of SIZES) {
       const inner = mutex.reenter({ owner: 'x' });
       await inner.extend();
       const again = await mutex.acquire({ owner: 'x' });
-      const adopted = await bench.other().redlock.adopt(given.handle());
+      const adopted = await bench.other().redlock.adopt(given.giveAway());
       expect([inner.status, again.status, adopted.status]).to.deep.equal(['held', 'held', 'held']);
       for (const entry of [outer, inner, again]) await entry.release();
       await close.done;

@@ -8,16 +8,16 @@ import { rejection, thrown } from '../support/rejection.js';
 const SIZES = [1, 2, 3, 4, 5];
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 
-describe('Lease.handle and Redlock.adopt', () => {
+describe('Lease.giveAway and Redlock.adopt', () => {
   for (const nodes of SIZES) {
     it(`N=${nodes}: a lease goes from one instance to another through JSON, and is never free in between`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
       const given = await redlock.acquire(['a', 'b'], { ttlMs: 3_000, renew: true });
-      const text = JSON.stringify(given.handle());
+      const text = JSON.stringify(given.giveAway());
       expect([given.status, given.remainingMs(), time.pending]).to.deep.equal(['released', 0, 0]);
       await given.release(); // nothing: it is not its any more
       await time.advance(1_000);
-      const handle = JSON.parse(text) as ReturnType<typeof given.handle>;
+      const handle = JSON.parse(text) as ReturnType<typeof given.giveAway>;
       const adopted = await other('second').redlock.adopt(handle, { renew: true });
       expect(adopted.token).to.equal(given.token);
       expect([adopted.resources, adopted.ttlMs, adopted.remainingMs()]).to.deep.equal([
@@ -39,7 +39,7 @@ describe('Lease.handle and Redlock.adopt', () => {
       for (const master of masters) master.latencyMs = 10;
       const extended = rejection(given.extend());
       await time.advance(5);
-      const handle = given.handle();
+      const handle = given.giveAway();
       const adopting = other('second').redlock.adopt(handle);
       await time.advance(100);
       expect((await extended).code).to.equal('NOT_HELD');
@@ -54,7 +54,7 @@ describe('Lease.handle and Redlock.adopt', () => {
       for (const master of masters) master.become('opening');
       const extended = rejection(given.extend());
       await settle();
-      given.handle();
+      given.giveAway();
       for (const master of masters) master.become('ready');
       await time.advance(100);
       expect((await extended).code).to.equal('NOT_HELD');
@@ -63,10 +63,10 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}: what ran out, or was released, is not set again: LOCK_LOST`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
-      const first = (await redlock.acquire('a', { ttlMs: 3_000 })).handle();
+      const first = (await redlock.acquire('a', { ttlMs: 3_000 })).giveAway();
       await time.advance(3_000);
       expect((await rejection(other('x').redlock.adopt(first))).code).to.equal('LOCK_LOST');
-      const second = (await redlock.acquire('b', { ttlMs: 3_000 })).handle();
+      const second = (await redlock.acquire('b', { ttlMs: 3_000 })).giveAway();
       await (await other('y').redlock.adopt(second)).release();
       await settle();
       const error = await rejection(other('z').redlock.adopt(second));
@@ -76,7 +76,7 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}: another holds it by now: LOCK_LOST, and the other keeps it`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).handle();
+      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).giveAway();
       await time.advance(3_000);
       const theirs = await other('x').redlock.acquire('r');
       expect((await rejection(other('y').redlock.adopt(handle))).code).to.equal('LOCK_LOST');
@@ -86,7 +86,7 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}: votes of fewer than a quorum are no lease; keys that are gone stay gone`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).handle();
+      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).giveAway();
       const forgetful = masters.slice(0, nodes - quorumOf(nodes) + 1);
       for (const master of forgetful) master.forget();
       expect((await rejection(other('x').redlock.adopt(handle))).code).to.equal('LOCK_LOST');
@@ -96,7 +96,7 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}, ${nodes - quorumOf(nodes)} gone: a quorum is enough, and a release clears what is left`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).handle();
+      const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).giveAway();
       for (const master of masters.slice(quorumOf(nodes))) master.forget();
       const adopted = await other('x').redlock.adopt(handle);
       await adopted.release();
@@ -106,12 +106,12 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}, masters that err: tried again within waitMs; then NO_QUORUM, and the votes stay`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r', { ttlMs: 10_000 })).handle();
+      const handle = (await redlock.acquire('r', { ttlMs: 10_000 })).giveAway();
       for (const master of masters) master.replies.push(serverError('ERR one'), serverError('ERR two'));
       const adopting = other('x').redlock.adopt(handle);
       await time.advance(1_000);
       expect((await adopting).status).to.equal('held');
-      const again = (await adopting).handle();
+      const again = (await adopting).giveAway();
       for (const master of masters) master.manner = 'freeze';
       const failed = rejection(other('y').redlock.adopt(again, { waitMs: 200, nodeTimeoutMs: 50 }));
       await time.advance(300);
@@ -122,7 +122,7 @@ describe('Lease.handle and Redlock.adopt', () => {
 
     it(`N=${nodes}: the caller's signal and close end it; the votes stay`, async () => {
       const { redlock, masters, time, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r', { ttlMs: 60_000 })).handle();
+      const handle = (await redlock.acquire('r', { ttlMs: 60_000 })).giveAway();
       for (const master of masters) master.manner = 'lose-request';
       const controller = new AbortController();
       const second = other('x').redlock;
@@ -142,7 +142,7 @@ describe('Lease.handle and Redlock.adopt', () => {
 
   it('N=3: validity is counted from the sending of the adoption', async () => {
     const { redlock, masters, time, other } = fakeCluster(3);
-    const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).handle();
+    const handle = (await redlock.acquire('r', { ttlMs: 3_000 })).giveAway();
     for (const master of masters) master.latencyMs = 25;
     const adopting = other('x').redlock.adopt(handle);
     await time.advance(25);
@@ -154,11 +154,11 @@ describe('Lease.handle and Redlock.adopt', () => {
     const [lost, released] = [await redlock.acquire('a', { ttlMs: 3_000 }), await redlock.acquire('b')];
     await released.release();
     time.stall(3_000);
-    expect(thrown(() => lost.handle()).code).to.equal('LOCK_LOST');
-    expect(thrown(() => released.handle()).code).to.equal('NOT_HELD');
+    expect(thrown(() => lost.giveAway()).code).to.equal('LOCK_LOST');
+    expect(thrown(() => released.giveAway()).code).to.equal('NOT_HELD');
     const given = await redlock.acquire('c');
-    given.handle();
-    expect(thrown(() => given.handle()).code).to.equal('NOT_HELD');
+    given.giveAway();
+    expect(thrown(() => given.giveAway()).code).to.equal('NOT_HELD');
   });
 
   it('N=3: while a lease that was handed over may be taken over, a late push about its vote declines nothing', async () => {
@@ -169,7 +169,7 @@ describe('Lease.handle and Redlock.adopt', () => {
     await first.release();
     const lease = await second;
     const leftMs = lease.remainingMs();
-    const { token } = lease.handle();
+    const { token } = lease.giveAway();
     const decline = (): number => {
       for (const master of masters) master.line.tell(`g ${Number.MAX_SAFE_INTEGER} ${token} r`);
       return masters.flatMap(kindsSentTo).filter((kind) => kind === 'yield').length;

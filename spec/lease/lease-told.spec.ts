@@ -51,13 +51,13 @@ describe('Lease: what is told of it', () => {
       told.push([how, tally.filter(({ outcome }) => outcome === 'granted').length >= 2]),
     );
     await (await redlock.acquire('a')).release();
-    (await redlock.acquire('b')).handle();
+    (await redlock.acquire('b')).giveAway();
     await settle();
     expect(told).to.deep.equal([
       ['released', true],
-      ['handedOver', false],
+      ['givenAway', false],
     ]);
-    expect(redlock.stats().counts).to.include({ released: 1, handedOver: 1 });
+    expect(redlock.stats().counts).to.include({ released: 1, givenAway: 1 });
   });
 });
 
@@ -72,9 +72,9 @@ describe('Lease: the version of its handle', () => {
       await lease.release(); // the first one does not know that somebody waits, and reserves
       lease = await wait;
     }
-    const handle = lease.handle();
+    const handle = lease.giveAway();
     expect(handle.version).to.equal(2);
-    expect((await redlock.adopt(handle)).handle().version).to.equal(1);
-    expect((await redlock.acquire('s')).handle().version).to.equal(1);
+    expect((await redlock.adopt(handle)).giveAway().version).to.equal(1);
+    expect((await redlock.acquire('s')).giveAway().version).to.equal(1);
   });
 });

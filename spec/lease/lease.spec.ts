@@ -474,7 +474,7 @@ describe('Lease and its timers', () => {
 
   const ends: [string, (lease: Lease, masters: readonly FakeMaster[]) => unknown][] = [
     ['release', (lease) => lease.release()],
-    ['handle', (lease) => lease.handle()],
+    ['handle', (lease) => lease.giveAway()],
     [
       'a loss by refusal',
       (lease, masters) => (masters.forEach((one) => one.set('r', 'x')), lease.extend().catch(() => 0)),

@@ -1,4 +1,4 @@
-/** Direct hand-off (protocol C3): which votes count, for how long, and when they are the lease. */
+/** Direct hand-over (protocol C3): which votes count, for how long, and when they are the lease. */
 import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { releaseInLine } from '../../lib/protocol/request.js';
@@ -45,7 +45,7 @@ async function handOver(master: FakeMaster, token = OTHER, proposal = master.mic
   await settle();
 }
 
-describe('queue wait: direct hand-off', () => {
+describe('queue wait: direct hand-over', () => {
   for (const nodes of [1, 2, 3, 4, 5]) {
     const quorum = Math.floor(nodes / 2) + 1;
     it(`N=${nodes}: votes of a quorum are the lease, from the look on, and nothing more is sent`, async () => {

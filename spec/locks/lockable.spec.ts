@@ -278,7 +278,7 @@ describe('permits that masters gave differently (T-D5)', () => {
       arrive();
       const lease = await acquired;
       await settle();
-      expect(lease.handle().lock).to.deep.equal({ permits: 2, slots: '1' });
+      expect(lease.giveAway().lock).to.deep.equal({ permits: 2, slots: '1' });
       expect(heldAt(masters, lease.token)).to.deep.equal(['1', '1', '1', '1', '1']);
     });
 

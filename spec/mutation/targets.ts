@@ -73,7 +73,7 @@ const TYPESCRIPT = [
   'lib/jobs/life.ts',
   'lib/jobs/masters-time.ts',
   'lib/jobs/meanwhile.ts',
-  'lib/jobs/once.ts',
+  'lib/jobs/run-once.ts',
   'lib/jobs/record.ts',
   'lib/jobs/schedule.ts',
   'lib/jobs/work.ts',

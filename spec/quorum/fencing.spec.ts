@@ -727,7 +727,7 @@ describe('fencing: handles', () => {
       const lease = await redlock.acquire('r', ONE_ATTEMPT);
       const { fence } = lease;
       expect(fence).to.be.above(2 ** 50);
-      const handle = JSON.parse(JSON.stringify(lease.handle())) as ReturnType<Lease['handle']>;
+      const handle = JSON.parse(JSON.stringify(lease.giveAway())) as ReturnType<Lease['giveAway']>;
       expect(handle.fence).to.equal(fence);
       const adopted = await other().redlock.adopt(handle, ONE_ATTEMPT);
       expect(adopted.fence).to.equal(fence);
@@ -739,7 +739,7 @@ describe('fencing: handles', () => {
 
     it(`N=${nodes}: one without a fence stays without, also in an instance with fencing`, async () => {
       const { masters, other, redlock } = fakeCluster(nodes);
-      const handle = (await other('plain', { fencing: false }).redlock.acquire('r', ONE_ATTEMPT)).handle();
+      const handle = (await other('plain', { fencing: false }).redlock.acquire('r', ONE_ATTEMPT)).giveAway();
       expect(handle).to.not.have.property('fence');
       const adopted = await redlock.adopt(handle, ONE_ATTEMPT);
       expect(adopted.fence).to.equal(undefined);

@@ -66,7 +66,7 @@ describe('grant: its end', () => {
     const grant = granted();
     const look = (): boolean[] => [grant.isHeld, grant.isEnded];
     expect(look()).to.deep.equal([true, false]);
-    grant.handOver();
+    grant.giveAway();
     expect(look()).to.deep.equal([false, false]);
     grant.end();
     expect(look()).to.deep.equal([false, true]);

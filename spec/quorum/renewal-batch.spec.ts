@@ -250,7 +250,7 @@ describe('renewals of many leases', () => {
       for (const master of masters) master.manner = 'freeze';
       await untilAsked(time, masters);
       const asked = masters.map(extensions);
-      for (const lease of leases) lease.handle();
+      for (const lease of leases) lease.giveAway();
       await time.advance(TTL_MS / 9);
       expect(masters.map(extensions)).to.deep.equal(asked);
       for (const master of masters) master.thaw();
@@ -335,7 +335,7 @@ describe('renewals of many leases', () => {
     const { leases, masters, time } = await keep(3);
     for (const master of masters) master.latencyMs = 20;
     await untilAsked(time, masters);
-    for (const lease of leases) lease.handle();
+    for (const lease of leases) lease.giveAway();
     const asked = masters.map(extensions);
     await time.advance(TTL_MS / 9);
     expect(masters.map(extensions)).to.deep.equal(asked);
@@ -608,7 +608,7 @@ describe('renewals: one call', () => {
     expect(masters[0]?.sent.length).to.equal(3);
     expect(ends[0]).to.equal('unsure');
     grants[1]?.end();
-    grants[2]?.handOver();
+    grants[2]?.giveAway();
     await settle();
     expect(ends).to.deep.equal(['unsure', 'unsure', 'unsure', `extended from ${time.now()}`]);
   });

@@ -54,7 +54,7 @@ for (const kind of CLIENT_KINDS) {
       await lease.extend(LONGER_MS);
       expect(await redlock.tryAcquire('a')).to.equal(null);
       expect((await redlock.inspect('a')).state).to.equal('held');
-      const adopted = await redlock.adopt(lease.handle());
+      const adopted = await redlock.adopt(lease.giveAway());
       await adopted.release();
       expect((await redlock.inspect('a')).state).to.equal('free');
       expect(await redlock.using('c', () => 'ran')).to.equal('ran');

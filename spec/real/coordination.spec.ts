@@ -75,9 +75,9 @@ for (const kind of CLIENT_KINDS) {
       expect(new Set(ran).size).to.equal(ran.length);
     });
 
-    it('once: one of many calls succeeds', async () => {
+    it('runOnce: one of many calls succeeds', async () => {
       const locks = await Promise.all(Array.from({ length: 3 }, () => bench.lock({}, kind)));
-      const results = await Promise.all(locks.map((redlock) => redlock.once('o', 60_000, () => 'done')));
+      const results = await Promise.all(locks.map((redlock) => redlock.runOnce('o', 60_000, () => 'done')));
       expect(results.filter(({ executed }) => executed)).to.have.lengthOf(1);
     });
   });
@@ -114,8 +114,8 @@ describe('elections and jobs on a Redis Cluster', () => {
     expect((await next).value).to.include({ value: 'b' });
     await watching.return?.();
     await leadership.resign();
-    expect(await a.once('o', 60_000, () => 1)).to.deep.equal({ executed: true, value: 1 });
-    expect(await b.once('o', 60_000, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
+    expect(await a.runOnce('o', 60_000, () => 1)).to.deep.equal({ executed: true, value: 1 });
+    expect(await b.runOnce('o', 60_000, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
     const ran: number[] = [];
     const jobs = await Promise.all(
       locks.map((redlock) =>

@@ -17,7 +17,7 @@ async function roundTrip(redlock: Redlock): Promise<void> {
   await lease.extend(LONGER_MS);
   expect(await redlock.tryAcquire('a')).to.equal(null);
   expect((await redlock.inspect('a')).state).to.equal('held');
-  const adopted = await redlock.adopt(lease.handle());
+  const adopted = await redlock.adopt(lease.giveAway());
   await adopted.release();
   expect((await redlock.inspect('a')).state).to.equal('free');
   expect(await redlock.using('c', () => 'ran')).to.equal('ran');

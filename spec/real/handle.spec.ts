@@ -60,7 +60,7 @@ for (const backend of BACKENDS) {
 
       it('a permit beyond the number: three permits have three holders, and no fourth', async () => {
         const exports = redlock.semaphore('s', 3);
-        const handle = (await exports.acquire()).handle();
+        const handle = (await exports.acquire()).giveAway();
         await expectRefused({ ...handle, lock: { permits: 3, slots: '3' } });
         await Promise.all([exports.acquire(), exports.acquire()]);
         expect(await exports.tryAcquire()).to.equal(null);
@@ -68,13 +68,13 @@ for (const backend of BACKENDS) {
 
       it('a permit twice: it would count as two permits', async () => {
         const exports = redlock.semaphore('s', 3);
-        const handle = (await exports.acquire()).handle();
+        const handle = (await exports.acquire()).giveAway();
         await expectRefused({ ...handle, lock: { permits: 3, slots: '0,0' } });
         await expectRefused({ ...handle, lock: { permits: 3, slots: '0,00' } });
       });
 
       it('two resources of a lock that has one: the second one would be taken for its counter', async () => {
-        const handle = (await redlock.readWriteLock('a').write.acquire()).handle();
+        const handle = (await redlock.readWriteLock('a').write.acquire()).giveAway();
         await expectRefused({ ...handle, resources: ['a', 'b'] });
         expect((await redlock.inspect('b')).state).to.equal('free');
       });
@@ -82,7 +82,7 @@ for (const backend of BACKENDS) {
       for (const fence of [HIGHEST + 1, Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER]) {
         it(`a fence of ${fence}: the counters stay where they were, and locks go on`, async () => {
           const lease = await redlock.acquire('r');
-          const handle = lease.handle();
+          const handle = lease.giveAway();
           await expectRefused({ ...handle, fence });
           await (await redlock.adopt(handle)).release();
           expect((await redlock.acquire('r')).fence)
@@ -93,7 +93,7 @@ for (const backend of BACKENDS) {
 
       it('the highest fence that is taken: an extension lifts no counter, and locks go on below it', async () => {
         const first = await redlock.acquire('r');
-        const adopted = await redlock.adopt({ ...first.handle(), fence: HIGHEST });
+        const adopted = await redlock.adopt({ ...first.giveAway(), fence: HIGHEST });
         await adopted.extend();
         await adopted.release();
         let last = first.fence ?? NaN;

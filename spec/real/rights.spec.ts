@@ -161,7 +161,7 @@ async function exclusively(environment: Ground, options: RedlockOptions): Promis
   const several = await one.acquire(['a', 'b', 'c']);
   const next = (await environment.lock(options)).acquire(['b', 'd']);
   await several.release();
-  const handle = (await next).handle();
+  const handle = (await next).giveAway();
   await (await one.adopt(handle)).release();
 }
 
@@ -175,8 +175,8 @@ async function coordinating(environment: Ground): Promise<void> {
   await leadership.resign();
   expect(await watching.next()).to.include({ value: null });
   await watching.return?.();
-  expect(await one.once('o', ONCE_MS, () => 1)).to.deep.equal({ executed: true, value: 1 });
-  expect(await other.once('o', ONCE_MS, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
+  expect(await one.runOnce('o', ONCE_MS, () => 1)).to.deep.equal({ executed: true, value: 1 });
+  expect(await other.runOnce('o', ONCE_MS, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
   const job = await one.job('j', { every: 3_600_000 }, () => 3);
   expect(await job.run()).to.deep.equal({ executed: true, value: 3 });
   await job.stop();
@@ -207,12 +207,12 @@ const shared: Work = async (environment) => {
   const writer = await writing;
   await writer.downgrade();
   await (await mine.read.acquire()).release();
-  await (await one.adopt(writer.handle())).release();
+  await (await one.adopt(writer.giveAway())).release();
   const permits = one.semaphore('several', 3);
   const two = await permits.acquire({ permits: 2 });
   const more = other.semaphore('several', 3).acquire({ permits: 2 });
   await eventually(async () => (await permits.inspect()).waiting > 0);
-  await (await one.adopt(two.handle())).release();
+  await (await one.adopt(two.giveAway())).release();
   await (await more).release();
   await environment.count('apart', LAST_FENCE / 2, environment.hands.slice(1));
   await (await one.readWriteLock('apart').write.acquire()).release();

@@ -226,7 +226,7 @@ for (const nodes of wide([1, 3, 5], [3])) {
         await here.readWriteLock('t').write.acquire(),
       ];
       for (const lease of leases) {
-        const adopted = await there.adopt(JSON.parse(JSON.stringify(lease.handle())) as never); // as it travels
+        const adopted = await there.adopt(JSON.parse(JSON.stringify(lease.giveAway())) as never); // as it travels
         expect([adopted.status, adopted.fence]).to.deep.equal(['held', lease.fence]);
         await adopted.extend();
         await adopted.release();

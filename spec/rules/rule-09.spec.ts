@@ -170,7 +170,7 @@ describe('rule 9: what is around the routine', () => {
   it('leaves a lease alone that the routine released or gave away', async () => {
     const { redlock, masters } = fakeCluster(3);
     await redlock.using('r', (lease) => lease.release());
-    const handle = await redlock.using('r', (lease) => lease.handle());
+    const handle = await redlock.using('r', (lease) => lease.giveAway());
     await settle();
     expect(masters.map((master) => master.value('r'))).to.deep.equal([
       handle.token,
@@ -287,9 +287,9 @@ describe("rule 9, its exception: `onLoss: 'throw'`", () => {
     }
   });
 
-  it('a lease that the routine released or handed over was not lost', async () => {
+  it('a lease that the routine released or given away was not lost', async () => {
     const { redlock, time } = fakeCluster(3);
-    expect(await redlock.using('r', THROW, (lease) => (lease.handle(), time.stall(2_000), 1))).to.equal(1);
+    expect(await redlock.using('r', THROW, (lease) => (lease.giveAway(), time.stall(2_000), 1))).to.equal(1);
     const released = redlock.using('s', THROW, async (lease) => {
       await lease.release();
       time.stall(2_000);

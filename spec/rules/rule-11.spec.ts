@@ -48,7 +48,7 @@ describe('rule 11: an unknown script costs a retry inside the node, not the atte
 
     it(`N=${nodes}: adopt`, async () => {
       const { redlock, masters, other } = fakeCluster(nodes);
-      const handle = (await redlock.acquire('r')).handle();
+      const handle = (await redlock.acquire('r')).giveAway();
       for (const master of masters) master.knowsScripts = false;
       expect((await other().redlock.adopt(handle, { waitMs: 0 })).status).to.equal('held');
     });

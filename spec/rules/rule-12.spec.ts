@@ -160,7 +160,7 @@ describe('rule 12: bounded for what is held', () => {
         expect([lease.signal.aborted, lease.signal === lease.signal]).to.deep.equal([false, true]);
       expect(time.pending).to.equal(renew ? 1 : 10); // renewals that fall due together share one
       await leases[0]?.release();
-      leases[1]?.handle();
+      leases[1]?.giveAway();
       expect(time.pending).to.equal(renew ? 1 : 8);
     }
   });

@@ -50,7 +50,7 @@ async function lost(how: 'assertHeld' | 'extend' | 'refused' | 'signal' | 'adopt
   const lease = await redlock.acquire('r', { ttlMs: 3_000 });
   const { signal } = lease;
   if (how === 'refused' || how === 'adopt') {
-    const handle = how === 'adopt' ? lease.handle() : undefined;
+    const handle = how === 'adopt' ? lease.giveAway() : undefined;
     for (const master of masters) master.set('r', 'another', 60_000);
     return handle === undefined ? lease.extend() : redlock.adopt(handle);
   }
@@ -61,7 +61,7 @@ async function lost(how: 'assertHeld' | 'extend' | 'refused' | 'signal' | 'adopt
   throw signal.reason;
 }
 
-async function released(call: 'assertHeld' | 'extend' | 'handle'): Promise<unknown> {
+async function released(call: 'assertHeld' | 'extend' | 'giveAway'): Promise<unknown> {
   const lease = await fakeCluster(3).redlock.acquire('r');
   await lease.release();
   return lease[call]();
@@ -183,7 +183,7 @@ const PROVOCATIONS: readonly Provocation[] = [
     () => lost(how),
   ]),
   ['a late holder', 'STALE_FENCE', stale],
-  ...(['assertHeld', 'extend', 'handle'] as const).map((call): Provocation => [
+  ...(['assertHeld', 'extend', 'giveAway'] as const).map((call): Provocation => [
     `${call} of what was released`,
     'NOT_HELD',
     () => released(call),

@@ -131,7 +131,7 @@ describe('no text shows a token', () => {
       const quote = (): Error => serverError(`ERR in '${lease.token}'`);
       for (const master of masters) master.replies.push(quote());
       expectNoToken(bench, await rejection(lease.extend()));
-      const handle = lease.handle();
+      const handle = lease.giveAway();
       for (const master of masters) master.replies.push(quote());
       expectNoToken(bench, await rejection(redlock.adopt(handle, { waitMs: 0 })));
       for (const master of masters) master.forget();

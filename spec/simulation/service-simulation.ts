@@ -107,9 +107,9 @@ class ServiceRun {
     for (const player of this.#stage.players) {
       for (let i = 0; i < locks; i++) {
         const fair = i === 0 || this.nodes === 2 || draw.chance(0.8); // N = 2: a claim for a moment ends the lease
-        const handOff = draw.chance(0.2) ? 'reserve' : 'direct';
+        const handOver = draw.chance(0.2) ? 'reserve' : 'direct';
         this.#members.push(
-          new Member(this.#stage, player, { resource: `lock ${i}`, ttlMs: this.#ttlMs, fair, handOff }),
+          new Member(this.#stage, player, { resource: `lock ${i}`, ttlMs: this.#ttlMs, fair, handOver }),
         );
       }
     }

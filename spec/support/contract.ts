@@ -210,11 +210,11 @@ function leases(get: () => Context): void {
     await backend.settled(lease.release());
   });
 
-  it('handle and adopt: the lease goes over, and the giver holds nothing', async () => {
+  it('giveAway and adopt: the lease goes over, and the giver holds nothing', async () => {
     const context = get();
     const { backend, name, quorum } = context;
     const lease = await backend.settled((await opened(backend)).acquire([name('a'), name('b')]));
-    const handle = JSON.parse(JSON.stringify(lease.handle())) as ReturnType<typeof lease.handle>;
+    const handle = JSON.parse(JSON.stringify(lease.giveAway())) as ReturnType<typeof lease.giveAway>;
     expect(lease.status).to.equal('released');
     expect((await rejection(lease.extend())).code).to.equal('NOT_HELD');
     await backend.settled(lease.release());

@@ -134,7 +134,7 @@ describe('tracing channels: what is around', () => {
     await redlock.readWriteLock('c').read.tryAcquire();
     await redlock.readWriteLock('d').write.using(() => undefined);
     await redlock.semaphore('e', 2).acquire();
-    await redlock.adopt((await bench.other().redlock.acquire('f')).handle());
+    await redlock.adopt((await bench.other().redlock.acquire('f')).giveAway());
     stop();
     expect(messages.map(({ by, kind }) => `${by} ${kind}`)).to.deep.equal([
       ...[

@@ -119,10 +119,10 @@ for (const nodes of SIZES) {
       const [given, taken] = [hear(from), hear(to)];
       const lease = await from.acquire('r');
       await bench.time.advance(100);
-      const adopted = await to.adopt(lease.handle());
+      const adopted = await to.adopt(lease.giveAway());
       await settle();
       const { how, heldMs } = given.one('released');
-      expect([how, heldMs]).to.deep.equal(['handedOver', 100]);
+      expect([how, heldMs]).to.deep.equal(['givenAway', 100]);
       const { by, fence } = taken.one('acquired');
       expect([by, fence]).to.deep.equal(['adopt', adopted.fence]);
     });

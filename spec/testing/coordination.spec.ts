@@ -22,12 +22,12 @@ describe('masters in memory: elections and jobs', () => {
     await (await second).resign();
   });
 
-  it('with a master killed, once and run() do what they do', async () => {
+  it('with a master killed, runOnce() and run() do what they do', async () => {
     await using masters = new MemoryMasters(3);
     const [one, other] = [masters.redlock(), masters.redlock()];
     await masters.list[0].kill();
-    expect(await one.once('o', 60_000, () => 1)).to.deep.equal({ executed: true, value: 1 });
-    expect(await other.once('o', 60_000, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
+    expect(await one.runOnce('o', 60_000, () => 1)).to.deep.equal({ executed: true, value: 1 });
+    expect(await other.runOnce('o', 60_000, () => 2)).to.deep.equal({ executed: false, reason: 'done' });
     await using job = await one.job('j', { every: 3_600_000, atLeastForMs: 1_000 }, () => 3);
     expect(await job.run()).to.deep.equal({ executed: true, value: 3 });
     expect(await job.run()).to.deep.equal({ executed: false, reason: 'too soon' });

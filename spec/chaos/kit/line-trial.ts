@@ -107,8 +107,8 @@ export class LineTrial {
   }
 
   async #wait(name: string, { redlock }: Guest): Promise<void> {
-    const handOff = this.#case.operation === 'turn' ? 'reserve' : 'direct'; // what is handed over directly sends no claim
-    const lease = await redlock.acquire(this.#resource, { waitMs: WAIT_MS, handOff });
+    const handOver = this.#case.operation === 'turn' ? 'reserve' : 'direct'; // what is handed over directly sends no claim
+    const lease = await redlock.acquire(this.#resource, { waitMs: WAIT_MS, handOver });
     expect(++this.#inside, 'holders at a time').to.equal(1);
     this.#served.push(name);
     this.#noteFence(lease);

@@ -14,7 +14,7 @@ import { runOnce, Ticking } from './activities/ticking.js';
 import { useTimestampLock } from './activities/timestamp.js';
 import { nowMs } from './history.js';
 import { noteStillness } from './stillness.js';
-import { type ClientOrder, type HandOver, ORDER, type ToClient } from './orders.js';
+import { type ClientOrder, type Offer, ORDER, type ToClient } from './orders.js';
 
 /** How many leases may be handed over and not taken over yet; further ones are left to expire. */
 const MOST_OFFERS = 10;
@@ -29,7 +29,7 @@ process.on('disconnect', () => process.exit());
 const order = JSON.parse(process.env[ORDER] ?? '{}') as ClientOrder; // the cast: the conductor wrote it
 const context = new ClientContext(order);
 const { seeded, history } = context;
-const offers: HandOver[] = [];
+const offers: Offer[] = [];
 let isStopping = false;
 let ticking: Ticking | undefined;
 let observing = new AbortController();

@@ -108,7 +108,7 @@ export class Holding {
   }
 
   /** Undefined if it was lost before, or is of a kind that cannot be handed over. */
-  handle(): LeaseHandle | undefined {
+  giveAway(): LeaseHandle | undefined {
     this.#look();
     const t = nowMs();
     try {

@@ -24,17 +24,17 @@ export interface ClientOrder {
 }
 
 /** A lease on its way from one client to another. `from`: its made-up id. */
-export interface HandOver {
+export interface Offer {
   readonly kind: 'hand-over';
   readonly handle: LeaseHandle;
   readonly mode: Mode | undefined;
   readonly from: string;
 }
 
-export type ToClient = HandOver | { readonly kind: 'stop' };
+export type ToClient = Offer | { readonly kind: 'stop' };
 /** `answer`: a grant, or a well-founded LOCK_TAKEN. */
 export type FromClient =
-  HandOver | { readonly kind: 'ready' } | { readonly kind: 'answer'; readonly granted: boolean };
+  Offer | { readonly kind: 'ready' } | { readonly kind: 'answer'; readonly granted: boolean };
 
 /** The environment variable with a client's order: unlike an argument, other users cannot see it. */
 export const ORDER = 'QUORATE_CHAOS_ORDER';

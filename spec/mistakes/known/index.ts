@@ -5,7 +5,7 @@ import { DEAD_WAITERS } from './dead-waiters.js';
 import { ELECTIONS_AND_JOBS } from './elections-and-jobs.js';
 import { FENCES } from './fences.js';
 import { GUARD } from './guard.js';
-import { HAND_OFF } from './hand-off.js';
+import { HAND_OFF } from './hand-over.js';
 import { LEASES } from './leases.js';
 import { LINES } from './lines.js';
 import { PACE } from './pace.js';

@@ -3,7 +3,7 @@ import type { Mistake } from '../mistake.js';
 
 export const TAKEN: readonly Mistake[] = [
   {
-    name: 'an extension that was in flight at handle() sets votes again',
+    name: 'an extension that was in flight at giveAway() sets votes again',
     why: 'it arrives when the lease was taken over and given back, and nobody undoes what nobody has',
     patches: [
       { in: 'Coordinator.#end', find: 'if (this.#inFlight.has(grant)) this.#forbid(grant);', replace: '' },
@@ -69,7 +69,7 @@ export const TAKEN: readonly Mistake[] = [
     name: 'taken: a handle does not say what is in flight',
     patches: [
       {
-        in: 'Coordinator.handOver',
+        in: 'Coordinator.giveAway',
         find: 'grant.open.length > 0 || this.#inFlight.has(grant)',
         replace: 'false',
       },
@@ -78,7 +78,7 @@ export const TAKEN: readonly Mistake[] = [
   },
   {
     name: 'taken: what was in flight is forgotten at the second hand',
-    patches: [{ in: 'Coordinator.handOver', find: '0 || this.#inFlight.has(grant)', replace: '0' }],
+    patches: [{ in: 'Coordinator.giveAway', find: '0 || this.#inFlight.has(grant)', replace: '0' }],
     noticedBy: { specs: ['spec/lease/handle-in-flight.spec.ts'] },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Direct hand-off on a real server (protocol C3): looks that claim, the terms that they leave, and the votes that a release,
+ * Direct hand-over on a real server (protocol C3): looks that claim, the terms that they leave, and the votes that a release,
  * an undo, a yield or another look hands over by them. `queue-scripts.spec.ts` has what is reserved.
  */
 import { expect } from 'chai';
@@ -74,7 +74,7 @@ const USUAL_TERMS: Terms = {
   leastAgoUs: undefined,
 };
 
-describe('direct hand-off: scripts on a real server', () => {
+describe('direct hand-over: scripts on a real server', () => {
   const server = oneServer();
   const listener = oneListener(server);
   const { run } = server;

@@ -39,7 +39,7 @@ export async function expectPromises(
   await several.release();
   const lease = await next;
   expect(lease.fence).to.be.greaterThan(several.fence ?? Infinity);
-  const adopted = await one.adopt(lease.handle());
+  const adopted = await one.adopt(lease.giveAway());
   expect(await other.tryAcquire(a)).to.equal(null);
   await adopted.release();
   expect(await other.using(b, () => 'ran')).to.equal('ran');

@@ -143,7 +143,7 @@ export class Checker {
   }
 
   /** Its holder has given it away. Whoever takes it over and gives it back leaves no vote of it. */
-  handedOver(lease: Lease): void {
+  givenAway(lease: Lease): void {
     this.#letGo(lease);
     this.#givenAway.add(lease.token);
   }

@@ -70,7 +70,7 @@ export class Ticking extends Routine {
     const { client, redlock } = this.player;
     let beganMs = 0;
     try {
-      const { executed } = await redlock.once(
+      const { executed } = await redlock.runOnce(
         ONCE,
         this.#terms.onceForMs,
         async () => {

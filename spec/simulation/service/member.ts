@@ -19,7 +19,7 @@ export interface MemberTerms {
   readonly resource: string;
   readonly ttlMs: number;
   readonly fair: boolean;
-  readonly handOff: 'direct' | 'reserve';
+  readonly handOver: 'direct' | 'reserve';
 }
 
 export class Member extends Routine {
@@ -66,9 +66,9 @@ export class Member extends Routine {
         if (this.#isStopped) stop.abort();
       };
       try {
-        const { fair, handOff, resource, ttlMs } = this.#terms;
+        const { fair, handOver, resource, ttlMs } = this.#terms;
         const lease = await redlock.acquire(resource, {
-          ...{ ttlMs, fair, handOff, waitMs: WAIT_MS, renew: true, signal: stop.signal },
+          ...{ ttlMs, fair, handOver, waitMs: WAIT_MS, renew: true, signal: stop.signal },
         });
         checker.granted(client, lease, beginning);
         await this.#keep(lease);

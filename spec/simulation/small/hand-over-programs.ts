@@ -17,7 +17,7 @@ export const giving: Program = async (hands) => {
   if (lease?.status !== 'held') return;
   const extended = hands.extend(lease, LONG_TTL_MS);
   await Promise.resolve(); // it is sent
-  given.set(hands.checkers, hands.handOver(lease));
+  given.set(hands.checkers, hands.giveAway(lease));
   await extended;
 };
 

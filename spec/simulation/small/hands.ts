@@ -169,9 +169,9 @@ export class Hands {
     this.note(`extended ${lease.token} by ${ttlMs}, if it was in time`);
   }
 
-  handOver(lease: Lease): LeaseHandle {
-    const handle = lease.handle();
-    this.#stage.checker.handedOver(lease);
+  giveAway(lease: Lease): LeaseHandle {
+    const handle = lease.giveAway();
+    this.#stage.checker.givenAway(lease);
     this.note(`hands ${lease.token} over`);
     return handle;
   }

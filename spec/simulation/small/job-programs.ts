@@ -83,7 +83,7 @@ export function once(fails: boolean): Program {
 
 async function onceBy(hands: Hands, routine: () => Promise<void>): Promise<{ readonly executed: boolean }> {
   try {
-    return await hands.redlock.once(RESOURCE, ONCE_FOR_MS, routine, { ttlMs: TTL_MS, waitMs: 2 * TTL_MS });
+    return await hands.redlock.runOnce(RESOURCE, ONCE_FOR_MS, routine, { ttlMs: TTL_MS, waitMs: 2 * TTL_MS });
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('a routine'))) hands.excuse(error);
     return { executed: false };

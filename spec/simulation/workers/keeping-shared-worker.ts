@@ -93,7 +93,7 @@ export class KeepingSharedWorker extends Routine {
     const isGivenAway = isHeld && this.#seeded.chance(0.1);
     this.#shared.sharedChecker.ended(lease);
     checker.ended(lease, isHeld && !isGivenAway);
-    if (isGivenAway) return void lease.handle(); // nobody takes it over
+    if (isGivenAway) return void lease.giveAway(); // nobody takes it over
     const settled = checker.expect(
       client,
       `release ${lease.token}`,

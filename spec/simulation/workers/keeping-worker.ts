@@ -89,7 +89,7 @@ export class KeepingWorker extends Routine {
     const isHeld = lease.status === 'held';
     const isGivenAway = isHeld && this.#seeded.chance(0.1);
     checker.ended(lease, isHeld && !isGivenAway);
-    if (isGivenAway) return void lease.handle(); // nobody takes it over
+    if (isGivenAway) return void lease.giveAway(); // nobody takes it over
     const settled = checker.expect(
       client,
       `release ${lease.token}`,

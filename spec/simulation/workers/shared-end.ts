@@ -92,7 +92,7 @@ async function readerThatIsGone(
   const lease = await other.redlock
     .readWriteLock(SHARED_LOCKS.readWrite)
     .read.acquire({ ttlMs: maxTtlMs, renew: true });
-  gone.handle(); // handed over to nobody
+  gone.giveAway(); // handed over to nobody
   await new Promise<void>((resolve) => void world.after(SHORT_TTL_MS + 100, resolve));
   await lease.release();
   const waitMs = 300;

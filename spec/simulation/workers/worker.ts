@@ -283,8 +283,8 @@ export class Worker {
     const { client } = this.#player;
     const way = this.#seeded.next();
     if (way < 0.12 && lease.status === 'held') {
-      const handle = lease.handle();
-      checker.handedOver(lease);
+      const handle = lease.giveAway();
+      checker.givenAway(lease);
       const other = this.#seeded.pick(players.filter(({ isClosing }) => !isClosing));
       this.#note(`hands ${lease.token} over to ${other.client.name}`);
       const adopter = this.#as(other);

@@ -204,7 +204,7 @@ export const deployments: Section = (rule) => {
     for (const call of [() => redlock.acquire('s', WAITING), () => lease.extend()])
       expect((await stand.refused(call())).code).to.equal('MISCONFIGURED');
     expect(lease.status).to.equal('held');
-    expect((await stand.refused(redlock.adopt(lease.handle()))).code).to.equal('MISCONFIGURED');
+    expect((await stand.refused(redlock.adopt(lease.giveAway()))).code).to.equal('MISCONFIGURED');
     await stand.ok(other.acquire('s')); // votes at once
   });
 

@@ -171,7 +171,7 @@ export const leases: Section = (rule) => {
     expect(lease.status).to.equal('held');
     stand.expectLeft(lease.remainingMs(), TTL_MS - driftMs(TTL_MS, DEFAULTS.driftFactor)); // the whole ttl again, without its drift
     await stand.expectHeld('r', lease.token, stand.minority);
-    const adopted = await stand.decided(() => b.adopt(lease.handle()));
+    const adopted = await stand.decided(() => b.adopt(lease.giveAway()));
     await stand.ok((adopted as Lease).release());
     await stand.expectFree();
     const next = await stand.ok(b.acquire('r'));
@@ -207,7 +207,7 @@ export const leases: Section = (rule) => {
       stand.expectQuarantined(await stand.noticed(() => b.acquire('r'), stand.masters));
       expect((await stand.refused(lease.extend())).code).to.equal('QUARANTINED');
       expect(lease.status).to.equal('held');
-      const { code } = await stand.refused(b.adopt(lease.handle(), { waitMs: 0 }));
+      const { code } = await stand.refused(b.adopt(lease.giveAway(), { waitMs: 0 }));
       expect(code).to.equal('QUARANTINED');
       await stand.expectHeld('r', lease.token);
     },

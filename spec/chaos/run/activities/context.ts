@@ -8,7 +8,7 @@ import type { ClientOrder, FromClient } from '../orders.js';
 
 /** What the library has: an earlier version (`--beside`) may lack some of it. */
 export const HAS = {
-  handOff: Object.hasOwn(quorate.DEFAULTS, 'handOff'),
+  handOver: Object.hasOwn(quorate.DEFAULTS, 'handOver'),
   elections: 'election' in quorate.Redlock.prototype,
   jobs: 'job' in quorate.Redlock.prototype,
 } as const;

@@ -3,7 +3,7 @@ import type { AcquireOptions, Lease, TryAcquireOptions } from '../../../../lib/i
 import type { Mode } from '../history.js';
 import type { Holding } from '../holding.js';
 import { BESIDE, PERMITS, READ_WRITE, SEMAPHORE } from '../options.js';
-import type { HandOver } from '../orders.js';
+import type { Offer } from '../orders.js';
 import { type ClientContext, HAS, mostNodeTimeoutMs } from './context.js';
 import { type CallTerms, drawTerms } from './terms.js';
 
@@ -45,10 +45,10 @@ export async function useLock(context: ClientContext): Promise<void> {
 }
 
 /** Takes over what another client gave away. */
-export async function adopt(context: ClientContext, { handle, mode, from }: HandOver): Promise<void> {
+export async function adopt(context: ClientContext, { handle, mode, from }: Offer): Promise<void> {
   const { redlock, seeded } = context;
   // one that was handed over in a queue, which versions before direct hand-over cannot adopt: it is left to expire
-  if (handle.version === 2 && !HAS.handOff) return;
+  if (handle.version === 2 && !HAS.handOver) return;
   const boundMs = ADOPT_WAIT_MS + mostNodeTimeoutMs(handle.ttlMs);
   let holding: Holding | undefined;
   await context.ask({ how: 'adopt', keys: handle.resources, mode }, boundMs, async (op) => {
@@ -147,7 +147,7 @@ async function work(context: ClientContext, holding: Holding, { ttlMs, mode }: L
     await holding.watch(seeded.between(10, 250));
   }
   if (way > 0.9) {
-    const handle = holding.handle();
+    const handle = holding.giveAway();
     if (handle !== undefined) return context.tell({ kind: 'hand-over', handle, mode, from: holding.id });
   }
   await holding.release();

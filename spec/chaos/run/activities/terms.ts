@@ -1,5 +1,5 @@
 /** How a call for a lock is made, drawn from the client's seed. */
-import type { HandOff } from '../../../../lib/index.js';
+import type { HandOver } from '../../../../lib/index.js';
 import type { Seeded } from '../../../simulation/world/seeded.js';
 import { LONGEST_WAIT_MS } from '../options.js';
 import { HAS } from './context.js';
@@ -9,11 +9,11 @@ const WAITS = [0, 300, 1_000, 3_000, LONGEST_WAIT_MS] as const;
 /** The share of calls with `fair: false`: they try while others queue. */
 const UNFAIR_SHARE = 0.2;
 
-/** In the words of the library. An earlier version may not know `handOff`. */
+/** In the words of the library. An earlier version may not know `handOver`. */
 export interface WaitTerms {
   readonly waitMs: number;
   readonly fair: boolean;
-  readonly handOff?: HandOff;
+  readonly handOver?: HandOver;
 }
 
 export interface CallTerms {
@@ -22,7 +22,7 @@ export interface CallTerms {
 }
 
 export function drawTerms(seeded: Seeded, waits: readonly number[] = WAITS): CallTerms {
-  const handOff = seeded.pick<HandOff>(['direct', 'direct', 'reserve']);
+  const handOver = seeded.pick<HandOver>(['direct', 'direct', 'reserve']);
   const waiting = { waitMs: seeded.pick(waits), fair: !seeded.chance(UNFAIR_SHARE) };
-  return { ttlMs: seeded.pick(TTLS), waiting: HAS.handOff ? { ...waiting, handOff } : waiting };
+  return { ttlMs: seeded.pick(TTLS), waiting: HAS.handOver ? { ...waiting, handOver } : waiting };
 }

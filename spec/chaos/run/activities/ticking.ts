@@ -104,7 +104,7 @@ export async function runOnce(context: ClientContext): Promise<void> {
       await holding.watch(workMs);
       holding.ending();
     };
-    const result = await redlock.once(ONCE, ONCE_FOR_MS, routine, { waitMs, ttlMs: TTL_MS });
+    const result = await redlock.runOnce(ONCE, ONCE_FOR_MS, routine, { waitMs, ttlMs: TTL_MS });
     if (result.executed) history.note({ e: 'once', t: nowMs(), op, beganT });
     else if (result.reason === 'running') return 'taken';
     return 'fine';

@@ -1,6 +1,6 @@
 /** `once` by itself: what it makes of a record, and what it writes. Instants are in ms after the masters' clocks. */
 import { expect } from 'chai';
-import { onceOf } from '../../lib/jobs/once.js';
+import { runOnceOf } from '../../lib/jobs/run-once.js';
 import type { JobResult } from '../../lib/jobs/public.js';
 import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
@@ -44,7 +44,7 @@ function called({ notBeforeMs, forgottenMs, isForgottenByAll = false }: Known): 
     return Promise.resolve(replies.map(answered));
   };
   Object.assign(coordination.coordinator, { survey });
-  const result = onceOf(coordination, 'o', { forMs: FOR_MS, routine: () => 'value' }, {});
+  const result = runOnceOf(coordination, 'o', { forMs: FOR_MS, routine: () => 'value' }, {});
   return { result, written };
 }
 

@@ -1,9 +1,9 @@
-/** Mistakes of direct hand-off (protocol C3). */
+/** Mistakes of direct hand-over (protocol C3). */
 import type { Mistake } from '../mistake.js';
 
 export const HAND_OFF: readonly Mistake[] = [
   {
-    name: 'hand-off: validity from the arrival of the push',
+    name: 'hand-over: validity from the arrival of the push',
     why: 'the master counts from the hand-over, and the push may take as long as it likes',
     patches: [{ in: 'directVote', find: 'validUntilMs(sentMs, spanMs ?? ttlMs, driftFactor),', replace: '' }],
     noticedBy: {
@@ -12,7 +12,7 @@ export const HAND_OFF: readonly Mistake[] = [
     },
   },
   {
-    name: 'hand-off: validity from the arrival of the reply to the look',
+    name: 'hand-over: validity from the arrival of the reply to the look',
     why: 'the look was carried out before its reply arrived',
     patches: [
       {
@@ -34,7 +34,7 @@ export const HAND_OFF: readonly Mistake[] = [
     },
   },
   {
-    name: 'hand-off: no drift',
+    name: 'hand-over: no drift',
     why: 'a master whose clock is fast lets go before the holder does',
     patches: [
       {
@@ -51,7 +51,7 @@ export const HAND_OFF: readonly Mistake[] = [
     },
   },
   {
-    name: 'hand-off: a reservation counted',
+    name: 'hand-over: a reservation counted',
     why: 'it lives for less than the ttl',
     patches: [
       {
@@ -68,7 +68,7 @@ export const HAND_OFF: readonly Mistake[] = [
     },
   },
   {
-    name: 'hand-off: told before the vote is set',
+    name: 'hand-over: told before the vote is set',
     why: 'where it cannot be set, the waiter counts a vote that was never there',
     patches: [
       {
@@ -89,7 +89,7 @@ export const HAND_OFF: readonly Mistake[] = [
     },
   },
   {
-    name: 'hand-off: the late push of a held token is declined',
+    name: 'hand-over: the late push of a held token is declined',
     why: 'it tells of the vote that the lease counts',
     patches: [
       { in: 'Subscriptions.#onPush', find: "'given' && !this.#held.has(push.token)", replace: "'given'" },
@@ -97,7 +97,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { clients: 4, latePushes: true } } },
   },
   {
-    name: 'hand-off: no count at the hand-over',
+    name: 'hand-over: no count at the hand-over',
     why: 'what is told was never accepted, and may be accepted for another',
     patches: [
       {
@@ -165,7 +165,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/line/subscriptions.spec.ts'] },
   },
   {
-    name: 'hand-off: old looks count as fresh ones',
+    name: 'hand-over: old looks count as fresh ones',
     patches: [
       {
         in: 'lua:freshTerms',
@@ -176,7 +176,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: blind to the run id',
+    name: 'hand-over: blind to the run id',
     patches: [
       {
         in: 'lua:freshTerms',
@@ -187,7 +187,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: blind to the end of the last quarantine',
+    name: 'hand-over: blind to the end of the last quarantine',
     patches: [
       {
         in: 'lua:freshTerms',
@@ -198,7 +198,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: a number from before the look',
+    name: 'hand-over: a number from before the look',
     patches: [
       {
         in: 'lua:freshTerms',
@@ -209,7 +209,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: a yield ignores the serial',
+    name: 'hand-over: a yield ignores the serial',
     patches: [
       {
         in: 'lua:yield',
@@ -220,7 +220,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: an extension keeps the mark',
+    name: 'hand-over: an extension keeps the mark',
     patches: [
       {
         in: 'lua:extend',
@@ -231,7 +231,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: a look that finds its vote does not lengthen it',
+    name: 'hand-over: a look that finds its vote does not lengthen it',
     patches: [
       {
         in: 'lua:takeLock',
@@ -243,7 +243,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/testing/hand-over.spec.ts'] },
   },
   {
-    name: 'hand-off: a yielded vote counted when a look finds it',
+    name: 'hand-over: a yielded vote counted when a look finds it',
     patches: [
       {
         in: 'QueueWait.#onGranted',
@@ -256,7 +256,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
   },
   {
-    name: 'hand-off: the highest of unequal counts',
+    name: 'hand-over: the highest of unequal counts',
     patches: [
       {
         in: 'leaseOf',
@@ -268,7 +268,7 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
   },
   {
-    name: 'hand-off: validity and number of the hand-over before',
+    name: 'hand-over: validity and number of the hand-over before',
     patches: [
       {
         in: 'QueuePlace.has',
@@ -279,12 +279,12 @@ export const HAND_OFF: readonly Mistake[] = [
     noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
   },
   {
-    name: 'hand-off: a vote that is about to go is the lease',
+    name: 'hand-over: a vote that is about to go is the lease',
     patches: [{ in: 'leaseOf', find: 'nowMs < ttlMs', replace: 'nowMs < 0 * ttlMs' }],
     noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
   },
   {
-    name: 'hand-off: no looks',
+    name: 'hand-over: no looks',
     patches: [
       { in: 'QueueWait.#onPlaceDue', find: 'this.#ask', replace: "if (place.state !== 'queued') this.#ask" },
     ],

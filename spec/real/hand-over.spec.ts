@@ -1,5 +1,5 @@
 /**
- * Direct hand-off on real masters: a release gives the lock to the first waiter. That the waiter sends nothing more is shown
+ * Direct hand-over on real masters: a release gives the lock to the first waiter. That the waiter sends nothing more is shown
  * under virtual time: `spec/line/queue-wait-direct.spec.ts`.
  */
 import { expect } from 'chai';
@@ -61,7 +61,7 @@ class Ground extends RealBench {
 }
 
 for (const nodes of [1, 3, 5]) {
-  describe(`direct hand-off on real masters: N=${nodes}`, () => {
+  describe(`direct hand-over on real masters: N=${nodes}`, () => {
     let environment: Ground;
     beforeEach(async () => {
       environment = new Ground();
@@ -103,9 +103,9 @@ for (const nodes of [1, 3, 5]) {
       await environment.nothingLeft();
     });
 
-    it("handOff 'reserve': the release reserves, and the waiter claims: three calls a master, and no mark", async () => {
+    it("handOver 'reserve': the release reserves, and the waiter claims: three calls a master, and no mark", async () => {
       const { lease } = await environment.handed();
-      const waiter = await environment.lock({ handOff: 'reserve' });
+      const waiter = await environment.lock({ handOver: 'reserve' });
       const wait = waiter.acquire('r');
       await environment.inLine(1);
       const before = await environment.calls();
@@ -150,11 +150,11 @@ for (const nodes of [1, 3, 5]) {
       for (const isExtended of [false, true]) {
         const { lease } = await environment.handed();
         if (isExtended) await lease.extend();
-        const handle = lease.handle();
+        const handle = lease.giveAway();
         expect(handle.version).to.equal(isExtended ? 1 : 2);
         const adopted = await (await environment.lock()).adopt(handle);
         await eventually(async () => (await environment.values()).every((value) => value === lease.token));
-        expect(adopted.handle().version).to.equal(1);
+        expect(adopted.giveAway().version).to.equal(1);
         await (await (await environment.lock()).adopt({ ...handle })).release();
         await environment.nothingLeft();
       }
@@ -162,7 +162,7 @@ for (const nodes of [1, 3, 5]) {
   });
 }
 
-describe('direct hand-off in a mixed fleet: N=3, beside the version before', () => {
+describe('direct hand-over in a mixed fleet: N=3, beside the version before', () => {
   let environment: Ground;
   let tree: EarlierTree;
   let Earlier: typeof Redlock;
@@ -215,11 +215,11 @@ describe('direct hand-off in a mixed fleet: N=3, beside the version before', () 
 
   it('the version before refuses a handle that it could not adopt, and adopts it once it was extended', async () => {
     const { lease } = await environment.handed();
-    const handle = lease.handle();
+    const handle = lease.giveAway();
     const error = await rejection(old().adopt(handle));
     expect(error).to.include({ code: 'INVALID_ARGUMENT' });
     const back = await (await environment.lock()).adopt(handle);
-    await (await old().adopt(back.handle())).release();
+    await (await old().adopt(back.giveAway())).release();
     await environment.nothingLeft();
   });
 });

@@ -6,30 +6,30 @@ import { dateAt } from './date.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
-import { onceLifeMs, resolveOnce } from './options.js';
-import type { JobResult, JobRoutine, OnceOptions } from './public.js';
+import { runOnceLifeMs, resolveRunOnce } from './options.js';
+import type { JobResult, JobRoutine, RunOnceOptions } from './public.js';
 import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from './record.js';
 import { runOf } from './run.js';
 
-interface OnceTerms<T> {
+interface RunOnceTerms<T> {
   readonly forMs: number;
   readonly routine: JobRoutine<T>;
 }
 
-export async function onceOf<T>(
+export async function runOnceOf<T>(
   coordination: Coordination,
   name: string,
-  { forMs, routine }: OnceTerms<T>,
-  options: OnceOptions,
+  { forMs, routine }: RunOnceTerms<T>,
+  options: RunOnceOptions,
 ): Promise<JobResult<T>> {
-  const call = resolveOnce(forMs, options, coordination.terms);
+  const call = resolveRunOnce(forMs, options, coordination.terms);
   if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
   const lease = await nullIfTaken(coordination.acquire(name, call, options.signal));
   if (lease === null) return { executed: false, reason: 'running' };
   const notes = coordination.notesOf(name, 'record');
   const record = new RecordUnderLease(coordination, lease, {
     ...{ notes, call },
-    lifeOf: () => onceLifeMs(forMs),
+    lifeOf: () => runOnceLifeMs(forMs),
   });
   return coordination.run(lease, lease, () => runUnder(name, lease, record, { forMs, routine }));
 }
@@ -38,7 +38,7 @@ async function runUnder<T>(
   name: string,
   lease: Lease,
   record: RecordUnderLease,
-  { forMs, routine }: OnceTerms<T>,
+  { forMs, routine }: RunOnceTerms<T>,
 ): Promise<JobResult<T>> {
   const known = await record.read();
   if (known.earliestMs < (known.record?.notBeforeMs ?? 0)) {
