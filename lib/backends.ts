@@ -32,7 +32,7 @@ export function lockBackendOf({ coordinator, keys, source, terms }: Insides): Lo
       const looks = await coordinator.inspect(keys.keyOf(name), coordinator.nodeTimeoutFor(terms));
       return readInspection(name, looks, coordinator.nodes);
     },
-    inspectMembers: async (name) => {
+    inspectShared: async (name) => {
       source.assertOpen();
       const request = sharedInspection(keys.keyOf(name));
       const looks = await coordinator.survey(request, coordinator.nodeTimeoutFor(terms));

@@ -54,9 +54,9 @@ export type {
   TryReentrantOptions,
 } from './locks/reentrance.js';
 export type {
-  Member,
-  MemberInspection,
-  NodeMembers,
+  SharedHolder,
+  SharedInspection,
+  NodeHolders,
   PermitHolder,
   Watcher,
 } from './lease/shared-inspection.js';

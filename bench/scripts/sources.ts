@@ -12,7 +12,7 @@ export type Sources = ReadonlyMap<string, string>;
 
 /** Names that have changed. */
 const EARLIER_NAMES: Readonly<Record<string, string>> = {
-  'sem-settle': 'sem-align',
+  'sem-settle': 'permit-align',
   'survey-members': 'survey-shared',
 };
 /** Commits up to 4bcef49 have these scripts there. */

@@ -12,7 +12,7 @@ import { NOT_ASKED } from '../redis/server-errors.js';
 import { fingerprint } from '../redis/transport.js';
 
 /** One who holds it, as one master knows it. */
-export interface Member {
+export interface SharedHolder {
   /** A fingerprint of the token. */
   readonly holder: string;
   /** What it holds the lock as. */
@@ -36,14 +36,14 @@ export interface Watcher {
 }
 
 /** What one master says. */
-export type NodeMembers =
+export type NodeHolders =
   | {
       /** The master, by host and port. */
       readonly node: string;
       /** Whether anybody holds it there. */
       readonly state: 'free' | 'held';
       /** All who hold it there. */
-      readonly members: readonly Member[];
+      readonly holders: readonly SharedHolder[];
       /** Who is next; undefined where nobody has asked to be. */
       readonly watch: Watcher | undefined;
       /** A fingerprint of the one at the head of the line. */
@@ -80,7 +80,7 @@ export interface PermitHolder {
  * Who holds a read-write lock or a semaphore, and how many wait. Holders are told apart by fingerprints of their tokens,
  * which say nothing about these.
  */
-export interface MemberInspection {
+export interface SharedInspection {
   /** The lock's name, without `keyPrefix`. */
   readonly resource: string;
   /**
@@ -97,7 +97,7 @@ export interface MemberInspection {
   /** How many stand in line: the most that any master knows of. */
   readonly waiting: number;
   /** Master by master, in the order of the instance's clients. */
-  readonly nodes: readonly NodeMembers[];
+  readonly nodes: readonly NodeHolders[];
 }
 
 /** Puts the answers of all masters together; `looks` by the master's index. */
@@ -105,10 +105,10 @@ export function readShared(
   resource: string,
   looks: readonly Look[],
   nodes: readonly Node[],
-): MemberInspection {
+): SharedInspection {
   const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
   const found = withQuorum(answers, quorumOf(nodes.length));
-  const ofRole = (role: Member['role']): readonly Member[] => found.filter((member) => member.role === role);
+  const ofRole = (role: SharedHolder['role']): readonly SharedHolder[] => found.filter((holder) => holder.role === role);
   return {
     resource,
     state: found.length > 0 ? 'held' : withoutHolder(answers),
@@ -121,21 +121,21 @@ export function readShared(
 }
 
 /** Each holder once that so many masters know in the same way. */
-function withQuorum(answers: readonly NodeMembers[], quorum: number): readonly Member[] {
-  const all = answers.flatMap((answer) => ('members' in answer ? answer.members : []));
-  const idOf = ({ holder, role, slots }: Member): string => `${holder} ${role} ${slots.join()}`;
+function withQuorum(answers: readonly NodeHolders[], quorum: number): readonly SharedHolder[] {
+  const all = answers.flatMap((answer) => ('holders' in answer ? answer.holders : []));
+  const idOf = ({ holder, role, slots }: SharedHolder): string => `${holder} ${role} ${slots.join()}`;
   const counts = new Map<string, number>();
-  const found: Member[] = [];
-  for (const member of all) {
-    const count = (counts.get(idOf(member)) ?? 0) + 1;
-    counts.set(idOf(member), count);
-    if (count === quorum) found.push(member);
+  const found: SharedHolder[] = [];
+  for (const holder of all) {
+    const count = (counts.get(idOf(holder)) ?? 0) + 1;
+    counts.set(idOf(holder), count);
+    if (count === quorum) found.push(holder);
   }
   return found;
 }
 
-function withoutHolder(answers: readonly NodeMembers[]): MemberInspection['state'] {
-  const count = (state: NodeMembers['state']): number =>
+function withoutHolder(answers: readonly NodeHolders[]): SharedInspection['state'] {
+  const count = (state: NodeHolders['state']): number =>
     answers.filter((answer) => answer.state === state).length;
   const quorum = quorumOf(answers.length);
   const spare = answers.length - quorum;
@@ -144,7 +144,7 @@ function withoutHolder(answers: readonly NodeMembers[]): MemberInspection['state
   return count('foreign') > spare ? 'foreign' : 'contended';
 }
 
-function readLook(node: string, look: Look | undefined): NodeMembers {
+function readLook(node: string, look: Look | undefined): NodeHolders {
   if (look?.kind !== 'answered') return { node, state: 'unknown', cause: look?.cause ?? NOT_ASKED };
   const [code, , nowMs] = integers(look.reply, 3);
   const [, , , fields, head, waiting, tokens] = look.reply as readonly unknown[]; // an array, as it has three integers
@@ -157,19 +157,19 @@ function readLook(node: string, look: Look | undefined): NodeMembers {
   const kind = contents.get('kind');
   const isOurs = kind === STORED_KIND.readWrite || kind === STORED_KIND.semaphore;
   if (contents.size > 0 && !isOurs) return { node, state: 'foreign' };
-  const members: Member[] = [];
+  const holders: SharedHolder[] = [];
   let watch: Watcher | undefined;
   for (const [name, content] of contents) {
     const [, first = '', ends, rest = ''] = /^([^|]*)\|(\d+)\|(.*)$/.exec(content) ?? [];
     const remainingMs = Number(ends) - nowMs;
     if (!(remainingMs > 0)) continue;
     if (name === 'watch') watch = { waiter: fingerprint(first), wants: wish(rest), remainingMs };
-    else members.push(readMember(name, first, rest, remainingMs));
+    else holders.push(readHolder(name, first, rest, remainingMs));
   }
   return {
     node,
-    state: members.length > 0 ? 'held' : 'free',
-    members,
+    state: holders.length > 0 ? 'held' : 'free',
+    holders,
     watch,
     head: typeof head === 'string' && head !== '' ? fingerprint(tokenIn(head)) : undefined,
     waiting: Number(waiting ?? 0),
@@ -177,7 +177,7 @@ function readLook(node: string, look: Look | undefined): NodeMembers {
   };
 }
 
-function readMember(token: string, first: string, rest: string, remainingMs: number): Member {
+function readHolder(token: string, first: string, rest: string, remainingMs: number): SharedHolder {
   const holder = fingerprint(token);
   if (first === 'r' || first === 'w') {
     return { holder, role: first === 'w' ? 'writer' : 'reader', slots: [], permits: 0, remainingMs };

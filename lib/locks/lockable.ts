@@ -5,7 +5,7 @@
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Inspection } from '../lease/inspection.js';
 import type { Lease, WriteLease } from '../lease/public.js';
-import type { MemberInspection } from '../lease/shared-inspection.js';
+import type { SharedInspection } from '../lease/shared-inspection.js';
 import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
@@ -26,7 +26,7 @@ import { argumentsOfUsing } from '../input/using-arguments.js';
 /** What can be locked, and how it is held is its own affair. */
 export interface Lockable<
   Held = Lease,
-  Seen = Inspection | MemberInspection,
+  Seen = Inspection | SharedInspection,
   Options extends object = AcquireOptions,
   TryOptions extends object = TryAcquireOptions,
 > {
@@ -87,9 +87,9 @@ export type TryPermitOptions = TryReadOptions & PermitCount;
 /** Holders one at a time. */
 export type Mutex = Lockable<Lease, Inspection>;
 /** For any number of readers at a time. */
-export type ReadLock = Lockable<Lease, MemberInspection, ReadOptions, TryReadOptions>;
+export type ReadLock = Lockable<Lease, SharedInspection, ReadOptions, TryReadOptions>;
 /** For one writer, with nobody beside it. */
-export type WriteLock = Lockable<WriteLease, MemberInspection>;
+export type WriteLock = Lockable<WriteLease, SharedInspection>;
 
 /** For any number of readers, or one writer. A writer that waits keeps new readers out. */
 export interface ReadWriteLock {
@@ -102,7 +102,7 @@ export interface ReadWriteLock {
 }
 
 /** For as many at a time as it has permits. */
-export interface Semaphore extends Lockable<Lease, MemberInspection, PermitOptions, TryPermitOptions> {
+export interface Semaphore extends Lockable<Lease, SharedInspection, PermitOptions, TryPermitOptions> {
   /** How many there are: the same number for all who use that name. */
   readonly permits: number;
 }
@@ -121,7 +121,7 @@ export interface LockBackend {
   acquire(name: string, kind: Kind, call: ResolvedCall, signal: AbortSignal | undefined): Promise<Lease>;
   acquireToWrite(name: string, call: ResolvedCall, signal: AbortSignal | undefined): Promise<WriteLease>;
   inspect(name: string): Promise<Inspection>;
-  inspectMembers(name: string): Promise<MemberInspection>;
+  inspectShared(name: string): Promise<SharedInspection>;
 }
 
 /** How a lock differs from others. */
@@ -221,7 +221,7 @@ const WITHOUT_FENCING = {
 } as const;
 
 export function readWriteLockOf(backend: LockBackend, name: string): ReadWriteLock {
-  const inspect = (): Promise<MemberInspection> => backend.inspectMembers(name);
+  const inspect = (): Promise<SharedInspection> => backend.inspectShared(name);
   const read: ReadLock = new Lock(name, {
     names: WITHOUT_FENCING.acquire,
     tryNames: WITHOUT_FENCING.tryAcquire,
@@ -255,7 +255,7 @@ function refuseUpgrade(options: object): void {
 
 export function semaphoreOf(backend: LockBackend, name: string, permits: number): Semaphore {
   checkPermits(permits, MOST_PERMITS);
-  const lock = new Lock<Lease, MemberInspection, PermitOptions, TryPermitOptions>(name, {
+  const lock = new Lock<Lease, SharedInspection, PermitOptions, TryPermitOptions>(name, {
     names: [...WITHOUT_FENCING.acquire, 'permits'],
     tryNames: [...WITHOUT_FENCING.tryAcquire, 'permits'],
     defaults: backend.terms,
@@ -264,7 +264,7 @@ export function semaphoreOf(backend: LockBackend, name: string, permits: number)
       checkPermits(wanted, permits);
       return backend.acquire(name, { name: 'semaphore', permits, wanted, slots: '' }, call, signal);
     },
-    inspect: () => backend.inspectMembers(name),
+    inspect: () => backend.inspectShared(name),
   });
   return Object.assign(lock, { permits });
 }

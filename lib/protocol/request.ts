@@ -8,8 +8,8 @@ import {
   extendingOf,
   RELEASING_SHARED,
   RW_ACCEPTING,
-  SEM_CLAIMING,
-  SEM_ALIGNING,
+  PERMIT_CLAIMING,
+  PERMIT_ALIGNING,
   UNDOING_SHARED,
 } from './shared-operations.js';
 import { ENTRY, SHARED_ENTRY } from './lua/entries.js';
@@ -167,7 +167,7 @@ export class Request implements Asked {
 
   /** Its grants carry permits, on which a quorum has to agree. */
   get takesPermits(): boolean {
-    return this.operation === SEM_CLAIMING;
+    return this.operation === PERMIT_CLAIMING;
   }
 
   /** The restart guard applies to it: a batch with it checks the marker. */
@@ -297,7 +297,7 @@ export function extension(scope: Scope, token: string, { ttlMs, mayCreate }: Ext
 
 /** Makes a master that gave other permits give exactly these. Leaves no vote. @param slots  as in `0,3` */
 export function aligning(scope: Scope, token: string, slots: string): Request {
-  return new Request(SEM_ALIGNING, scope, token, NO_TERMS, { slots });
+  return new Request(PERMIT_ALIGNING, scope, token, NO_TERMS, { slots });
 }
 
 /** Looks at a shared lock, and at the queue of its gate. */

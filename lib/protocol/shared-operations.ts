@@ -6,9 +6,9 @@ import {
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
-  SEM_ALIGN,
-  SEM_CLAIM,
-  SEM_EXTEND,
+  PERMIT_ALIGN,
+  PERMIT_CLAIM,
+  PERMIT_EXTEND,
   SHARED_BATCH,
 } from './lua/scripts.js';
 import {
@@ -138,8 +138,8 @@ function takeArgs(asked: Asked): readonly string[] {
   return [String(asked.ttlMs), String(wanted), String(permits)];
 }
 
-export const SEM_CLAIMING = operation(
-  SEM_CLAIM,
+export const PERMIT_CLAIMING = operation(
+  PERMIT_CLAIM,
   SHARED_ENTRY.claimPermits,
   readPermits,
   {
@@ -150,14 +150,14 @@ export const SEM_CLAIMING = operation(
   CLAIM,
 );
 
-export const SEM_ALIGNING = operation(SEM_ALIGN, SHARED_ENTRY.align, readPermits, {
+export const PERMIT_ALIGNING = operation(PERMIT_ALIGN, SHARED_ENTRY.align, readPermits, {
   alone: (asked) => [asked.slots, String(permitsOf(asked).permits), guardOf(asked)],
   head: (asked) => [String(permitsOf(asked).permits)],
   rest: ({ slots }) => slots,
 });
 
-const SEM_EXTENDING = operation(
-  SEM_EXTEND,
+const PERMIT_EXTENDING = operation(
+  PERMIT_EXTEND,
   SHARED_ENTRY.extendPermits,
   orTaken(readPermits),
   {
@@ -185,12 +185,12 @@ export const UNDOING_SHARED = leaving(true);
 export const RELEASING_SHARED = leaving(false);
 
 export function claimingOf({ name }: Kind): Operation {
-  return name === 'semaphore' ? SEM_CLAIMING : RW_CLAIMING;
+  return name === 'semaphore' ? PERMIT_CLAIMING : RW_CLAIMING;
 }
 
 export function extendingOf({ name }: Kind): Operation {
-  return name === 'semaphore' ? SEM_EXTENDING : RW_EXTENDING;
+  return name === 'semaphore' ? PERMIT_EXTENDING : RW_EXTENDING;
 }
 
 /** Scripts that may leave a vote; without keys they do nothing. */
-export const CLAIMING_SHARED: readonly Script[] = [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND];
+export const CLAIMING_SHARED: readonly Script[] = [RW_CLAIM, RW_EXTEND, PERMIT_CLAIM, PERMIT_EXTEND];

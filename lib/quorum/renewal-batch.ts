@@ -131,10 +131,10 @@ export function renewTogether(
   onAnswered: () => void,
 ): void {
   let batch = new Batch();
-  let members: Renewing[] = [];
+  let renewals: Renewing[] = [];
   const send = (onSure?: () => void): void => {
-    if (members.length < MANY) members.forEach(environment.onUnsure);
-    else new RenewalBatch(environment, batch, members, onSure).send();
+    if (renewals.length < MANY) renewals.forEach(environment.onUnsure);
+    else new RenewalBatch(environment, batch, renewals, onSure).send();
   };
   for (const one of byScript(due)) {
     if (!one.grant.isHeld) {
@@ -144,10 +144,10 @@ export function renewTogether(
     if (!batch.add(one.request)) {
       send();
       batch = new Batch();
-      members = [];
+      renewals = [];
       batch.add(one.request);
     }
-    members.push(one);
+    renewals.push(one);
   }
   send(onAnswered);
 }
@@ -164,7 +164,7 @@ class RenewalBatch implements Sink {
   readonly isWanted = true;
   readonly #environment: RenewalEnvironment;
   readonly #batch: Batch;
-  readonly #members: readonly Renewing[];
+  readonly #renewals: readonly Renewing[];
   readonly #deliveries: Deliveries;
   /** How many answers are still awaited. */
   #awaited = 0;
@@ -181,12 +181,12 @@ class RenewalBatch implements Sink {
   constructor(
     environment: RenewalEnvironment,
     batch: Batch,
-    members: readonly Renewing[],
+    renewals: readonly Renewing[],
     onSure: (() => void) | undefined,
   ) {
     this.#environment = environment;
     this.#batch = batch;
-    this.#members = members;
+    this.#renewals = renewals;
     this.#onSure = onSure;
     this.#deliveries = new Deliveries(environment.nodes.length);
   }
@@ -199,12 +199,12 @@ class RenewalBatch implements Sink {
     const command = this.#batch.command(isFirst);
     this.#sentAtMs = clock.earliest();
     let timeoutMs = Infinity;
-    for (const member of this.#members) {
-      const { grant } = member;
-      const nodeTimeoutMs = nodeTimeoutOf(nodes, member);
+    for (const renewal of this.#renewals) {
+      const { grant } = renewal;
+      const nodeTimeoutMs = nodeTimeoutOf(nodes, renewal);
       timeoutMs = Math.min(timeoutMs, nodeTimeoutMs);
-      member.renewal = this;
-      grant.opened(member);
+      renewal.renewal = this;
+      grant.opened(renewal);
       grant.wasSentTo(targets, nodes);
     }
     this.#timer = timers.deadline(timeoutMs, () => this.#onTimeout(timeoutMs));
@@ -215,8 +215,8 @@ class RenewalBatch implements Sink {
     return this.#deliveries.isInFlight(node);
   }
 
-  dropped(member: Renewing): void {
-    this.#environment.onDropped(member);
+  dropped(renewal: Renewing): void {
+    this.#environment.onDropped(renewal);
   }
 
   onSent(node: Node): void {
@@ -227,17 +227,17 @@ class RenewalBatch implements Sink {
   onReply(node: Node, reply: unknown): void {
     this.#noteAnswer(node);
     this.#replies[node.index] = reply;
-    if (isAllYes(reply, this.#members.length)) {
+    if (isAllYes(reply, this.#renewals.length)) {
       this.#granted++;
-      for (const member of this.#members) this.#undoLate(member, node);
+      for (const renewal of this.#renewals) this.#undoLate(renewal, node);
     } else if (Array.isArray(reply)) {
-      this.#members.forEach((member, i) => {
-        const { request } = member;
+      this.#renewals.forEach((renewal, i) => {
+        const { request } = renewal;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#environment.onMissed(member, node);
+        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#environment.onMissed(renewal, node);
         if (outcome?.kind !== 'granted') return;
-        member.granted++;
-        this.#undoLate(member, node);
+        renewal.granted++;
+        this.#undoLate(renewal, node);
       });
     }
     this.#proceed();
@@ -245,15 +245,15 @@ class RenewalBatch implements Sink {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
-    if (isUnknownScript(cause)) for (const member of this.#members) this.#environment.onMissed(member, node);
+    if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#environment.onMissed(renewal, node);
     this.#proceed();
   }
 
-  outcomesOf(member: Renewing): readonly (Outcome | undefined)[] {
-    const { request } = member;
-    const place = this.#members.indexOf(member);
+  outcomesOf(renewal: Renewing): readonly (Outcome | undefined)[] {
+    const { request } = renewal;
+    const place = this.#renewals.indexOf(renewal);
     return this.#replies.map((reply) => {
-      if (isAllYes(reply, this.#members.length)) return GRANTED;
+      if (isAllYes(reply, this.#renewals.length)) return GRANTED;
       return Array.isArray(reply) ? request.read(entryReply(request, reply[place])) : undefined;
     });
   }
@@ -261,8 +261,8 @@ class RenewalBatch implements Sink {
   /**
    * Owes an undo if the lease has ended before the answer came, and no undo or release followed on the same connection.
    */
-  #undoLate(member: Renewing, node: Node): void {
-    if (member.grant.isEnded && !member.isFollowedAt(node)) this.#environment.owe(node, member.grant);
+  #undoLate(renewal: Renewing, node: Node): void {
+    if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#environment.owe(node, renewal.grant);
   }
 
   #noteAnswer(node: Node): void {
@@ -273,7 +273,7 @@ class RenewalBatch implements Sink {
   #proceed(): void {
     this.#awaited--;
     if (this.#isOver) return this.#tellLate();
-    const isSure = this.#members.every((member) => this.#isSure(member));
+    const isSure = this.#renewals.every((renewal) => this.#isSure(renewal));
     if (isSure || this.#awaited === 0) this.#conclude();
     if (isSure) this.#onSure?.();
   }
@@ -285,9 +285,9 @@ class RenewalBatch implements Sink {
   #onTimeout(withinMs: number): void {
     const silence = new Silence(withinMs);
     for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
-    for (const member of this.#members) {
-      member.isPatient = true;
-      member.waitedMs = withinMs;
+    for (const renewal of this.#renewals) {
+      renewal.isPatient = true;
+      renewal.waitedMs = withinMs;
     }
     this.#conclude();
   }
@@ -298,25 +298,25 @@ class RenewalBatch implements Sink {
     this.#close();
     const { clock, onExtended, onUnsure } = this.#environment;
     const nowMs = clock.inTurn();
-    for (const member of this.#members) {
-      member.isSure = this.#isSure(member);
-      if (member.isSure && member.grant.isHeld) onExtended(member, this.#sentAtMs, nowMs);
-      else onUnsure(member);
+    for (const renewal of this.#renewals) {
+      renewal.isSure = this.#isSure(renewal);
+      if (renewal.isSure && renewal.grant.isHeld) onExtended(renewal, this.#sentAtMs, nowMs);
+      else onUnsure(renewal);
     }
   }
 
   /** An answer came when it was over: it may complete the quorum of some. */
   #tellLate(): void {
-    for (const member of this.#members) {
-      if (member.isSure || !this.#isSure(member)) continue;
-      member.isSure = true;
-      this.#environment.onLate(member, this.#sentAtMs);
+    for (const renewal of this.#renewals) {
+      if (renewal.isSure || !this.#isSure(renewal)) continue;
+      renewal.isSure = true;
+      this.#environment.onLate(renewal, this.#sentAtMs);
     }
   }
 
   /** If the call is in flight to no master, nothing has to follow it any more. */
   #close(): void {
     if (!this.#deliveries.isAnswered) return;
-    for (const member of this.#members) member.grant.closed(member);
+    for (const renewal of this.#renewals) renewal.grant.closed(renewal);
   }
 }

@@ -4,7 +4,7 @@ import { sightOf } from '../../lib/command/commands/wait-sight.js';
 import type { LockSeen } from '../../lib/command/commands/status.js';
 import { type Sight, WaitNotice } from '../../lib/command/run/wait-notice.js';
 import type { Inspection } from '../../lib/lease/inspection.js';
-import type { NodeMembers } from '../../lib/lease/shared-inspection.js';
+import type { NodeHolders } from '../../lib/lease/shared-inspection.js';
 import { fingerprint } from '../../lib/redis/transport.js';
 import { FakeTime } from '../support/fake-time.js';
 
@@ -122,10 +122,10 @@ describe('the notice of a wait: in which words', () => {
   });
 
   it('a shared lock: the line begins with who is next', () => {
-    const node: NodeMembers = {
+    const node: NodeHolders = {
       node: 'a:1',
       state: 'held',
-      members: [],
+      holders: [],
       watch: undefined,
       head: fingerprint('client:0'),
       waiting: 2,

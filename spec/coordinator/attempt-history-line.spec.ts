@@ -1,6 +1,6 @@
 /** What an acquisition has learned decides whether it queues next, and what the error of a wait in line tells. */
 import { expect } from 'chai';
-import { QUEUE, RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { QUEUE, RW_CLAIM, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { kindsSentTo } from '../support/commands.js';
@@ -76,7 +76,7 @@ describe('what attempts have learned, and the line', () => {
       const wait = own?.acquire();
       await settle();
       const names = m1.sent.map((command) => scriptOf(command)?.name);
-      if (!isFirst) expect(names.slice(0, 2)).to.deep.equal([SEM_CLAIM.name, QUEUE.name]);
+      if (!isFirst) expect(names.slice(0, 2)).to.deep.equal([PERMIT_CLAIM.name, QUEUE.name]);
       await held?.release();
       await line.time.advance(100);
       await (await wait)?.release();

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey } from '../../lib/protocol/keys.js';
-import { QUEUE, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { QUEUE, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { SharedLine } from '../../lib/line/shared-line.js';
@@ -237,7 +237,7 @@ describe('shared line: after a wait at the gate', () => {
       return name;
     };
     const names: (string | undefined)[] = [];
-    const [tried, queued] = [SEM_CLAIM.name, QUEUE.name];
+    const [tried, queued] = [PERMIT_CLAIM.name, QUEUE.name];
     const before = Array<string>(7).fill(tried);
     for (const isHeld of [...before.map(() => true), true, false, false, false])
       names.push(await first(isHeld));

@@ -4,7 +4,7 @@ import { Turnstile } from '../../lib/line/turnstile.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { queueKey } from '../../lib/protocol/keys.js';
-import { SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { keysOf, kindOf, plainScope } from '../support/commands.js';
@@ -36,7 +36,7 @@ async function door(prepare: (master: FakeMaster, i: number) => void = () => und
     if (i > 0) return;
     const send = master.call.bind(master);
     master.call = (command) => {
-      if (scriptOf(command) === SEM_CLAIM) claimedAtMs.push(bench.time.now());
+      if (scriptOf(command) === PERMIT_CLAIM) claimedAtMs.push(bench.time.now());
       return send(command);
     };
   });
@@ -55,7 +55,7 @@ function holdNextClaim(master: FakeMaster): () => void {
   let arrive = (): void => undefined;
   const send = master.call.bind(master);
   master.call = (command) => {
-    if (scriptOf(command) !== SEM_CLAIM) return send(command);
+    if (scriptOf(command) !== PERMIT_CLAIM) return send(command);
     master.call = send;
     const reply = send(command);
     return new Promise((resolve) => (arrive = () => resolve(reply)));
@@ -76,7 +76,7 @@ describe('turnstile: the head at the door', () => {
       const [m1] = masters as readonly [FakeMaster, FakeMaster, FakeMaster];
       const send = m1.call.bind(m1);
       m1.call = (command) => {
-        if (scriptOf(command) === SEM_CLAIM) {
+        if (scriptOf(command) === PERMIT_CLAIM) {
           m1.call = send;
           time.stall(TTL_MS); // the next claim's validity is over when the answers are read
         }

@@ -4,7 +4,7 @@ import type { RedlockError } from '../../lib/runtime/errors.js';
 import { Lease as OwnLease } from '../../lib/lease/lease.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { MOST_PERMITS } from '../../lib/protocol/scope.js';
-import { SEM_ALIGN, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { PERMIT_ALIGN, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
@@ -37,7 +37,7 @@ function holdBackSettling(master: FakeMaster): () => void {
   const late: (() => void)[] = [];
   const send = master.call.bind(master);
   master.call = (command) =>
-    scriptOf(command) === SEM_ALIGN
+    scriptOf(command) === PERMIT_ALIGN
       ? new Promise((resolve) => late.push(() => resolve(send(command))))
       : send(command);
   return () => {
@@ -312,7 +312,7 @@ describe('permits that masters gave differently (T-D5)', () => {
     expect(m1.listeners).to.equal(0);
     m1.become('ready');
     await time.advance(1_000);
-    expect(scriptsSentTo(m1)).to.not.include(SEM_ALIGN.name);
+    expect(scriptsSentTo(m1)).to.not.include(PERMIT_ALIGN.name);
     expect(m1.size).to.equal(0);
   });
 
@@ -321,9 +321,9 @@ describe('permits that masters gave differently (T-D5)', () => {
     occupy(masters[0], 'ann', '0', 3);
     const lease = await redlock.semaphore('r', 3).acquire();
     expect(heldAt(masters, lease.token).filter((slots) => slots === '0')).to.have.length(4);
-    expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('sem-align');
+    expect(masters.slice(1).flatMap(scriptsSentTo)).not.to.include('permit-align');
     // the first is told to give up what is of no use
-    expect(scriptsSentTo(masters[0])).to.deep.equal([SEM_CLAIM.name, SEM_ALIGN.name]);
+    expect(scriptsSentTo(masters[0])).to.deep.equal([PERMIT_CLAIM.name, PERMIT_ALIGN.name]);
   });
 
   it('a late vote for others is given up as well', async () => {

@@ -1,7 +1,7 @@
 /** What is put to which master until a quorum gives the same permits: answers arrive one by one. */
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { SEM_ALIGN } from '../../lib/protocol/lua/scripts.js';
+import { PERMIT_ALIGN } from '../../lib/protocol/lua/scripts.js';
 import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { alignRest, PermitAgreement } from '../../lib/quorum/permit-agreement.js';
@@ -64,7 +64,7 @@ async function scene(
     const send = master.call.bind(master);
     master.call = (command) =>
       new Promise((resolve, reject) => {
-        const what = scriptOf(command) === SEM_ALIGN ? (command.args[4] ?? '') : 'claim';
+        const what = scriptOf(command) === PERMIT_ALIGN ? (command.args[4] ?? '') : 'claim';
         way.push({ what, run: () => void send(command).then(resolve, reject) });
       });
     return way;

@@ -275,7 +275,7 @@ describe('renewals of many leases', () => {
         for (const { length } of [shared, exclusive]) expect(length).to.be.within(1, 2);
         const scripts = shared.flatMap(entriesOf).map((one) => scriptOf(one)?.name);
         const each = (name: string): number => scripts.filter((one) => one === name).length;
-        expect([each('rw-extend'), each('sem-extend')]).to.deep.equal([2 * OF_EACH, OF_EACH]);
+        expect([each('rw-extend'), each('permit-extend')]).to.deep.equal([2 * OF_EACH, OF_EACH]);
       }
       for (const lease of leases) expect(lease.remainingMs()).to.be.above(TTL_MS * 0.9);
       await time.advance(TTL_MS * 5);

@@ -84,8 +84,8 @@ const OFTEN = [
   'shared-batch',
   'take',
   'extend',
-  'sem-claim',
-  'sem-claim',
+  'permit-claim',
+  'permit-claim',
 ];
 const ALL = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
 const CASES = [
@@ -226,14 +226,14 @@ export class CallDraw {
         };
       case 'rw-extend':
         return { keys: [shared.lock, ...list, ...marker], args: [holder, this.#role(), ttl, create, guard] };
-      case 'sem-claim':
+      case 'permit-claim':
         return {
           keys: [shared.lock, ...marker],
           args: [holder, ttl, draw.pick(['1', '2']), this.#permits(), ...watch, guard],
         };
-      case 'sem-align':
+      case 'permit-align':
         return { keys: [shared.lock, ...marker], args: [holder, draw.pick(SLOTS), this.#permits(), guard] };
-      case 'sem-extend':
+      case 'permit-extend':
         return {
           keys: [shared.lock, ...list, ...marker],
           args: [holder, ttl, draw.pick(SLOTS), this.#permits(), create, guard],

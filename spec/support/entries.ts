@@ -11,9 +11,9 @@ import {
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
-  SEM_ALIGN,
-  SEM_CLAIM,
-  SEM_EXTEND,
+  PERMIT_ALIGN,
+  PERMIT_CLAIM,
+  PERMIT_EXTEND,
   SHARED_BATCH,
   type Script,
   UNDO,
@@ -135,7 +135,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   [SHARED_ENTRY.claimPermits]: {
     ...SHARED,
-    script: SEM_CLAIM,
+    script: PERMIT_CLAIM,
     heads: 4,
     rests: watchers,
     args: ([ttl = '', wanted = '', permits = '', rank = ''], token, [watcher = ''], guard) => [
@@ -144,14 +144,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   [SHARED_ENTRY.align]: {
     ...SHARED,
-    script: SEM_ALIGN,
+    script: PERMIT_ALIGN,
     heads: 1,
     rests: () => 1,
     args: ([permits = ''], token, [slots = ''], guard) => [token, slots, permits, guard],
   },
   [SHARED_ENTRY.extendPermits]: {
     ...SHARED,
-    script: SEM_EXTEND,
+    script: PERMIT_EXTEND,
     heads: 3,
     creationAt: 2,
     rests: () => 1,

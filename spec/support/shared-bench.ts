@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { AcquireOptions } from '../../lib/input/options.js';
 import type { Lease } from '../../lib/lease/public.js';
 import { gateKey, queueKey } from '../../lib/protocol/keys.js';
-import { RW_CLAIM, SEM_CLAIM } from '../../lib/protocol/lua/scripts.js';
+import { RW_CLAIM, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
@@ -97,7 +97,7 @@ export class SharedBench {
   claimsOf(name: string, master: FakeMaster | undefined): number {
     const claims = (master?.sent ?? []).filter((command) => {
       const script = scriptOf(command);
-      return script === RW_CLAIM || script === SEM_CLAIM;
+      return script === RW_CLAIM || script === PERMIT_CLAIM;
     });
     return claims.filter(({ args }) => args.some((arg) => this.#nameOf(arg) === name)).length;
   }

@@ -1,6 +1,6 @@
 /** `quorate status`: who holds a lock, master by master; which locks there are; the masters. */
 import type { Inspection, NodeInspection } from '../../lease/inspection.js';
-import type { MemberInspection, NodeMembers } from '../../lease/shared-inspection.js';
+import type { SharedInspection, NodeHolders } from '../../lease/shared-inspection.js';
 import type { Arguments } from '../arguments.js';
 import { EXIT } from '../exit-codes.js';
 import { Failure, misuse } from '../failure.js';
@@ -19,7 +19,7 @@ const AT_ONCE = 50;
 const CLEAR = '\u001B[2J\u001B[H';
 
 /** A lock, whatever its kind. */
-export type LockSeen = Inspection | (MemberInspection & { readonly kind: 'shared' });
+export type LockSeen = Inspection | (SharedInspection & { readonly kind: 'shared' });
 
 /** The same, and the last fencing token that a quorum accepted. */
 export type Seen = LockSeen & { readonly fence?: number };
@@ -116,10 +116,10 @@ function shownPermits(slots: readonly number[]): string {
   return `${slots.length} permit${slots.length === 1 ? '' : 's'}: ${numbers}`;
 }
 
-function rowsOf(node: NodeInspection | NodeMembers): readonly (readonly string[])[] {
+function rowsOf(node: NodeInspection | NodeHolders): readonly (readonly string[])[] {
   if (node.state === 'unknown') return [[node.node, 'unknown', node.cause.message, '']];
-  if ('members' in node && node.members.length > 0) {
-    return node.members.map(({ holder, role, remainingMs }) => [
+  if ('holders' in node && node.holders.length > 0) {
+    return node.holders.map(({ holder, role, remainingMs }) => [
       node.node,
       node.state,
       `${holder} (${role})`,

@@ -103,7 +103,7 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:inTheWay',
-        find: 'if name ~= token then left = math.max(left, member[2] - now) end',
+        find: 'if name ~= token then left = math.max(left, holder[2] - now) end',
         replace: '',
       },
     ],
@@ -137,7 +137,7 @@ export const SCRIPTS: readonly Mistake[] = [
     noticedBy: { breaks: ['votes', 'exclusion'], seeds: { options: { sharedLocks: true, clients: 4 } } },
   },
   {
-    name: 'script sem-claim: permits of others',
+    name: 'script permit-claim: permits of others',
     why: 'they are given out twice',
     patches: [
       {
@@ -149,7 +149,7 @@ export const SCRIPTS: readonly Mistake[] = [
     noticedBy: { breaks: ['votes', 'permits'], seeds: { options: { sharedLocks: true, clients: 4 } } },
   },
   {
-    name: 'script sem-extend: says so and does nothing',
+    name: 'script permit-extend: says so and does nothing',
     why: 'the same',
     patches: [
       {
@@ -205,7 +205,7 @@ export const SCRIPTS: readonly Mistake[] = [
       {
         in: 'lua:left',
         find: 'if read(i) then return end',
-        replace: 'if read(i) then members = {} end',
+        replace: 'if read(i) then holders = {} end',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },
@@ -226,7 +226,7 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:isFree',
-        find: 'if tonumber(member[3]) ~= k then return false end',
+        find: 'if tonumber(holder[3]) ~= k then return false end',
         replace: '',
       },
     ],
@@ -237,8 +237,8 @@ export const SCRIPTS: readonly Mistake[] = [
     patches: [
       {
         in: 'lua:isFree',
-        find: 'if tonumber(member[3]) ~= k then return false end',
-        replace: 'if tonumber(member[3]) ~= free then return false end',
+        find: 'if tonumber(holder[3]) ~= k then return false end',
+        replace: 'if tonumber(holder[3]) ~= free then return false end',
       },
     ],
     noticedBy: { specs: ['spec/protocol/lua/shared-scripts.spec.ts'] },

@@ -88,8 +88,8 @@ export const SHARED_LOCKS: readonly Mistake[] = [
       },
       {
         in: 'lua:read',
-        find: 'members[name] = {first, ends, rest}',
-        replace: "members[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
+        find: 'holders[name] = {first, ends, rest}',
+        replace: "holders[name] = {first, now + math.max(1, redis.call('PTTL', KEYS[i])), rest}",
       },
     ],
     noticedBy: { breaks: ['progress', 'orphan'], seeds: { options: { sharedLocks: true } } },

@@ -98,11 +98,11 @@ describe('scripts in memory: the same as on the server', () => {
         'rw-claim 0',
         'rw-claim 2',
         'rw-extend 1',
-        'sem-claim 1',
-        'sem-claim 0',
-        'sem-claim 5',
+        'permit-claim 1',
+        'permit-claim 0',
+        'permit-claim 5',
       ],
-      ...['sem-align 1', 'sem-extend 1', 'leave 1', 'note-write 1', 'note-write 3', 'note-read 1'],
+      ...['permit-align 1', 'permit-extend 1', 'leave 1', 'note-write 1', 'note-write 3', 'note-read 1'],
       ...['timestamp-claim 0', 'timestamp-claim 2', 'timestamp-claim 4'],
     ];
     expect(wanted.filter((one) => !seen.has(one))).to.deep.equal([]);

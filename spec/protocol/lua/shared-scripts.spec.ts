@@ -7,9 +7,9 @@ import {
   RW_ACCEPT,
   RW_CLAIM,
   RW_EXTEND,
-  SEM_ALIGN,
-  SEM_CLAIM,
-  SEM_EXTEND,
+  PERMIT_ALIGN,
+  PERMIT_CLAIM,
+  PERMIT_EXTEND,
   SURVEY_SHARED,
 } from '../../../lib/protocol/lua/scripts.js';
 import { HOLDS } from '../../../lib/protocol/lua/stored.js';
@@ -49,16 +49,16 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
   const extend = (role: 'r' | 'w', token: string, create: 0 | 1 = 0, ttlMs = TTL_MS): Promise<Reply> =>
     run(RW_EXTEND, [KEY], token, role, ttlMs, create, -1);
   const take = (token: string, permits = 1, k = 2, watcher = '', rank = 1): Promise<Reply> =>
-    run(SEM_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
+    run(PERMIT_CLAIM, [KEY], token, TTL_MS, permits, k, watcher, rank, -1);
   const settle = (token: string, slots: string, k = 2): Promise<Reply> =>
-    run(SEM_ALIGN, [KEY], token, slots, k, -1);
+    run(PERMIT_ALIGN, [KEY], token, slots, k, -1);
   const extendPermits = (
     token: string,
     slots: string,
     create: 0 | 1 = 0,
     k = 2,
     ttlMs = TTL_MS,
-  ): Promise<Reply> => run(SEM_EXTEND, [KEY], token, ttlMs, slots, k, create, -1);
+  ): Promise<Reply> => run(PERMIT_EXTEND, [KEY], token, ttlMs, slots, k, create, -1);
   const leave = (token: string): Promise<Reply> => run(LEAVE, [KEY], token);
   /** Each script that votes. */
   const votes: readonly (() => Promise<Reply>)[] = [
@@ -367,7 +367,7 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     });
 
     it('{0, ms, 0}: ms is the shortest time left; what has run out is free', async () => {
-      await run(SEM_CLAIM, [KEY], ANN, 300_000, 1, 2, '', 1, -1);
+      await run(PERMIT_CLAIM, [KEY], ANN, 300_000, 1, 2, '', 1, -1);
       await take(BEN);
       const [, ms = 0] = await take(CAT);
       expect(ms).to.be.within(1, 300_000);
@@ -534,15 +534,15 @@ describe('read-write locks and semaphores: scripts on a real server', () => {
     quarantined(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 60_000));
     quarantined(await run(RW_EXTEND, keys, ANN, 'r', TTL_MS, 1, 60_000));
     quarantined(await run(RW_ACCEPT, [KEY, COUNTER, MARKER], ANN, 9, LIFE, 60_000));
-    quarantined(await run(SEM_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
-    quarantined(await run(SEM_ALIGN, keys, ANN, '0', 2, 60_000));
-    quarantined(await run(SEM_EXTEND, keys, ANN, TTL_MS, '0', 2, 1, 60_000));
+    quarantined(await run(PERMIT_CLAIM, keys, ANN, TTL_MS, 1, 2, '', 1, 60_000));
+    quarantined(await run(PERMIT_ALIGN, keys, ANN, '0', 2, 60_000));
+    quarantined(await run(PERMIT_EXTEND, keys, ANN, TTL_MS, '0', 2, 1, 60_000));
     expect(await run(RW_CLAIM, keys, ANN, 'r', TTL_MS, '', 1, 0, 0, 50_000)).to.deep.equal([-2, 60_000, 0]);
     expect(await leave(ANN)).to.deep.equal([0, -2, 0]);
   });
 
   it('on no keys, what may leave a vote does nothing', async () => {
-    for (const script of [RW_CLAIM, RW_EXTEND, SEM_CLAIM, SEM_EXTEND])
+    for (const script of [RW_CLAIM, RW_EXTEND, PERMIT_CLAIM, PERMIT_EXTEND])
       expect(await run(script, [])).to.deep.equal([0, 0, 0]);
     expect(await server.redis.dbsize()).to.equal(0);
   });

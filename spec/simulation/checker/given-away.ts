@@ -2,14 +2,14 @@
  * Leases that were given away, taken over and given back: no vote of them may be left, though requests of the giver may
  * still have been in flight.
  */
-import { CLAIM, QUEUE, RW_CLAIM, SEM_CLAIM } from '../../../lib/protocol/lua/scripts.js';
+import { CLAIM, QUEUE, RW_CLAIM, PERMIT_CLAIM } from '../../../lib/protocol/lua/scripts.js';
 import type { Script } from '../../../lib/redis/script.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, tokenOf } from '../../support/entries.js';
 import { scriptOf } from '../../../lib/testing/master/scripts.js';
 
 /** What may set a vote beside extensions; a plain claim is no script. */
-const CLAIMS: ReadonlySet<Script | undefined> = new Set([CLAIM, QUEUE, RW_CLAIM, SEM_CLAIM, undefined]);
+const CLAIMS: ReadonlySet<Script | undefined> = new Set([CLAIM, QUEUE, RW_CLAIM, PERMIT_CLAIM, undefined]);
 
 export class GivenAway {
   readonly #given = new Set<string>();

@@ -2,10 +2,10 @@
 -- does not depend on how many readers there are.
 --@needs looking
 local function inTheWay(token, role)
-  if role == 'r' then return writer and writer ~= token and members[writer][2] - now or 0 end
+  if role == 'r' then return writer and writer ~= token and holders[writer][2] - now or 0 end
   local left = 0
-  for name, member in pairs(members) do
-    if name ~= token then left = math.max(left, member[2] - now) end
+  for name, holder in pairs(holders) do
+    if name ~= token then left = math.max(left, holder[2] - now) end
   end
   return left
 end

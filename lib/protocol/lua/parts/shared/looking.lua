@@ -13,8 +13,8 @@
 --
 -- A holder that leaves pushes `f token key` to the watcher if its claim could succeed now.
 --
--- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `members` and `watch`,
--- the names of expired ones into `gone`. `writer` is the name of the member that writes, `last` the end of the last
+-- Reads the lock at index `i` of KEYS, on which the functions below then work: live fields go into `holders` and `watch`,
+-- the names of expired ones into `gone`. `writer` is the name of the holder that writes, `last` the end of the last
 -- field (nil: to be counted again), and `what` the lock's kind: nil without a key, '' for something else. `look` returns
 -- the refusal if the key holds something else, or the server's error.
 --
@@ -27,7 +27,7 @@
 -- size: they have been read already, which costs more, and the next caller would read again what is left.
 --@needs clock, int, tokens
 local now, at, known, kind, what, gone, watch, writer, last
-local members = {}
+local holders = {}
 local function isKnown(name) return known == name end
 local function know(name) known = name end
 local function read(i)
@@ -40,7 +40,7 @@ local function read(i)
     local owner = redis.pcall('GET', KEYS[i])
     return {2, type(owner) == 'string' and isOurs(owner) and HOLDS_MUTEX or HOLDS_DATA, 0}
   end
-  if next(members) then members = {} end
+  if next(holders) then holders = {} end
   what, gone, watch, writer, last = nil, {}, nil, nil, 0
   local isOdd = false
   for j = 1, #all, 2 do
@@ -59,7 +59,7 @@ local function read(i)
         if name == 'watch' then
           watch = {first, ends, rest}
         else
-          members[name] = {first, ends, rest}
+          holders[name] = {first, ends, rest}
           if first == 'w' then writer = name end
         end
       end
@@ -82,7 +82,7 @@ local function put(name, first, ends, rest)
   if name == 'watch' then
     watch, last = {first, ends, rest}, nil
   else
-    members[name] = {first, ends, rest}
+    holders[name] = {first, ends, rest}
     last = last and math.max(last, ends)
     if first == 'w' then writer = name elseif writer == name then writer = nil end
   end
@@ -95,7 +95,7 @@ local function enter(token, first, ttl, rest)
   redis.call('PEXPIREAT', KEYS[at], ends)
 end
 local function forget(name)
-  members[name], last = nil, nil
+  holders[name], last = nil, nil
   if writer == name then writer = nil end
 end
 local function drop(name)
@@ -105,7 +105,7 @@ end
 local function keep()
   if not last then
     last = watch and watch[2] or 0
-    for _, member in pairs(members) do last = math.max(last, member[2]) end
+    for _, holder in pairs(holders) do last = math.max(last, holder[2]) end
   end
   if last == 0 then
     redis.call('DEL', KEYS[at])

@@ -3,7 +3,7 @@
 local function acceptWriter(i, token, wanted, life)
   local refusal = look(i, READ_WRITE)
   if refusal then return refusal end
-  local own = members[token]
+  local own = holders[token]
   if not own then return {0, -2, 0} end
   if own[1] ~= 'w' then return {0, own[2] - now, 0} end
   local fence, number = tonumber(wanted), count(i + 1)

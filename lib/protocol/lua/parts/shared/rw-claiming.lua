@@ -10,7 +10,7 @@ local function claimRole(i, token, role, ttl, life, proposal)
     return {1, 0, 0}
   end
   want = role
-  local own, left = members[token], inTheWay(token, role)
+  local own, left = holders[token], inTheWay(token, role)
   if own and own[1] ~= role then return {0, own[2] - now, 0} end
   if left == 0 and not own and not mayWatch() then left = watch[2] - now end
   if left > 0 then return refuse(0, left, 0) end

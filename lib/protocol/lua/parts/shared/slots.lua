@@ -4,14 +4,14 @@
 local used, soonest, others, othersMs
 local function takeStock(token, k)
   used, soonest, others, othersMs = {}, nil, nil, 0
-  for name, member in pairs(members) do
+  for name, holder in pairs(holders) do
     if name ~= token then
-      local left = member[2] - now
-      if tonumber(member[3]) ~= k then
-        others, othersMs = tonumber(member[3]) or 0, math.max(othersMs, left)
+      local left = holder[2] - now
+      if tonumber(holder[3]) ~= k then
+        others, othersMs = tonumber(holder[3]) or 0, math.max(othersMs, left)
       end
       soonest = math.min(soonest or left, left)
-      for _, slot in ipairs(slotsOf(member[1])) do used[slot] = true end
+      for _, slot in ipairs(slotsOf(holder[1])) do used[slot] = true end
     end
   end
 end

@@ -1,15 +1,15 @@
 -- Sends the watcher a push if it could be let in now.
 --@needs looking, permits
 local function isFree(want)
-  if want == 'w' then return next(members) == nil end
+  if want == 'w' then return next(holders) == nil end
   if want == 'r' then return not writer end
   local wanted, k = string.match(want, '^(%d+)/(%d+)$')
   if not wanted then return false end
   wanted, k = tonumber(wanted), tonumber(k)
   local free = k
-  for _, member in pairs(members) do
-    if tonumber(member[3]) ~= k then return false end
-    free = free - #slotsOf(member[1])
+  for _, holder in pairs(holders) do
+    if tonumber(holder[3]) ~= k then return false end
+    free = free - #slotsOf(holder[1])
   end
   return free >= wanted
 end

@@ -15,7 +15,7 @@
 --   a string `!error` for an entry that failed
 --   If that makes 1 for every entry, only the number of entries.
 --@needs guard, counter, entries, taken, looking, telling, next, in-the-way
---@needs rw-claiming, rw-accepting, rw-extending, slots, sem-claiming, sem-aligning, sem-extending, removing, left
+--@needs rw-claiming, rw-accepting, rw-extending, slots, permit-claiming, permit-aligning, permit-extending, removing, left
 local function voteShared(operation, ...)
   local trouble = check()
   if trouble then return trouble end

@@ -8,6 +8,6 @@
 if #KEYS == 0 then return {0, 0, 0} end
 --@needs guard
 local guard = tonumber(ARGV[6])
---@needs marker, taken, looking, telling, slots, sem-extending
+--@needs marker, taken, looking, telling, slots, permit-extending
 takenAt = 2
 return extendPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])

@@ -11,7 +11,7 @@ local function claimPermits(i, token, ttl, wanted, k)
   want = wanted .. '/' .. k
   takeStock(token, permits)
   if others then return refuse(5, othersMs, others) end
-  local own, slots = members[token], {}
+  local own, slots = holders[token], {}
   if own then
     slots = slotsOf(own[1])
   else

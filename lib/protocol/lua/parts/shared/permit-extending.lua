@@ -4,7 +4,7 @@
 local function extendPermits(i, token, ttl, text, k, create)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end
-  local own = members[token]
+  local own = holders[token]
   if not own and create == '0' then return {0, -2, 0} end
   if not own and create == '2' and isTaken(token) then return {TAKEN_AWAY, 0, 0} end
   takeStock(token, tonumber(k))

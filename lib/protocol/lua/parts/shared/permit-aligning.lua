@@ -3,7 +3,7 @@
 local function alignPermits(i, token, text, k)
   local refusal = look(i, SEMAPHORE)
   if refusal then return refusal end
-  local own, slots = members[token], slotsOf(text)
+  local own, slots = holders[token], slotsOf(text)
   if not own then return {0, -2, 0} end
   takeStock(token, tonumber(k))
   if others then return {5, othersMs, others} end

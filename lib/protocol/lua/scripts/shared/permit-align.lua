@@ -5,5 +5,5 @@
 --   others), or the token is not there (−2) · {5, ms, k} · {2, what, 0} · {-1, ms, 0} · {-2, ms, 0}
 --@needs guard
 local guard = tonumber(ARGV[4])
---@needs marker, looking, telling, slots, sem-aligning
+--@needs marker, looking, telling, slots, permit-aligning
 return alignPermits(1, ARGV[1], ARGV[2], ARGV[3])

@@ -11,6 +11,6 @@
 if #KEYS == 0 then return {0, 0, 0} end
 --@needs guard
 local guard = tonumber(ARGV[7])
---@needs marker, looking, next, permits, slots, sem-claiming
+--@needs marker, looking, next, permits, slots, permit-claiming
 watcher, rank = ARGV[5], tonumber(ARGV[6])
 return claimPermits(1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])
