@@ -1,8 +1,8 @@
 /**
- * `npm run test:servers [-- [--whole] [--if-there] [NAME…]]`: what depends on the server, against each of the servers of servers.mjs, two
- * of them at a time: scripts, and the same in memory, rights, contract, a part of the chaos points, and `npm start`; with
- * --whole every spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails; with
- * --if-there it is only named.
+ * `npm run test:servers [-- [--whole] [--if-there] [NAME…]]`: what depends on the server, against each of the servers of
+ * servers.mjs, two of them at a time: scripts, and the same in memory, rights, contract, and `npm start`; with --whole every
+ * spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails; with --if-there it is
+ * only named.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,6 @@ const SPECS = [
   'spec/protocol/lua/*.spec.ts',
   'spec/real/{contract,rights,guard-rights,diagnosis}.spec.ts',
   'spec/timestamp/scripts.spec.ts',
-  'spec/chaos/points.spec.ts',
 ];
 const WHOLE = [
   'spec/protocol/lua/*.spec.ts',

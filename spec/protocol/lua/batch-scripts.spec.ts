@@ -26,7 +26,15 @@ import type { Scope } from '../../../lib/protocol/scope.js';
 import { tokenFrom } from '../../simulation/world/seeded.js';
 import { plainScope } from '../../support/commands.js';
 import { Draw } from '../../support/draw.js';
-import { atInstant, NO_RIGHT, oneListener, oneServer, putData, TYPES } from '../../support/server.js';
+import {
+  atInstant,
+  lasting,
+  NO_RIGHT,
+  oneListener,
+  oneServer,
+  putData,
+  TYPES,
+} from '../../support/server.js';
 import { reserving } from '../../support/looks.js';
 
 const SEEDS = 40;
@@ -525,7 +533,7 @@ function codeOf(reply: unknown): string {
 
 /** The arguments of EVAL, for a server whose clock stands still. */
 function stoppedAt(us: number, [source = '', ...args]: readonly string[]): string[] {
-  return [atInstant({ name: 'stopped', source }, us).source, ...args];
+  return [atInstant(lasting({ name: 'stopped', source }, FRESH_MS), us).source, ...args];
 }
 
 /** A claim alone tells a plain yes in short where it could take its short way only; a batch always does. */
@@ -535,12 +543,15 @@ function inShort({ operation }: Request, reply: unknown): unknown {
   return Number(reply[1]) === 0 ? 1 : reply[1];
 }
 
+/** How long a reservation lives in a `lasting` script. */
+const RESERVED_MS = 1_000 * RESERVE_MS;
+
 /** Times left count down between the two; a vote that is reserved has less left than any other. */
 function coarse(reply: unknown): unknown {
   if (!Array.isArray(reply)) return reply;
   return reply.map((part: unknown) => {
     if (typeof part !== 'number' || part >= CLOCKLIKE) return part;
-    if (part > RESERVE_MS / 4 && part <= RESERVE_MS) return 'reserved';
+    if (part > 0.5 * RESERVED_MS && part <= RESERVED_MS) return 'reserved';
     return part > 1_000_000 ? Math.round(part / 1_000_000) : part;
   });
 }
