@@ -31,8 +31,13 @@ step() {
   close "$name" $rc $((SECONDS - start)) "after $((SECONDS - start)) s, $(cores_of "$name")"
 }
 
-# begin NAME SECONDS COMMAND…: a step that needs a core, and no quiet: it goes on beside the next ones, and gives way to them
-begin() { beside 10 "$@"; }
+# begin NAME SECONDS COMMAND…: a step that needs a core, and no quiet: it goes on beside the next ones, and gives way to them,
+# and to what was begun before
+begin() {
+  begun=$((begun + 5))
+  beside "$begun" "$@"
+}
+begun=0 # how nice the last of them is
 
 # queue NAME SECONDS COMMAND…: a step that waits for the most of its time: it goes on beside the next ones, after those that
 # were queued before
