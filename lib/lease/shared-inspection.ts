@@ -108,7 +108,8 @@ export function readShared(
 ): SharedInspection {
   const answers = nodes.map((node) => readLook(node.name, looks[node.index]));
   const found = withQuorum(answers, quorumOf(nodes.length));
-  const ofRole = (role: SharedHolder['role']): readonly SharedHolder[] => found.filter((holder) => holder.role === role);
+  const ofRole = (role: SharedHolder['role']): readonly SharedHolder[] =>
+    found.filter((holder) => holder.role === role);
   return {
     resource,
     state: found.length > 0 ? 'held' : withoutHolder(answers),

@@ -245,7 +245,8 @@ class RenewalBatch implements Sink {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
-    if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#environment.onMissed(renewal, node);
+    if (isUnknownScript(cause))
+      for (const renewal of this.#renewals) this.#environment.onMissed(renewal, node);
     this.#proceed();
   }
 
