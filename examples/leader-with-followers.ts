@@ -16,7 +16,9 @@ const led: string[] = [];
 async function serve(name: string, { dies = false } = {}): Promise<void> {
   await using redlock = Redlock.connect(masters.urls, { keyPrefix, ttlMs: 1_000 });
   const mine = new AbortController();
-  await redlock.election('scheduler').lead(
+  const election = redlock.election('scheduler');
+  election.on('ended', ({ reason }) => console.log(`${name} leads no longer: ${String(reason)}`));
+  await election.lead(
     async ({ fence, proclaim, signal }) => {
       led.push(name);
       console.log(`${name} leads, with fence ${fence}`);
@@ -29,9 +31,6 @@ async function serve(name: string, { dies = false } = {}): Promise<void> {
     {
       value: `http://${name}/`,
       signal: AbortSignal.any([stopping.signal, mine.signal]),
-      onChange: (change) => {
-        if (change.state === 'ended') console.log(`${name} leads no longer: ${String(change.reason)}`);
-      },
     },
   );
 }

@@ -8,7 +8,7 @@ export type {
   CampaignOptions,
   Election,
   ElectionOptions,
-  LeadChange,
+  ElectionEvents,
   Leader,
   Leadership,
   Leading,
@@ -103,12 +103,12 @@ export type {
   QuarantinedEvent,
   RedlockEvent,
   RedlockEvents,
-  RedlockListener,
   ReleasedEvent,
   RenewalFailedEvent,
   WaitingEvent,
 } from './telemetry/events.js';
 export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from './telemetry/channels.js';
+export type { Listenable, Listener } from './runtime/listenable.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
 export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';

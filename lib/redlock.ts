@@ -66,8 +66,9 @@ import {
 import { MUTEX } from './protocol/scope.js';
 import { type AnyMutex, Reentrance, type ReentrantMutex, reentrantOf } from './locks/reentrance.js';
 import type { RedisClient } from './redis/transport.js';
-import { EventHub } from './telemetry/event-hub.js';
-import { Listenable } from './telemetry/listenable.js';
+import { EventHub } from './runtime/event-hub.js';
+import { Emitter } from './runtime/listenable.js';
+import { EVENT_NAMES, type RedlockEvents } from './telemetry/events.js';
 import { NodeWatches } from './node/node-watch.js';
 import { Telemetry } from './telemetry/telemetry.js';
 import { argumentsOfUsing } from './input/using-arguments.js';
@@ -86,7 +87,7 @@ export type Routine<T> = (lease: Lease) => Promise<T> | T;
  * });
  * ```
  */
-export class Redlock extends Listenable {
+export class Redlock extends Emitter<RedlockEvents> {
   /**
    * The options in force, defaults filled in; frozen. They are the instance's: what a call, or a lock of its own
    * (`redlock.mutex(name, { fair: false })`), sets otherwise is not shown.
@@ -115,8 +116,8 @@ export class Redlock extends Listenable {
   /** @internal */
   constructor(environment: Environment, options?: RedlockOptions);
   constructor(over: readonly RedisClient[] | Environment, options?: RedlockOptions) {
-    const events = new EventHub();
-    super(events);
+    const events = new EventHub<RedlockEvents>();
+    super(events, EVENT_NAMES);
     const terms = resolveOptions(options);
     const environment = isEnvironment(over) ? over : environmentOver(over, () => undefined);
     const { clock, idle, timers, random, transports, wall } = environment;

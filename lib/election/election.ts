@@ -1,5 +1,7 @@
 /** Elections of one name: the exclusive lock of that name, and the value of whoever holds it. */
 import { invalidArgument, type RedlockError } from '../runtime/errors.js';
+import { EventHub } from '../runtime/event-hub.js';
+import { Emitter } from '../runtime/listenable.js';
 import { cancelledError } from '../quorum/failure.js';
 import type { Coordination } from '../lease/coordination.js';
 import { type InstanceTerms, NO_OPTIONS, type ResolvedCall } from '../input/options.js';
@@ -13,6 +15,7 @@ import { checkValue, resolveCampaign, resolveElection, resolveLead, resolveObser
 import type {
   CampaignOptions,
   Election as PublicElection,
+  ElectionEvents,
   ElectionOptions,
   Leader,
   LeadOptions,
@@ -28,8 +31,11 @@ interface OfInstance {
   readonly seen: SeenLeaders;
 }
 
-class Election implements PublicElection {
+const EVENT_NAMES = ['leading', 'ended', 'failed'] as const;
+
+class Election extends Emitter<ElectionEvents> implements PublicElection {
   readonly name: string;
+  readonly #events: EventHub<ElectionEvents>;
   readonly #coordination: Coordination;
   readonly #terms: InstanceTerms;
   readonly #notes: Notes;
@@ -42,7 +48,10 @@ class Election implements PublicElection {
     name: string,
     terms: InstanceTerms,
   ) {
+    const events = new EventHub<ElectionEvents>();
+    super(events, EVENT_NAMES);
     this.name = name;
+    this.#events = events;
     this.#coordination = coordination;
     this.#terms = terms;
     this.#notes = coordination.notesOf(name, 'value');
@@ -75,7 +84,7 @@ class Election implements PublicElection {
     if (typeof routine !== 'function') throw invalidArgument('routine', routine, 'a function');
     const terms = {
       ...resolveLead(options),
-      ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs },
+      ...{ instance: this.#instance, name: this.name, ttlMs: this.#terms.ttlMs, events: this.#events },
       campaign: (value: string, signal: AbortSignal | undefined, onOutage: OnOutage) =>
         this.#campaign(value, this.#terms, signal, onOutage),
     };

@@ -4,10 +4,11 @@ import type { Cancellation } from '../runtime/cancellation.js';
 import type { Coordination } from '../lease/coordination.js';
 import { quorumOf } from '../protocol/quorum.js';
 import { isPermanent } from '../redis/server-errors.js';
+import type { EventHub } from '../runtime/event-hub.js';
 import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtime/errors.js';
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
-import type { LeadRoutine } from './public.js';
+import type { ElectionEvents, LeadRoutine } from './public.js';
 import { type LeadEnd, RETURNED, tracedLead } from './traced-lead.js';
 
 const ENDS: ReadonlySet<RedlockErrorCode> = new Set(['CLOSED', 'INVALID_ARGUMENT']);
@@ -18,6 +19,7 @@ export interface LeadTerms extends ResolvedLead {
   readonly instance: object;
   readonly name: string;
   readonly ttlMs: number;
+  readonly events: EventHub<ElectionEvents>;
   readonly campaign: (
     value: string,
     signal: AbortSignal | undefined,
@@ -66,24 +68,19 @@ export class Lead {
 
   /** @returns undefined if it failed, and the next one may succeed */
   async #campaign(): Promise<Leadership | 'over' | undefined> {
-    const { campaign, onChange, signal, value } = this.#terms;
+    const { campaign, events, signal, value } = this.#terms;
     try {
-      return await campaign(value, signal, (error) => this.#tellOutage(error));
+      return await campaign(value, signal, (error) => events.tell('failed', { error }));
     } catch (error) {
       if (!RedlockError.is(error) || endsCampaigns(error)) throw error;
       if (error.code === 'ABORTED') return 'over';
-      onChange({ state: 'failed', error });
+      events.tell('failed', { error });
       return undefined;
     }
   }
 
-  /** Not within the attempt that it tells of: a listener that throws must not break that. */
-  #tellOutage(error: RedlockError): void {
-    queueMicrotask(() => this.#terms.onChange({ state: 'failed', error }));
-  }
-
   async #lead(leadership: Leadership, cancellation: Cancellation): Promise<void> {
-    const { instance, name, onChange } = this.#terms;
+    const { events, instance, name } = this.#terms;
     const { fence } = leadership;
     // AbortSignal.any would keep something of each leadership at the caller's signal, on Node 20 and 22
     const either = new AbortController();
@@ -95,12 +92,12 @@ export class Lead {
     };
     const facts = { instance, name, fence, clock: this.#coordination.clock };
     const leading = leadership.run(() => {
-      onChange({ state: 'leading', fence });
+      events.tell('leading', { fence });
       return tracedLead(facts, () => this.#runRoutine(leadership, either.signal));
     });
     const { kind, reason, error } = await cancellation.during(unwanted, leading);
     if (kind === 'failed') throw error;
-    onChange({ state: 'ended', fence, reason, error });
+    events.tell('ended', { fence, reason, error });
   }
 
   async #runRoutine(leadership: Leadership, signal: AbortSignal): Promise<LeadEnd> {

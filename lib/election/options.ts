@@ -28,17 +28,14 @@ export function resolveCampaign(given: CampaignOptions, terms: InstanceTerms): R
 export interface ResolvedLead {
   readonly value: string;
   readonly signal: AbortSignal | undefined;
-  readonly onChange: NonNullable<LeadOptions['onChange']>;
 }
 
 export function resolveLead(given: LeadOptions): ResolvedLead {
-  checkNames('options', given, ['value', 'signal', 'onChange']);
+  checkNames('options', given, ['value', 'signal']);
   const { signal } = given;
-  const onChange: unknown = or(given.onChange, () => undefined);
-  if (typeof onChange !== 'function') throw invalidArgument('onChange', onChange, 'a function');
   checkSignal(signal);
   const value = checkValue(or(given.value, ''));
-  return { value, signal, onChange: onChange as ResolvedLead['onChange'] }; // checked above
+  return { value, signal };
 }
 
 export function resolveObserve(given: ObserveOptions = NO_OPTIONS): AbortSignal | undefined {

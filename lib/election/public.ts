@@ -1,5 +1,6 @@
 /** Elections as users see them. All of it is interfaces, so that a test can put a fake in the place of an election. */
 import type { AnyLease } from '../lease/public.js';
+import type { Listenable } from '../runtime/listenable.js';
 
 /** Who leads, as a quorum of masters says. */
 export interface Leader {
@@ -34,33 +35,31 @@ export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What `lead` tells of this candidate. */
-export type LeadChange =
-  | {
-      /** It leads from here on. */
-      readonly state: 'leading';
-      /** The fencing token of its leadership. */
-      readonly fence: number;
-    }
-  | {
-      /** It leads no longer, and its routine has ended. */
-      readonly state: 'ended';
-      /** The fencing token of the leadership that ended. */
-      readonly fence: number;
-      /** Why: the error with which the leadership was lost, or the reason of the signal; undefined if the routine returned. */
-      readonly reason: unknown;
-      /** What the routine threw after its signal had aborted; undefined if it returned. */
-      readonly error: unknown;
-    }
-  | {
-      /**
-       * A campaign found no quorum of masters, and goes on: told once for each outage. Or it failed otherwise, and the next one
-       * follows.
-       */
-      readonly state: 'failed';
-      /** Why: `NO_QUORUM`, `QUARANTINED` and the like, with what each master said. */
-      readonly error: Error;
-    };
+/** What an election tells of the candidate that `lead` is. */
+export interface ElectionEvents {
+  /** It leads from here on. */
+  readonly leading: {
+    /** The fencing token of its leadership. */
+    readonly fence: number;
+  };
+  /** It leads no longer, and its routine has ended. */
+  readonly ended: {
+    /** The fencing token of the leadership that ended. */
+    readonly fence: number;
+    /** Why: the error with which the leadership was lost, or the reason of the signal; undefined if the routine returned. */
+    readonly reason: unknown;
+    /** What the routine threw after its signal had aborted; undefined if it returned. */
+    readonly error: unknown;
+  };
+  /**
+   * A campaign found no quorum of masters, and goes on: told once for each outage. Or it failed otherwise, and the next one
+   * follows.
+   */
+  readonly failed: {
+    /** Why: `NO_QUORUM`, `QUARANTINED` and the like, with what each master said. */
+    readonly error: Error;
+  };
+}
 
 /** Options of `lead`. */
 export interface LeadOptions {
@@ -68,8 +67,6 @@ export interface LeadOptions {
   readonly value?: string | undefined;
   /** Ends it: the routine's signal aborts, the leadership is resigned, and `lead` resolves. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when this candidate begins to lead, when it has ended, and when a campaign finds no quorum or fails. */
-  readonly onChange?: ((change: LeadChange) => void) | undefined;
 }
 
 /** What `lead` gives its routine. */
@@ -137,7 +134,7 @@ export interface Leadership extends AnyLease {
  * }, { value: '10.0.0.7:80', signal });
  * ```
  */
-export interface Election {
+export interface Election extends Listenable<ElectionEvents> {
   /** The election's name, without `keyPrefix`. */
   readonly name: string;
 
@@ -181,7 +178,7 @@ export interface Election {
    * campaign begins when the routine has ended.
    *
    * A routine that throws before its signal aborts has failed: the leadership is resigned, and `lead` rejects with that
-   * error. What it throws after that is told to `onChange` only.
+   * error. What it throws after that is told by the event `ended` only.
    *
    * @throws RedlockError `CLOSED` · `WRONG_KIND`, `MISCONFIGURED`: no campaign can succeed · `INVALID_ARGUMENT`
    */

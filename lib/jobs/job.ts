@@ -12,10 +12,12 @@ import type { Cancellation } from '../runtime/cancellation.js';
 import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js';
 import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
-import { Listening } from './job-events.js';
 import { MastersTime } from './masters-time.js';
 import { Meanwhile } from './meanwhile.js';
 import { resolveJob, resolveRun } from './options.js';
+import { EventHub } from '../runtime/event-hub.js';
+import { Emitter } from '../runtime/listenable.js';
+import { JOB_EVENT_NAMES } from './job-events.js';
 import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, RunOptions } from './public.js';
 import { scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
@@ -38,29 +40,25 @@ interface Pursuit {
   readonly thereMs: number;
 }
 
-class Job<T> implements PublicJob<T> {
+class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
   readonly name: string;
   readonly #coordination: Coordination;
   readonly #parts: JobParts<T>;
   readonly #time: MastersTime;
-  readonly #listening = new Listening<T>();
+  readonly #events: EventHub<JobEvents<T>>;
   readonly #work: Work<T>;
   readonly #stopping = new AbortController();
   #loop: Promise<void> | undefined;
 
   constructor(coordination: Coordination, name: string, parts: JobParts<T>) {
+    const events = new EventHub<JobEvents<T>>();
+    super(events, JOB_EVENT_NAMES);
     this.name = name;
+    this.#events = events;
     this.#coordination = coordination;
     this.#parts = parts;
     this.#time = new MastersTime(coordination);
-    this.#work = new Work(coordination, name, parts, { time: this.#time, listening: this.#listening });
-  }
-
-  on<Name extends keyof JobEvents<T>>(event: Name, listener: (told: JobEvents<T>[Name]) => void): () => void {
-    if (!this.#listening.has(event))
-      throw invalidArgument('event', event, `one of ${this.#listening.names.join(', ')}`);
-    if (typeof listener !== 'function') throw invalidArgument('listener', listener, 'a function');
-    return this.#listening.add(event, listener);
+    this.#work = new Work(coordination, name, parts, { time: this.#time, events });
   }
 
   async run(options: RunOptions = NO_OPTIONS): Promise<JobResult<T>> {
@@ -94,7 +92,7 @@ class Job<T> implements PublicJob<T> {
     while (await this.#knowTime(cancellation)) {
       const tick = schedule.next(lastMs);
       if (tick === undefined) return;
-      this.#listening.tell('scheduled', { scheduledAt: dateAt(tick) });
+      this.#events.tell('scheduled', { scheduledAt: dateAt(tick) });
       await this.#sleepUntil(tick + this.#coordination.random.fraction() * terms.jitterMs, cancellation);
       if (cancellation.cancelled !== undefined) return; // a pursuit would end as well, before its first claim
       lastMs = Math.max(tick, await this.#pursue({ own: tick, thereMs: tick - 1 }, cancellation));
@@ -172,7 +170,7 @@ class Job<T> implements PublicJob<T> {
     const late = ticksIn(this.#parts.schedule, own, this.#time.nowMs, policy.missedMost);
     const lost = policy.overlap === 'queue' ? [own] : [own, ...late];
     for (const tick of lost)
-      this.#listening.tell('skipped', {
+      this.#events.tell('skipped', {
         scheduledAt: dateAt(tick),
         reason: 'unavailable',
         error: toError(error),

@@ -1,4 +1,5 @@
 /** Jobs as users see them. All of it is interfaces, so that a test can put a fake in the place of a job. */
+import type { Listenable } from '../runtime/listenable.js';
 
 /** What a run of a job is given. */
 export interface JobRun {
@@ -6,7 +7,7 @@ export interface JobRun {
   readonly signal: AbortSignal;
   /** Send it along with each effect: a resource that refuses lower ones is safe from late runs. */
   readonly fence: number;
-  /** The tick that this is the run of, by the masters' time. For `run()` and `once`: when it began. */
+  /** The tick that this is the run of, by the masters' time. For `run()` and `runOnce`: when it began. */
   readonly scheduledAt: Date;
   /** How much validity the lock has left. Milliseconds; 0 when it is lost. */
   remainingMs(): number;
@@ -187,12 +188,9 @@ export interface JobEvents<T> {
  * process.once('SIGTERM', () => void job.stop());
  * ```
  */
-export interface Job<T> extends AsyncDisposable {
+export interface Job<T> extends AsyncDisposable, Listenable<JobEvents<T>> {
   /** The job's name, without `keyPrefix`. */
   readonly name: string;
-
-  /** Listens to an event, until the returned function is called. What a listener throws is an uncaught exception. */
-  on<Name extends keyof JobEvents<T>>(event: Name, listener: (told: JobEvents<T>[Name]) => void): () => void;
 
   /**
    * Runs it now, beside the schedule: under the same lock, and not before `atLeastForMs` is over. No tick counts as run.

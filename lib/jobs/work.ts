@@ -4,12 +4,12 @@ import type { Coordination } from '../lease/coordination.js';
 import type { Lease } from '../lease/public.js';
 import type { Notes } from '../lease/notes.js';
 import type { RedlockError } from '../runtime/errors.js';
+import type { EventHub } from '../runtime/event-hub.js';
 import { type Claim, type Plan, planOf } from './due.js';
-import type { Listening } from './job-events.js';
 import { endedMs, lifeMs, REWRITE_MS } from './life.js';
 import type { MastersTime } from './masters-time.js';
 import type { ResolvedJob } from './options.js';
-import type { JobResult, JobRoutine } from './public.js';
+import type { JobEvents, JobResult, JobRoutine } from './public.js';
 import { type JobRecord, type Known, nextNotBeforeMs, notBeforeMs, RecordUnderLease } from './record.js';
 import { runOf } from './run.js';
 import { type Schedule, ticksIn } from './schedule.js';
@@ -47,7 +47,7 @@ export class Work<T> {
   readonly #parts: JobParts<T>;
   readonly #notes: Notes;
   readonly #time: MastersTime;
-  readonly #listening: Listening<T>;
+  readonly #events: EventHub<JobEvents<T>>;
   #missedUpToMs = 0;
   #toldOtherAtMs = -Infinity;
   /** The latest record that was read or written here. */
@@ -59,13 +59,13 @@ export class Work<T> {
     coordination: Coordination,
     name: string,
     parts: JobParts<T>,
-    { time, listening }: { readonly time: MastersTime; readonly listening: Listening<T> },
+    { time, events }: { readonly time: MastersTime; readonly events: EventHub<JobEvents<T>> },
   ) {
     this.#coordination = coordination;
     this.#parts = parts;
     this.#notes = coordination.notesOf(name, 'record');
     this.#time = time;
-    this.#listening = listening;
+    this.#events = events;
   }
 
   /** What it throws means that no run was begun. */
@@ -147,7 +147,7 @@ export class Work<T> {
     for (const { tick, reason } of missed) {
       if (reason !== 'interrupted' && tick <= this.#missedUpToMs) continue; // it was told under an earlier lease
       this.#missedUpToMs = Math.max(this.#missedUpToMs, tick);
-      this.#listening.tell('missed', { scheduledAt: dateAt(tick), reason });
+      this.#events.tell('missed', { scheduledAt: dateAt(tick), reason });
     }
     for (const { tick, reason } of skipped) {
       // what passed while it waited was dropped for the masters, and not for a run
@@ -155,7 +155,7 @@ export class Work<T> {
         outage === undefined || reason !== 'overlap'
           ? { reason }
           : { reason: 'unavailable' as const, error: outage };
-      this.#listening.tell('skipped', { scheduledAt: dateAt(tick), ...dropped });
+      this.#events.tell('skipped', { scheduledAt: dateAt(tick), ...dropped });
     }
   }
 
@@ -163,7 +163,7 @@ export class Work<T> {
     const nowMs = this.#coordination.clock.now();
     if (nowMs - this.#toldOtherAtMs < TELL_AGAIN_MS) return;
     this.#toldOtherAtMs = nowMs;
-    this.#listening.tell('otherSchedule', { own: this.#parts.schedule.text, other });
+    this.#events.tell('otherSchedule', { own: this.#parts.schedule.text, other });
   }
 
   /** What it throws means that it was not begun. */
@@ -184,7 +184,7 @@ export class Work<T> {
     const { fence = 0 } = held.lease;
     const { tick, notBeforeMs: notBefore } = noted;
     const scheduledAt = dateAt(tick);
-    this.#listening.tell('started', { scheduledAt, fence });
+    this.#events.tell('started', { scheduledAt, fence });
     const beganAtMs = clock.now();
     let failure: { readonly error: unknown } | undefined;
     let value: { readonly is: T } | undefined;
@@ -196,15 +196,13 @@ export class Work<T> {
     const over = this.#overAfter(tick, hasMore);
     try {
       await this.#write(held, { tick: over.at(-1) ?? tick, state: 'done', notBefore });
-      for (const late of over)
-        this.#listening.tell('skipped', { scheduledAt: dateAt(late), reason: 'overlap' });
+      for (const late of over) this.#events.tell('skipped', { scheduledAt: dateAt(late), reason: 'overlap' });
     } catch (error) {
       failure ??= { error };
     }
     const tookMs = Math.round(clock.now() - beganAtMs);
-    if (failure !== undefined) this.#listening.tell('failed', { scheduledAt, fence, ...failure });
-    else if (value !== undefined)
-      this.#listening.tell('done', { scheduledAt, fence, value: value.is, tookMs });
+    if (failure !== undefined) this.#events.tell('failed', { scheduledAt, fence, ...failure });
+    else if (value !== undefined) this.#events.tell('done', { scheduledAt, fence, value: value.is, tookMs });
     return { hasMore, overMs: over.at(-1) ?? tick };
   }
 

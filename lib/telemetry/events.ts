@@ -145,9 +145,6 @@ export interface RedlockEvents {
 /** The name of an event. */
 export type RedlockEvent = keyof RedlockEvents;
 
-/** What is called with an event. What it returns is not looked at, unless it is a promise that rejects. */
-export type RedlockListener<Name extends RedlockEvent> = (event: RedlockEvents[Name]) => unknown;
-
 export const EVENT_NAMES: readonly RedlockEvent[] = [
   ...(['acquired', 'waiting', 'contended', 'renewed', 'renewalFailed', 'lost', 'released'] as const),
   ...(['nodeDown', 'nodeUp', 'quarantined', 'closed'] as const),

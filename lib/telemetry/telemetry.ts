@@ -3,7 +3,8 @@ import { tallyOf } from '../protocol/tally.js';
 import { RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, EXTEND, RELEASE, type ReleaseMessage } from './channels.js';
 import { Counts } from './counts.js';
-import type { EventHub } from './event-hub.js';
+import type { RedlockEvents } from './events.js';
+import type { EventHub } from '../runtime/event-hub.js';
 import type { Observed } from './observed.js';
 import { type AcquisitionFacts, ObservedAcquisition } from './observed-acquisition.js';
 import { ObservedExtension } from './observed-extension.js';
@@ -38,7 +39,7 @@ class UnheardExtension implements ExtensionObserver {
 export class Telemetry implements LeaseObserver, NodeObserver {
   readonly counts = new Counts();
   readonly #observed: Observed;
-  readonly #events: EventHub;
+  readonly #events: EventHub<RedlockEvents>;
   readonly #unheard: ExtensionObserver;
 
   constructor(given: Omit<Observed, 'counts'>) {

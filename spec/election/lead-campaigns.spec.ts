@@ -3,16 +3,19 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { Lead, type LeadTerms } from '../../lib/election/lead.js';
 import type { Leadership } from '../../lib/election/leadership.js';
-import type { LeadChange, LeadRoutine } from '../../lib/election/public.js';
+import type { ElectionEvents, LeadRoutine } from '../../lib/election/public.js';
 import type { LeadMessage } from '../../lib/telemetry/channels.js';
 import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
+import { EventHub } from '../../lib/runtime/event-hub.js';
+import { Emitter } from '../../lib/runtime/listenable.js';
+import { type Change, changesOf } from '../support/election-changes.js';
 import { FakeCoordination } from '../support/fake-coordination.js';
 import { settle } from '../support/fake-time.js';
 
 const TTL_MS = 3_000;
 
 interface Bench extends FakeCoordination {
-  readonly changes: LeadChange[];
+  readonly changes: readonly Change[];
   /** When each campaign began. */
   readonly campaigns: number[];
   readonly controller: AbortController;
@@ -25,11 +28,13 @@ const failure = (code: RedlockErrorCode): RedlockError => new RedlockError(code,
 /** @param outcome  of the nth campaign: an error, or undefined for a leadership */
 function leading(outcome: (nth: number) => Error | undefined, routine: LeadRoutine = () => undefined): Bench {
   const coordination = new FakeCoordination(1);
-  const [changes, campaigns, ends]: [LeadChange[], number[], unknown[]] = [[], [], []];
+  const [campaigns, ends]: [number[], unknown[]] = [[], []];
+  const events = new EventHub<ElectionEvents>();
+  const changes = changesOf(new Emitter(events, ['leading', 'ended', 'failed']));
   const controller = new AbortController();
   const terms: LeadTerms = {
     ...{ instance: {}, name: 'boss', ttlMs: TTL_MS, value: '', signal: controller.signal },
-    onChange: (change) => changes.push(change),
+    events,
     campaign: () => {
       const nth = campaigns.push(coordination.time.now());
       const error = outcome(nth);

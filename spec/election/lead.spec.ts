@@ -1,11 +1,12 @@
 /** `lead` over masters in memory, under virtual time. */
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
-import type { LeadChange, Leading } from '../../lib/election/public.js';
+import type { Leading } from '../../lib/election/public.js';
 import { serverError } from '../../lib/testing/master/execution.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
+import { changesOf } from '../support/election-changes.js';
 
 const TERMS = { ttlMs: 3_000, nodeTimeoutMs: 200 } as const;
 
@@ -18,15 +19,16 @@ describe('lead', () => {
   it('runs the routine while it leads, and resolves when its signal ends it, with nothing left', async () => {
     const { redlock, masters, time } = fakeCluster(3, TERMS);
     const controller = new AbortController();
-    const changes: LeadChange[] = [];
+    const election = redlock.election('boss');
+    const changes = changesOf(election);
     let led = 0;
-    const leading = redlock.election('boss').lead(
+    const leading = election.lead(
       async (one) => {
         led = one.fence;
         await one.proclaim('ready');
         await untilAborted(one);
       },
-      { value: 'a', signal: controller.signal, onChange: (change) => changes.push(change) },
+      { value: 'a', signal: controller.signal },
     );
     await time.advance(20_000);
     expect(await redlock.election('boss').leader()).to.deep.equal({ value: 'ready', fence: led, seq: 2 });
@@ -63,17 +65,18 @@ describe('lead', () => {
     await leading;
   });
 
-  it('what a routine throws after its signal aborted is told to onChange, and nothing else', async () => {
+  it('what a routine throws after its signal aborted is told as the end, and nothing else', async () => {
     const { redlock, time } = fakeCluster(1, TERMS);
     const controller = new AbortController();
-    const changes: LeadChange[] = [];
+    const election = redlock.election('boss');
+    const changes = changesOf(election);
     const error = new Error('cut short');
-    const leading = redlock.election('boss').lead(
+    const leading = election.lead(
       async (one) => {
         await untilAborted(one);
         throw error;
       },
-      { signal: controller.signal, onChange: (change) => changes.push(change) },
+      { signal: controller.signal },
     );
     await time.advance(10);
     controller.abort();
@@ -150,15 +153,14 @@ describe('lead', () => {
   });
 
   for (const hasPushes of [false, true]) {
-    it(`tells onChange of an outage, once for each, ${hasPushes ? 'in line' : 'without a line'} too`, async () => {
+    it(`tells of an outage, once for each, ${hasPushes ? 'in line' : 'without a line'} too`, async () => {
       const bench = fakeCluster(3, TERMS, { hasPushes });
       const { masters, time } = bench;
       const controller = new AbortController();
       const held = await bench.other('b').redlock.acquire('boss', { renew: true });
-      const changes: LeadChange[] = [];
-      const leading = bench.redlock
-        .election('boss')
-        .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+      const election = bench.redlock.election('boss');
+      const changes = changesOf(election);
+      const leading = election.lead(untilAborted, { signal: controller.signal });
       await time.advance(1_000);
       for (const outage of [1, 2]) {
         for (const master of masters.slice(1)) master.become('lost');
@@ -182,13 +184,12 @@ describe('lead', () => {
     });
   }
 
-  it('masters in quarantine are told to onChange as well', async () => {
+  it('masters in quarantine are told as well', async () => {
     const { redlock, masters, time } = fakeCluster(3, { ...TERMS, restartGuardMs: 10_000 });
     const controller = new AbortController();
-    const changes: LeadChange[] = [];
-    const leading = redlock
-      .election('boss')
-      .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+    const election = redlock.election('boss');
+    const changes = changesOf(election);
+    const leading = election.lead(untilAborted, { signal: controller.signal });
     await time.advance(5_000);
     expect(masters).to.have.lengthOf(3);
     expect(
@@ -228,10 +229,9 @@ describe('lead', () => {
     const { redlock, masters, time } = fakeCluster(3, { ...TERMS, maxWaiters: 0 });
     for (const master of masters) master.replies.push(serverError('READONLY it is a replica yet'));
     const controller = new AbortController();
-    const changes: LeadChange[] = [];
-    const leading = redlock
-      .election('boss')
-      .lead(untilAborted, { signal: controller.signal, onChange: (change) => changes.push(change) });
+    const election = redlock.election('boss');
+    const changes = changesOf(election);
+    const leading = election.lead(untilAborted, { signal: controller.signal });
     await time.advance(2_000);
     expect(changes[0]).to.have.nested.property('error.code', 'MISCONFIGURED');
     expect(changes.at(-1)).to.include({ state: 'leading' });

@@ -348,9 +348,10 @@ describe('job', () => {
     const bench = jobBench(1, 1_000);
     const { job } = await bench.client('a', SECOND);
     let count = 0;
-    const remove = job.on('started', () => count++);
+    const listener = (): void => void count++;
+    job.on('started', listener);
     await bench.time.advance(1_500);
-    remove();
+    job.off('started', listener);
     await bench.time.advance(1_000);
     expect(count).to.equal(1);
     expect(thrown(() => job.on('finished' as 'done', () => undefined)).message).to.match(

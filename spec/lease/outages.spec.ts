@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { changesOf } from '../support/election-changes.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 
 const TTL_MS = 3_000;
@@ -9,16 +10,16 @@ async function toldWhile(happens: (masters: Bench['masters']) => void): Promise<
   const { signal, abort } = abortable();
   const leading = redlock.election('e').lead(untilOver, { signal });
   await time.advance(100);
-  const told: string[] = [];
   const standby = other('b').redlock.election('e');
-  const waiting = standby.lead(untilOver, { signal, onChange: ({ state }) => told.push(state) });
+  const changes = changesOf(standby);
+  const waiting = standby.lead(untilOver, { signal });
   await time.advance(TTL_MS);
   happens(masters);
   await time.advance(3 * TTL_MS);
   abort();
   await time.advance(TTL_MS);
   await Promise.all([leading, waiting]);
-  return told;
+  return changes.map(({ state }) => state);
 }
 
 function abortable(): { readonly signal: AbortSignal; abort(): void } {

@@ -2,31 +2,32 @@
  * Passes events on to listeners.
  *
  * Listeners run in a microtask after the code that tells of an event, never within it: what they call, and how they fail,
- * meets nothing that is half done. A listener that throws, or returns a promise that rejects, harms neither the instance
- * nor the other listeners: that is reported by a process warning, once for each listener.
+ * meets nothing that is half done. A listener that throws, or returns a promise that rejects, harms neither the code that
+ * tells nor the other listeners: that is reported by a process warning, once for each listener.
  *
  * Bound: the queue holds what is told in one stretch of code without a microtask.
  */
-import type { RedlockEvent, RedlockEvents } from './events.js';
 
 type Listener = (event: never) => unknown;
 
 /** One listener; the same function may be added twice. */
 interface Entry {
   readonly listener: Listener;
+  /** It is called for one event, and then no more. */
+  readonly isOnce: boolean;
 }
 
-interface Told {
-  readonly name: RedlockEvent;
-  readonly event: RedlockEvents[RedlockEvent];
+interface Told<Events> {
+  readonly name: keyof Events;
+  readonly event: Events[keyof Events];
 }
 
-export class EventHub {
+export class EventHub<Events extends object> {
   /** Called when a first listener has come, or a last one has gone. */
   onChange: (() => void) | undefined;
-  readonly #entries = new Map<RedlockEvent, readonly Entry[]>();
+  readonly #entries = new Map<keyof Events, readonly Entry[]>();
   readonly #reported = new WeakSet<Listener>();
-  #queue: Told[] = [];
+  #queue: Told<Events>[] = [];
 
   /** Somebody listens to something. */
   get isHeard(): boolean {
@@ -34,29 +35,29 @@ export class EventHub {
   }
 
   /** Somebody listens to this. */
-  has(name: RedlockEvent): boolean {
+  has(name: keyof Events): boolean {
     return this.#entries.size > 0 && this.#entries.has(name);
   }
 
-  count(name: RedlockEvent): number {
+  count(name: keyof Events): number {
     return this.#entries.get(name)?.length ?? 0;
   }
 
-  add(name: RedlockEvent, listener: Listener): void {
-    this.#set(name, [...(this.#entries.get(name) ?? []), { listener }]);
+  add(name: keyof Events, listener: Listener, isOnce = false): void {
+    this.#set(name, [...(this.#entries.get(name) ?? []), { listener, isOnce }]);
   }
 
   /** Removes the one that was added last; no effect where there is none. */
-  remove(name: RedlockEvent, listener: Listener): void {
+  remove(name: keyof Events, listener: Listener): void {
     const entries = this.#entries.get(name) ?? [];
     const last = entries.findLast((entry) => entry.listener === listener);
     if (last !== undefined) this.#drop(name, last);
   }
 
-  /** Told to those who listen when the code that runs now is done. Ask `has` before making an event. */
-  tell<Name extends RedlockEvent>(name: Name, event: RedlockEvents[Name]): void {
-    if (this.#queue.length === 0) void Promise.resolve().then(() => this.#flush()); // not queueMicrotask: Jest fakes it
+  /** Told to those who listen when the code that runs now is done. Ask `has` before an event is made that costs something. */
+  tell<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     Object.freeze(event);
+    if (this.#queue.length === 0) void Promise.resolve().then(() => this.#flush()); // not queueMicrotask: Jest fakes it
     this.#queue.push({ name, event });
   }
 
@@ -64,11 +65,14 @@ export class EventHub {
     const queue = this.#queue;
     this.#queue = [];
     for (const { name, event } of queue) {
-      for (const { listener } of this.#entries.get(name) ?? []) this.#call(name, listener, event);
+      for (const entry of this.#entries.get(name) ?? []) {
+        if (entry.isOnce) this.#drop(name, entry);
+        this.#call(name, entry.listener, event);
+      }
     }
   }
 
-  #call(name: RedlockEvent, listener: Listener, event: Told['event']): void {
+  #call(name: keyof Events, listener: Listener, event: Events[keyof Events]): void {
     const onFailure = (error: unknown): void => this.#report(name, listener, error);
     try {
       const result = listener(event as never); // it was added under that name, and `on` is typed
@@ -78,23 +82,23 @@ export class EventHub {
     }
   }
 
-  #report(name: RedlockEvent, listener: Listener, error: unknown): void {
+  #report(name: keyof Events, listener: Listener, error: unknown): void {
     if (this.#reported.has(listener)) return;
     this.#reported.add(listener);
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
     const more = stack === undefined ? {} : { detail: stack };
-    const text = `a listener of '${name}' failed, which is reported once: ${message}`;
+    const text = `a listener of '${String(name)}' failed, which is reported once: ${message}`;
     process.emitWarning(text, { type: 'QuorateWarning', code: 'QUORATE_LISTENER', ...more });
   }
 
-  #drop(name: RedlockEvent, entry: Entry): void {
+  #drop(name: keyof Events, entry: Entry): void {
     this.#set(
       name,
       (this.#entries.get(name) ?? []).filter((other) => other !== entry),
     );
   }
 
-  #set(name: RedlockEvent, entries: readonly Entry[]): void {
+  #set(name: keyof Events, entries: readonly Entry[]): void {
     const wasHeard = this.#entries.has(name);
     if (entries.length > 0) this.#entries.set(name, entries);
     else this.#entries.delete(name);

@@ -1,11 +1,16 @@
 /** Passing events on: who is called, in which order, and what a listener that fails does. */
-import { type EventEmitter, on } from 'node:events';
+import { type EventEmitter, on, once } from 'node:events';
 import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 import { restore, spy, stub } from 'sinon';
-import { EventHub } from '../../lib/telemetry/event-hub.js';
-import type { ClosedEvent, RedlockEvent } from '../../lib/telemetry/events.js';
-import { Listenable } from '../../lib/telemetry/listenable.js';
+import { EventHub } from '../../lib/runtime/event-hub.js';
+import {
+  type ClosedEvent,
+  EVENT_NAMES,
+  type RedlockEvent,
+  type RedlockEvents,
+} from '../../lib/telemetry/events.js';
+import { Emitter } from '../../lib/runtime/listenable.js';
 import { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
@@ -14,9 +19,14 @@ import { thrown } from '../support/rejection.js';
 const EVENT: ClosedEvent = { elapsedMs: 1, held: 0 };
 
 function setUp() {
-  const hub = new EventHub();
+  const hub = new EventHub<RedlockEvents>();
   const seen: string[] = [];
-  return { hub, listenable: new Listenable(hub), seen, note: (name: string) => () => void seen.push(name) };
+  return {
+    hub,
+    listenable: new Emitter(hub, EVENT_NAMES),
+    seen,
+    note: (name: string) => () => void seen.push(name),
+  };
 }
 
 /** The warnings of the process while it runs. */
@@ -79,6 +89,19 @@ describe('listeners', () => {
     await step();
     note('awaited')();
     expect(seen).to.deep.equal(['told', 'heard', 'awaited']);
+  });
+
+  it('once: for one event; node:events knows it', async () => {
+    const { hub, listenable, note, seen } = setUp();
+    listenable.once('closed', note('once')).on('closed', note('on'));
+    const awaited = once(listenable as unknown as EventEmitter, 'closed'); // it has what `once` asks for
+    hub.tell('closed', { ...EVENT });
+    hub.tell('closed', { ...EVENT });
+    await settle();
+    expect(seen).to.deep.equal(['once', 'on', 'on']);
+    expect(await awaited).to.deep.equal([EVENT]);
+    listenable.once('closed', note('never'));
+    expect(listenable.listenerCount('closed')).to.equal(2);
   });
 
   it('gets an event that it cannot change for others', async () => {
