@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Lockable } from '../../lib/locks/lockable.js';
 import type { Redlock } from '../../lib/redlock.js';
+import { wide } from '../support/breadth.js';
 import { fakeCluster } from '../support/fake-cluster.js';
 
 const WAIT = { ttlMs: 60_000, waitMs: 600_000 };
@@ -53,7 +54,7 @@ async function costOf(
 }
 
 describe('what a contended grant costs', () => {
-  for (const nodes of [1, 3, 5])
+  for (const nodes of wide([1, 3, 5], [3]))
     for (const waiters of [4, 16])
       for (const { kind, lockOf, requests } of KINDS)
         it(`N=${nodes}, ${waiters} wait for ${kind}: ${requests(nodes)} requests`, async () => {

@@ -30,6 +30,7 @@ import { BATCH, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf, isBatch } from '../support/entries.js';
 import { scriptDigest } from '../../lib/redis/script.js';
 import type { Command } from '../../lib/redis/transport.js';
+import { wide } from '../support/breadth.js';
 import { plainScope } from '../support/commands.js';
 
 const MARKER = 'quorate:guard';
@@ -111,17 +112,19 @@ function anyShared(guardMs: number): fc.Arbitrary<Request> {
 }
 
 describe('batch: many requests in one call', () => {
-  it('says of shared locks what each would have said alone, in their order, whatever they are', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(0, 5_000), fc.gen(), (guardMs, gen) => {
-        const requests = gen(fc.array, anyShared(guardMs), { minLength: 1, maxLength: 20 });
-        const command = batchOf(...requests).command(true);
-        expect(command.args[0]).to.equal(SHARED_BATCH.source);
-        expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
-      }),
-      { numRuns: 300 },
-    );
-  });
+  for (const numRuns of wide([100, 300], [100])) {
+    it(`says of shared locks what each would have said alone, in their order, whatever they are (${numRuns})`, () => {
+      fc.assert(
+        fc.property(fc.constantFrom(0, 5_000), fc.gen(), (guardMs, gen) => {
+          const requests = gen(fc.array, anyShared(guardMs), { minLength: 1, maxLength: 20 });
+          const command = batchOf(...requests).command(true);
+          expect(command.args[0]).to.equal(SHARED_BATCH.source);
+          expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
+        }),
+        { numRuns },
+      );
+    });
+  }
 
   it('claims for shared locks share a group if they ask for the same and all are watched for alike, or none', () => {
     const claim = (of: Kind, waits?: { watcher: string; rank: number }): Request =>
@@ -162,16 +165,18 @@ describe('batch: many requests in one call', () => {
     expect(lessonFor([alone])).to.deep.equal(alone.lesson());
   });
 
-  it('says what each of them would have said alone, in their order, whatever they are', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(-0, 5_000), fc.gen(), (guardMs, gen) => {
-        const requests = gen(fc.array, anyRequest(guardMs), { minLength: 1, maxLength: 20 });
-        const command = batchOf(...requests).command(true);
-        expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
-      }),
-      { numRuns: 300 },
-    );
-  });
+  for (const numRuns of wide([100, 300], [100])) {
+    it(`says what each of them would have said alone, in their order, whatever they are (${numRuns})`, () => {
+      fc.assert(
+        fc.property(fc.constantFrom(-0, 5_000), fc.gen(), (guardMs, gen) => {
+          const requests = gen(fc.array, anyRequest(guardMs), { minLength: 1, maxLength: 20 });
+          const command = batchOf(...requests).command(true);
+          expect(entriesOf(command)).to.deep.equal(requests.map(asWhole));
+        }),
+        { numRuns },
+      );
+    });
+  }
 
   for (const guardMs of [0, 5_000]) {
     it(`guard ${guardMs}: one of each kind, and some of one kind after others, say what each would have said alone`, () => {

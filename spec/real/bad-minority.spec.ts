@@ -16,7 +16,7 @@ import { RealBench } from './support/real-bench.js';
 import { wide } from '../support/breadth.js';
 
 const CLIENTS = 4;
-const CALLS_EACH = 30;
+const CALLS_EACH = 12;
 const NAMES = ['queued for', 'waited for', 'permits', 'tried', 'led', 'run'] as const;
 const [QUEUED, WAITED, PERMITS, TRIED, LED, RUN] = NAMES;
 

@@ -6,7 +6,7 @@ import { AHEAD_US, COUNTER_LIFE_MS } from '../../lib/protocol/lua/fence-bounds.j
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { byHand, CLIENT_KINDS, type ClientKind, eventually, type SpecClient } from '../support/real.js';
-import { further } from '../support/breadth.js';
+import { further, wide } from '../support/breadth.js';
 
 const CONTENDERS = 50;
 const TURNS = 2;
@@ -62,7 +62,7 @@ for (const kind of CLIENT_KINDS) {
     });
 
     /** All of them at once; each grant's token must be above every one that was handed out before its attempt. */
-    async function compete(sets: readonly (readonly string[])[]): Promise<number> {
+    async function compete(sets: readonly (readonly string[])[], contenders = CONTENDERS): Promise<number> {
       const highest = new Map<string, number>();
       let [grants, inside] = [0, 0];
       const contender = async (i: number): Promise<void> => {
@@ -84,7 +84,7 @@ for (const kind of CLIENT_KINDS) {
           });
         }
       };
-      await Promise.all(Array.from({ length: CONTENDERS }, (_, i) => contender(i)));
+      await Promise.all(Array.from({ length: contenders }, (_, i) => contender(i)));
       return grants;
     }
 
@@ -100,11 +100,13 @@ for (const kind of CLIENT_KINDS) {
       },
     );
 
-    it(`N=3, ${CONTENDERS} contenders for sets that overlap: tokens rise for each resource`, async () => {
-      await open(3, 10);
-      const sets = [['a', 'b'], ['b', 'c'], ['c'], ['a', 'b', 'c']];
-      expect(await compete(sets)).to.equal(CONTENDERS * TURNS);
-    });
+    for (const contenders of wide([20, CONTENDERS], [20])) {
+      it(`N=3, ${contenders} contenders for sets that overlap: tokens rise for each resource`, async () => {
+        await open(3, 10);
+        const sets = [['a', 'b'], ['b', 'c'], ['c'], ['a', 'b', 'c']];
+        expect(await compete(sets, contenders)).to.equal(contenders * TURNS);
+      });
+    }
 
     it('T-A5: N=3, one master after another is killed and comes back empty, or is flushed: tokens rise', async () => {
       await open(3, 1);

@@ -28,7 +28,7 @@ describe('simulation of elections and jobs', () => {
   }
 
   // failed once: without atLeastForMs, a run was too soon where the masters' clocks were apart
-  it('seed 65: no tick is left out when nothing is wrong', async () => {
+  further('seed 65: no tick is left out when nothing is wrong', async () => {
     expect((await simulateCoordination(65)).violations).to.deep.equal([]);
   });
 

@@ -13,10 +13,11 @@ import {
   type MemoryMastersOptions,
   type Timers,
 } from '../../lib/testing/index.js';
+import { wide } from '../support/breadth.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { rejection, thrown, until } from '../support/rejection.js';
 
-const SIZES = [1, 3, 5];
+const SIZES = wide([1, 3, 5], [3]);
 const LONG = { ttlMs: 600_000 } as const;
 const ONE_ATTEMPT = { waitMs: 0 } as const;
 const quorumOf = (nodes: number): number => Math.floor(nodes / 2) + 1;

@@ -35,9 +35,10 @@ import {
   putData,
   TYPES,
 } from '../../support/server.js';
+import { wide } from '../../support/breadth.js';
 import { reserving } from '../../support/looks.js';
 
-const SEEDS = 40;
+const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
 const BATCHES = 12;
 const LOCKS = ['a', 'b', 'c', 'd'];
 const MARKER = 'm';
@@ -128,7 +129,7 @@ describe('batch: on a real server', () => {
     return new Map(LOCKS.map((key, i) => [key, (texts[i] ?? '').split('|')]));
   };
 
-  for (let seed = 1; seed <= SEEDS; seed++) {
+  for (const seed of wide(SEEDS, SEEDS.slice(0, 12))) {
     it(`seed ${seed}: ${BATCHES} random batches do what their entries do one by one`, async () => {
       const draw = new Draw(seed * 7_919);
       const guardMs = draw.pick([-1, 0, GUARD_MS]);
