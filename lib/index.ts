@@ -111,15 +111,3 @@ export type { AcquireMessage, ExtendMessage, LeadMessage, ReleaseMessage } from 
 export type { Listenable, Listener } from './runtime/listenable.js';
 export type { Master } from './redis/connect.js';
 export type { RedisClient } from './redis/transport.js';
-export { TimestampLock, type TimestampInspection, type TimestampRoutine } from './timestamp/lock.js';
-export type { TimestampUnit } from './timestamp/instant.js';
-export type { TimestampLease } from './timestamp/public.js';
-export {
-  type ResolvedTimestampOptions,
-  TIMESTAMP_DEFAULTS,
-  type TimestampAcquireOptions,
-  type TimestampLockOptions,
-  type TimestampMethod,
-  type TimestampTryOptions,
-  type TimestampUsingOptions,
-} from './timestamp/options.js';

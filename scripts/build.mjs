@@ -40,6 +40,7 @@ const CHUNKS = {
   redlock: 'redlock',
   diagnosis: 'diagnosis/diagnosis',
   script: 'redis/script',
+  transport: 'redis/transport',
   errors: 'runtime/errors',
 };
 

@@ -7,6 +7,7 @@ export const ENTRIES = {
   './fence': 'fence/index',
   './opentelemetry': 'opentelemetry/index',
   './testing': 'testing/index',
+  './timestamp': 'timestamp/index',
 };
 
 /** The package's programs: no entries that anybody imports. */

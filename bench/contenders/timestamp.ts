@@ -1,6 +1,6 @@
 /** This library's timestamp locks, on one ioredis client at its defaults: one master, whatever the algorithm is called. */
 import type { Redis } from 'ioredis';
-import { type TimestampLease, TimestampLock, type TimestampMethod } from '../../lib/index.js';
+import { type TimestampLease, TimestampLock, type TimestampMethod } from '../../lib/timestamp/index.js';
 import { ClientSession, openClients } from './clients.js';
 import { type Asked, type Contender, type Kept, PLAIN_HOLD, type Session, TTL_MS } from './contender.js';
 

@@ -1,7 +1,8 @@
 /** The ways to lock that are put to the test, from what is found on the web to a quorum with fencing. */
 import type { Redis } from 'ioredis';
 import { SystemClock, SystemTimers } from '../../lib/runtime/clock.js';
-import { type LeaseStatus, Redlock, TimestampLock } from '../../lib/index.js';
+import { type LeaseStatus, Redlock } from '../../lib/index.js';
+import { TimestampLock } from '../../lib/timestamp/index.js';
 import { SystemRandom } from '../../lib/runtime/random.js';
 import { RedisTransport } from '../../lib/redis/transport.js';
 

@@ -1,6 +1,7 @@
 /** The names that examples in comments use without declaring them: an instance, and what a reader's program would have. */
 import type { Redis } from 'ioredis';
-import type { Lease, Redlock, TimestampLock } from '../../lib/index.js';
+import type { Lease, Redlock } from '../../lib/index.js';
+import type { TimestampLock } from '../../lib/timestamp/index.js';
 
 /** A connection of node-postgres, or a pool of them. */
 interface SqlClient {

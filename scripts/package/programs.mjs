@@ -1,7 +1,7 @@
 /** What a stranger writes with the package: programs that use it by every format, and what their types are checked by. */
 
 const USE = `
-async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, Redis, urls) {
+async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, RedisFence, ...fence }, { MemoryMasters }, { TimestampLock, ...timestamp }, Redis, urls) {
   const clients = urls.map((url) => new Redis(url));
   const redlock = new Redlock(clients);
   const lease = await redlock.acquire('package', { ttlMs: 5000 });
@@ -19,6 +19,8 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
   if (!(await redis.accepts('a', 2)) || (await redis.accepts('a', 1))) throw new Error('the fence in Redis');
   const stale = await redis.check('a', 1).catch((error) => error);
   if (!(stale instanceof RedlockError) || stale.code !== 'STALE_FENCE') throw stale;
+  const old = await new TimestampLock(clients[0], { unit: 's', ttlMs: 60_000 }).acquire('package:old');
+  await old.release();
   await redlock.close();
   for (const client of clients) client.disconnect();
   const masters = new MemoryMasters(3);
@@ -29,8 +31,8 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
   if (!(held.fence > 0)) throw new Error('no fence in memory');
   if (held.constructor.name !== 'Lease') throw new Error('a lease is called ' + held.constructor.name);
   await masters.close();
-  if (fence.RedlockError !== RedlockError) throw new Error('quorate/fence has a RedlockError of its own');
-  const all = { Redlock, RedlockError, MemoryFence, RedisFence, MemoryMasters, ...quorate, ...fence };
+  for (const entry of [fence, timestamp]) if (entry.RedlockError !== RedlockError) throw new Error('an entry has a RedlockError of its own');
+  const all = { Redlock, RedlockError, MemoryFence, RedisFence, MemoryMasters, TimestampLock, ...quorate, ...fence };
   for (const [name, value] of Object.entries(all)) {
     if (typeof value === 'function' && value.name !== name) throw new Error(name + ' is called ' + value.name);
   }
@@ -39,7 +41,8 @@ async function proveIt({ Redlock, RedlockError, ...quorate }, { MemoryFence, Red
 /** Whether it is imported or required, a program has one of each. */
 const ONE_OF_EACH = `
 import { createRequire } from 'node:module';
-for (const [name, imported] of Object.entries({ quorate, 'quorate/fence': fence, 'quorate/testing': testing })) {
+const entries = { quorate, 'quorate/fence': fence, 'quorate/testing': testing, 'quorate/timestamp': timestamp };
+for (const [name, imported] of Object.entries(entries)) {
   const required = createRequire(import.meta.url)(name);
   const names = Object.keys(imported).filter((key) => key !== 'default' && key !== 'module.exports');
   if (names.join() !== Object.keys(required).sort().join()) throw new Error(name + ' has other names when required');
@@ -52,10 +55,12 @@ import { Cluster, Redis } from 'ioredis';
 import { type Lease, Redlock, type RedlockOptions, RedlockError } from 'quorate';
 import { MemoryFence, RedisFence, RedlockError as FenceError, SqlFence, type SqlQuery } from 'quorate/fence';
 import { MemoryMasters } from 'quorate/testing';
+import { TimestampLock } from 'quorate/timestamp';
 
 const options: RedlockOptions = { ttlMs: 10_000, retry: { minDelayMs: 5 } };
 const redlock = new Redlock([new Redis(), new Redis(6380)], options);
 export const ofClusters: Redlock = new Redlock([new Cluster([{ host: 'a', port: 6379 }])]);
+export const old = new TimestampLock(new Redis(), { unit: 's', ttlMs: 60_000 });
 export const own = Redlock.connect(['redis://a:6379', { host: 'b', port: 6379 }]);
 
 export async function work(signal: AbortSignal): Promise<number> {
@@ -99,21 +104,23 @@ export async function disposed(): Promise<string> {
 const IMPORTS = `import * as quorate from 'quorate';
 import * as fence from 'quorate/fence';
 import * as testing from 'quorate/testing';
+import * as timestamp from 'quorate/timestamp';
 import { Redis } from 'ioredis';
 `;
 const REQUIRES = `const quorate = require('quorate');
 const fence = require('quorate/fence');
 const testing = require('quorate/testing');
+const timestamp = require('quorate/timestamp');
 const { Redis } = require('ioredis');
 `;
 
 /** The files of the stranger's folder, by name. */
 export const PROGRAMS = {
-  'import.mjs': `${IMPORTS}${USE}${ONE_OF_EACH}await proveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'bundled/import.mjs': `${IMPORTS}${USE}await proveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'bundled/require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, Redis, process.argv.slice(2));\n`,
-  'jest.test.js': `${REQUIRES}${USE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, Redis, process.env.URLS.split(',')));\n`,
+  'import.mjs': `${IMPORTS}${USE}${ONE_OF_EACH}await proveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
+  'bundled/import.mjs': `${IMPORTS}${USE}await proveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
+  'bundled/require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
+  'require.cjs': `${REQUIRES}${USE}\nproveIt(quorate, fence, testing, timestamp, Redis, process.argv.slice(2));\n`,
+  'jest.test.js': `${REQUIRES}${USE}\ntest('quorate under Jest', () => proveIt(quorate, fence, testing, timestamp, Redis, process.env.URLS.split(',')));\n`,
   'types.mts': TYPES,
   'types.cts': TYPES,
   'bundled/types.ts': TYPES,

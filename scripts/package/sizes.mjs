@@ -11,6 +11,7 @@ export const MOST_LOADED_BYTES = {
   './fence': 25_000,
   './opentelemetry': 30_000,
   './testing': 550_000,
+  './timestamp': 220_000,
 };
 
 /** What a program reads of the package to print its help: no library, no client. */

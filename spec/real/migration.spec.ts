@@ -5,7 +5,8 @@
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { Redlock, TimestampLock } from '../../lib/index.js';
+import { Redlock } from '../../lib/index.js';
+import { TimestampLock } from '../../lib/timestamp/index.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { usingBoth } from '../support/both.js';
 import { COUNTER, LANGUAGES, OldProgram } from '../support/old-program.js';

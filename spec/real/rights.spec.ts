@@ -4,7 +4,8 @@
  */
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { Redlock, type RedlockOptions, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
+import { Redlock, type RedlockOptions } from '../../lib/index.js';
+import { TimestampLock, type TimestampLockOptions } from '../../lib/timestamp/index.js';
 import { counterKey } from '../../lib/protocol/keys.js';
 import type { Lockable } from '../../lib/locks/lockable.js';
 import { LAST_FENCE } from '../../lib/protocol/lua/fence-bounds.js';

@@ -3,7 +3,8 @@
  * them. The programs are in spec/support/timestamp.
  */
 import { expect } from 'chai';
-import { Redlock, TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
+import { Redlock } from '../../lib/index.js';
+import { TimestampLock, type TimestampLockOptions } from '../../lib/timestamp/index.js';
 import { COUNTER, LANGUAGES, type Language, OldProgram } from '../support/old-program.js';
 import { needs } from '../support/parts.js';
 import { LONGER_MS, PATIENT } from '../support/patience.js';

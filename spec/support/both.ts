@@ -1,5 +1,6 @@
 /** The step between an old lock and a new one, as docs/MIGRATION.md has it. */
-import type { Redlock, TimestampLock } from '../../lib/index.js';
+import type { Redlock } from '../../lib/index.js';
+import type { TimestampLock } from '../../lib/timestamp/index.js';
 
 // docs begin
 /** Holds the old lock and the new one while the routine runs: the old one first, and the new one is given back first. */

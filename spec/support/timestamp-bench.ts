@@ -1,5 +1,5 @@
 /** Timestamp locks over one master in memory, under virtual time, each with a wall clock of its own. */
-import { TimestampLock, type TimestampLockOptions } from '../../lib/index.js';
+import { TimestampLock, type TimestampLockOptions } from '../../lib/timestamp/index.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';

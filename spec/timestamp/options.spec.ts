@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { TIMESTAMP_DEFAULTS, TimestampLock } from '../../lib/index.js';
+import { TIMESTAMP_DEFAULTS, TimestampLock } from '../../lib/timestamp/index.js';
 import { rejection, thrown } from '../support/rejection.js';
 import { TimestampBench } from '../support/timestamp-bench.js';
 

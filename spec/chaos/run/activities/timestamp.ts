@@ -1,5 +1,5 @@
 /** Timestamp locks, on one server of their own. All clients use one ttl and one unit, as that protocol demands. */
-import { TimestampLock } from '../../../../lib/index.js';
+import { TimestampLock } from '../../../../lib/timestamp/index.js';
 import type { Holding } from '../holding.js';
 import { STAMP } from '../options.js';
 import type { ClientContext } from './context.js';
