@@ -17,8 +17,7 @@ import { type Kind, WRITE } from './protocol/scope.js';
 import type { ResourceKeys } from './resource-keys.js';
 import { TimerCoalescer } from './runtime/timer-coalescer.js';
 import { WriteLease } from './lease/write-lease.js';
-import { BothObservers } from './telemetry/both-observers.js';
-import type { AcquisitionObserver } from './telemetry/observer.js';
+import { type AcquisitionObserver, BothObservers } from './telemetry/observer.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 
 /** What leases are made with. */

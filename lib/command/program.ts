@@ -6,7 +6,9 @@ import { failureOf, misuse } from './failure.js';
 import { helpFor, overview } from './help.js';
 import { WATCHDOG } from './run/orders.js';
 import { complain, print } from './terminal.js';
-import { version } from './version.js';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 type Work = (args: Arguments, rest: readonly string[]) => Promise<number> | number;
 
@@ -60,4 +62,24 @@ function help(name: string | undefined): number {
 function unknown(name: string): Error {
   const names = COMMANDS.map((entry) => entry.name).join(', ');
   return misuse(`${JSON.stringify(name.slice(0, 60))} is no command: there are ${names}`);
+}
+
+/** From the file up: one folder up from dist, two from lib/command. */
+const STEPS = ['..', '../..'];
+
+function version(): string {
+  const folder = dirname(fileURLToPath(import.meta.url));
+  for (const step of STEPS) {
+    const manifest = read(join(folder, step, 'package.json'));
+    if (manifest.name === 'quorate' && manifest.version !== undefined) return manifest.version;
+  }
+  return 'unknown';
+}
+
+function read(path: string): { readonly name?: string; readonly version?: string } {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as { readonly name?: string; readonly version?: string };
+  } catch {
+    return {};
+  }
 }

@@ -1,5 +1,5 @@
 /** The terms of one acquisition, and what all acquisitions of an instance share. */
-import type { Admission } from './admission.js';
+import type { Admission, Waiters } from './admission.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { RecentContention } from '../line/recent-contention.js';
 import type { MasterClocks } from '../quorum/master-clocks.js';
@@ -11,7 +11,6 @@ import type { Patience } from '../quorum/backoff.js';
 import type { Scope } from '../protocol/scope.js';
 import type { Subscriptions } from '../line/subscriptions.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
-import type { Waiters } from './waiters.js';
 
 /** What all acquisitions of an instance share. */
 export interface AcquisitionEnvironment {

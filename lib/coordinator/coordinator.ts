@@ -5,7 +5,7 @@
  * lease for a shorter time than the masters keep its keys. Nothing here relies on a timer to fire on time.
  */
 import { Acquisition } from './acquisition.js';
-import { Admission } from './admission.js';
+import { Admission, Waiters } from './admission.js';
 import { LoopTurn } from '../node/batch.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import { RecentContention } from '../line/recent-contention.js';
@@ -29,7 +29,6 @@ import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
-import { Waiters } from './waiters.js';
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
 const LATE_EXTENSION_MS = 10_000;

@@ -1,8 +1,7 @@
 /** What is found about a master's data: eviction, memory, persistence. Pure. */
 import type { Facts } from './examination.js';
-import type { Remark } from './finding.js';
+import type { FindingTerms, Remark } from './finding.js';
 import type { ServerInfo } from './server-info.js';
-import type { FindingTerms } from './terms.js';
 
 /** How much of its memory a server should have left. */
 const HEADROOM = 0.1;

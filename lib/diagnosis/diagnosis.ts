@@ -4,13 +4,18 @@
  */
 import { aheadMs } from './clock-comparison.js';
 import { findInData } from './data-findings.js';
-import { type ExaminationTerms, examine, type Facts, readAgain } from './examination.js';
-import { type Finding, type RemarkOn, type Severity, together, worstOf } from './finding.js';
+import { type ExaminationTerms, examine, type Facts, readAgain, Stopper } from './examination.js';
+import {
+  type Finding,
+  type FindingTerms,
+  type RemarkOn,
+  type Severity,
+  together,
+  worstOf,
+} from './finding.js';
 import { findAtMaster } from './master-findings.js';
 import { DOCTORS_RULES, rulesFor } from './rights.js';
 import { findInSet } from './set-findings.js';
-import { Stopper } from './stopper.js';
-import type { FindingTerms } from './terms.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import { publicPart, type Random } from '../runtime/random.js';

@@ -9,7 +9,6 @@ import { PUSH_CHANNELS } from '../protocol/keys.js';
 import { HELLO, RIGHTS } from '../protocol/lua/scripts.js';
 import { bestOf, type Reading } from './clock-comparison.js';
 import { commandsFor, type Feature, hasPushes } from './rights.js';
-import type { Stopper } from './stopper.js';
 import { ServerInfo } from './server-info.js';
 
 /** How many answers a round trip is measured by, at most. */
@@ -289,4 +288,23 @@ function pairsOf(reply: unknown): ReadonlyMap<string, string> {
     for (const [name, text] of Object.entries(reply)) pairs.set(name, String(text));
   }
   return pairs;
+}
+
+/** Ends the waits of many examinations at once: a `Cancellation` has one listener. */
+export class Stopper {
+  isStopped = false;
+  /** Bounded by the masters: each waits for one thing at a time. */
+  readonly #listeners = new Set<() => void>();
+
+  stop(): void {
+    this.isStopped = true;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls back when it is stopped, until the returned function is called. */
+  listen(onStop: () => void): () => void {
+    this.#listeners.add(onStop);
+    if (this.isStopped) onStop();
+    return () => void this.#listeners.delete(onStop);
+  }
 }

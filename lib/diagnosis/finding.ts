@@ -2,6 +2,7 @@
  * What `diagnose` reports: findings, each with its severity, its threshold, and what to do about it. docs/DOCTOR.md has a
  * heading for each code.
  */
+import type { Feature } from './rights.js';
 
 /** `error`: locks fail or are unsafe · `warning`: they will when something else happens · `note`: good to know. */
 export type Severity = 'note' | 'warning' | 'error';
@@ -113,4 +114,15 @@ export function worstOf(findings: readonly Finding[]): Severity | undefined {
 
 function linkOf(code: FindingCode): string {
   return `docs/DOCTOR.md#${code.toLowerCase()}`;
+}
+
+/** What an instance is set to, as far as findings depend on it. */
+export interface FindingTerms {
+  readonly ttlMs: number;
+  /** What an attempt waits at most for masters that do not answer. */
+  readonly nodeTimeoutMs: number;
+  readonly driftFactor: number;
+  readonly restartGuardMs: number;
+  readonly keyPrefix: string;
+  readonly features: readonly Feature[];
 }

@@ -2,8 +2,7 @@
 import { isPermanent } from '../redis/server-errors.js';
 import { percentile } from '../runtime/statistics.js';
 import type { Facts } from './examination.js';
-import type { Remark } from './finding.js';
-import type { FindingTerms } from './terms.js';
+import type { FindingTerms, Remark } from './finding.js';
 import { isBelow, type Software } from './server-info.js';
 
 const OLDEST = '6.2';

@@ -4,9 +4,8 @@ import { quorumOf } from '../protocol/quorum.js';
 import { percentile } from '../runtime/statistics.js';
 import { apartMs, driftOf, type Reading } from './clock-comparison.js';
 import type { Facts } from './examination.js';
-import type { Remark, RemarkOn } from './finding.js';
+import type { FindingTerms, Remark, RemarkOn } from './finding.js';
 import { counted, shownMs } from './master-findings.js';
-import type { FindingTerms } from './terms.js';
 
 /** A master is much slower than the others from so many times their round trip on … */
 const TIMES_SLOWER = 10;

@@ -13,15 +13,20 @@ import { invalidArgument, nullIfTaken, RedlockError } from '../runtime/errors.js
 import type { Coordination } from '../lease/coordination.js';
 import { NO_OPTIONS } from '../input/options.js';
 import { MastersTime } from './masters-time.js';
-import { Meanwhile } from './meanwhile.js';
 import { resolveJob, resolveRun } from './options.js';
 import { EventHub } from '../runtime/event-hub.js';
 import { Emitter } from '../runtime/listenable.js';
-import { JOB_EVENT_NAMES } from './job-events.js';
 import type { Job as PublicJob, JobEvents, JobOptions, JobResult, JobRoutine, RunOptions } from './public.js';
 import { scheduleOf, ticksIn } from './schedule.js';
 import { toError } from '../redis/server-errors.js';
 import { type Ended, type JobParts, Work } from './work.js';
+import { Outages } from '../lease/outages.js';
+import type { Answers } from '../protocol/tally.js';
+import type { Decision } from '../protocol/quorum.js';
+
+const JOB_EVENT_NAMES: readonly (keyof JobEvents<unknown>)[] = [
+  ...(['scheduled', 'started', 'done', 'failed', 'skipped', 'missed', 'otherSchedule'] as const),
+];
 
 /** How long the masters are left alone after they did not tell their time, in ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -195,4 +200,26 @@ export async function jobOf<T>(
   const job = new Job(coordination, name, { terms, schedule, routine });
   job.start();
   return job;
+}
+
+/** What a claim of a job meets while it waits: outages, and locks on the job's name that no client of this library set. */
+class Meanwhile extends Outages {
+  readonly #time: MastersTime;
+  #elsewhereMs = 0;
+
+  constructor(waiting: ConstructorParameters<typeof Outages>[0], time: MastersTime) {
+    super(waiting);
+    this.#time = time;
+  }
+
+  /** Up to this instant of the masters' time, another program had the name; 0 if none had. */
+  get elsewhereMs(): number {
+    return this.#elsewhereMs;
+  }
+
+  override refused(attempts: number, answers: Answers, decision: Decision): void {
+    super.refused(attempts, answers, decision);
+    const isForeign = answers.outcomes.some((one) => one?.kind === 'refused' && one.isForeignClient);
+    if (isForeign) this.#elsewhereMs = this.#time.nowMs;
+  }
 }

@@ -2,7 +2,7 @@
 import type { DirectVote } from './direct-vote.js';
 import type { Sink } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
-import { IGNORED_ANSWER } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 
 /** The serial for "no vote". */
 const NOBODY = 0;

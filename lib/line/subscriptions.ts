@@ -15,7 +15,7 @@ import { declining } from '../protocol/queue-request.js';
 import { toInteger } from '../protocol/replies.js';
 import { hello, type Request } from '../protocol/request.js';
 import type { Subscription } from '../redis/subscription.js';
-import { IGNORED_ANSWER } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 
 /** Receives the pushes for one waiter, which is known by its token. */
 export interface Recipient {

@@ -34,3 +34,11 @@ export interface Withdrawn {
   /** Nobody needs it any more: unsent requests are dropped. */
   drop(): void;
 }
+
+/** For requests whose answers do not matter: if one is lost, later requests make up for it. */
+export const IGNORED_ANSWER: Sink = Object.freeze({
+  isWanted: true,
+  onSent: () => undefined,
+  onReply: () => undefined,
+  onFailure: () => undefined,
+});

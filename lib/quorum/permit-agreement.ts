@@ -14,7 +14,7 @@ import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.j
 import { aligning } from '../protocol/request.js';
 import type { Round } from './round.js';
 import type { Scope } from '../protocol/scope.js';
-import { IGNORED_ANSWER } from '../node/unanswered.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 
 /** Brings the granting masters of a round to one set of permits. Its deadline is the round's. */
 export class PermitAgreement implements Sink {

@@ -8,10 +8,10 @@
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
-import { repeatIfUnfinished } from './repetition.js';
 import { type Request, undo } from '../protocol/request.js';
 import type { Scope } from '../protocol/scope.js';
 import { expiredByMs } from '../protocol/validity.js';
+import { repeatIfUnfinished } from './withdrawal.js';
 
 export const MAX_ENTRIES_PER_NODE = 10_000;
 const ON_THE_WIRE = 16;

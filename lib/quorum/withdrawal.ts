@@ -4,8 +4,9 @@
  */
 import type { Node, Sink, Withdrawn } from '../node/node.js';
 import type { Outcome } from '../protocol/quorum.js';
-import { repeatIfUnfinished } from './repetition.js';
 import type { Request } from '../protocol/request.js';
+import { isToRepeat } from '../protocol/replies.js';
+import { IGNORED_ANSWER } from '../node/sink.js';
 
 export interface WithdrawalOptions {
   /** Whose answers are waited for; all masters are sent it. All by default. */
@@ -119,4 +120,15 @@ export class Withdrawal implements Sink {
     this.#confirmed += confirmations;
     if (this.#confirmed >= enough || this.#pending <= 0) this.#settle();
   }
+}
+
+/**
+ * Sends a release or an undo again while its reply says that waiters which have left are still in the queue. Each call
+ * drops a bounded number of them, and the last one hands the lock over. Nobody waits for it: the votes are given back
+ * already. If this process ends first, the waiters do the rest when they look.
+ */
+export function repeatIfUnfinished(node: Node, request: Request, reply: unknown): void {
+  if (!isToRepeat(reply)) return;
+  const sink: Sink = { ...IGNORED_ANSWER, onReply: (_node, next) => repeatIfUnfinished(node, request, next) };
+  node.send({ request, sink });
 }

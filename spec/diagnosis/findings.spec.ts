@@ -3,11 +3,10 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { findInData } from '../../lib/diagnosis/data-findings.js';
 import type { Facts } from '../../lib/diagnosis/examination.js';
-import { type Remark, together, worstOf } from '../../lib/diagnosis/finding.js';
+import { type FindingTerms, type Remark, together, worstOf } from '../../lib/diagnosis/finding.js';
 import { findAtMaster } from '../../lib/diagnosis/master-findings.js';
 import { ServerInfo } from '../../lib/diagnosis/server-info.js';
 import { findInSet } from '../../lib/diagnosis/set-findings.js';
-import type { FindingTerms } from '../../lib/diagnosis/terms.js';
 import type { Transport } from '../../lib/redis/transport.js';
 
 const TERMS: FindingTerms = {

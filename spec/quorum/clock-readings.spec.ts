@@ -2,13 +2,13 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
 import { WINDOW } from '../../lib/node/send-window.js';
-import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
 import { inspection } from '../../lib/protocol/request.js';
 import { ClockReadings } from '../../lib/quorum/clock-readings.js';
 import { MasterClocks } from '../../lib/quorum/master-clocks.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
+import { IGNORED_ANSWER } from '../../lib/node/sink.js';
 
 const ONE_ATTEMPT = { waitMs: 0 } as const;
 const STALE_MS = 10_000;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
 import { inspection } from '../../lib/protocol/request.js';
 import { expiredByMs } from '../../lib/protocol/validity.js';
 import { MAX_ENTRIES_PER_NODE, owe as oweUndo, Repairs } from '../../lib/quorum/repairs.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { IGNORED_ANSWER } from '../../lib/node/sink.js';
 
 /** How many undos may be on the wire to a master, and how many requests to a silent one. */
 const ON_THE_WIRE = 16;

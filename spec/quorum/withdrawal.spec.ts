@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { Node } from '../../lib/node/node.js';
-import { IGNORED_ANSWER } from '../../lib/node/unanswered.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
 import { inspection, undo } from '../../lib/protocol/request.js';
 import { Withdrawal, type WithdrawalOptions } from '../../lib/quorum/withdrawal.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { IGNORED_ANSWER } from '../../lib/node/sink.js';
 
 /** As many requests as may be in flight to a master. */
 const WINDOW = 1_000;
