@@ -16,11 +16,9 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import { MemoryServer } from '../../../lib/testing/master/server.js';
 import { Draw } from '../../support/draw.js';
 import * as drawn from '../../support/drawn-calls.js';
-import { wide } from '../../support/breadth.js';
 import { atInstant, oneListener, oneServer, putData } from '../../support/server.js';
 
-const SEEDS = Array.from({ length: 50 }, (_, i) => i + 1);
-const STEPS = 60;
+const [SEEDS, STEPS] = [50, 60];
 const { GUARD_MS, MARKER, MUTEXES, NOTE, OURS, SHARED, TAKEN, TIMESTAMP, TTLS } = drawn;
 const KEYS = [
   ...[...MUTEXES, ...SHARED].flatMap((names) => Object.values(names) as string[]),
@@ -55,7 +53,7 @@ describe('scripts in memory: the same as on the server', () => {
   const seen = new Set<string>();
   before(() => listener.listenTo(...drawn.CHANNELS));
 
-  for (const seed of wide(SEEDS, SEEDS.slice(0, 15))) {
+  for (let seed = 1; seed <= SEEDS; seed++) {
     it(`seed ${seed}: ${STEPS} random calls`, async () => {
       const draw = new Draw(seed * 7_919);
       let us = await server.micros();
