@@ -122,12 +122,12 @@ describe('rule 12: bounded while a minority is silent', () => {
 describe('rule 12: bounded for what is held', () => {
   for (const count of wide([1_000, 10_000], [1_000])) {
     it(`${count} plain leases set no timer, renewed ones share a few, and none is left after release`, async () => {
-      for (const [renew, timers] of [
-        [false, 0],
-        [true, 5],
+      for (const [renew, most, timers] of [
+        [false, count, 0],
+        [true, 2_000, 5],
       ] as const) {
         const { redlock, time, masters } = fakeCluster(1);
-        const leases = await acquireMany(redlock, count, { renew });
+        const leases = await acquireMany(redlock, Math.min(count, most), { renew });
         await settle();
         expect(time.pending).to.be.at.most(timers);
         await Promise.all(leases.map((lease) => lease.release()));
