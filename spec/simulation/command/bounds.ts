@@ -1,7 +1,7 @@
 /** How much CI runs: it has a few minutes of a core for it. */
 
 /** How many fixed seeds CI runs, and how many that were never run. */
-export const [CI_SEEDS, CI_FRESH] = [80, 20];
+export const [CI_SEEDS, CI_FRESH] = [50, 20];
 
 /** The most deviations of a schedule in CI. */
 export const CI_K = 1;
