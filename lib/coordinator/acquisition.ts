@@ -13,7 +13,7 @@
  * every master that it was sent to before the next attempt starts.
  */
 import { type Candidate, PATIENCE } from './admission.js';
-import { Agreement } from '../quorum/agreement.js';
+import { FenceAgreement } from '../quorum/fence-agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
@@ -27,11 +27,11 @@ import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
 import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue, TRY_AFTER_MS } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
-import { type LateVotes, Round } from '../quorum/round.js';
+import { type RoundObserver, Round } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
-import { alignRest } from '../quorum/permit-agreement.js';
+import { alignRest, PermitAgreement } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-place.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
@@ -41,7 +41,7 @@ import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-ter
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
 
-export class Acquisition implements LateVotes {
+export class Acquisition implements RoundObserver {
   readonly #environment: AcquisitionEnvironment;
   readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
@@ -58,6 +58,8 @@ export class Acquisition implements LateVotes {
   #line: Line | undefined;
   /** What the attempt waits for now; undefined once its time is up. */
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
+  /** What a quorum must agree on beyond its yes in the attempt under way; undefined as long as all give the same. */
+  #agreement: FenceAgreement | PermitAgreement | undefined;
   /** The node timeout of the attempt under way. */
   #nodeTimeoutMs = 0;
   /** What the first attempt met was noted. */
@@ -218,9 +220,9 @@ export class Acquisition implements LateVotes {
     this.#awaited = round;
     this.#nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const timer = timers.deadline(this.#nodeTimeoutMs, this.#endWait);
-    const agreement = Agreement.for(round, nodes);
     const conclude = (isFull = true): void => {
-      agreement?.end();
+      this.#agreement?.end(); // drops what was not sent
+      this.#agreement = undefined;
       onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
     };
     if (home === undefined) round.askThen(nodes, conclude);
@@ -241,6 +243,13 @@ export class Acquisition implements LateVotes {
     else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
     else awaited.end(new Silence(this.#nodeTimeoutMs), true);
   };
+
+  onSplit(round: Round): void {
+    const { nodes } = this.#environment;
+    const { takesPermits } = round.request;
+    this.#agreement ??= takesPermits ? new PermitAgreement(nodes, round) : new FenceAgreement(nodes, round);
+    this.#agreement.proceed();
+  }
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
     this.#environment.clocks.learn(node.index, clockUs, sentAtMs);

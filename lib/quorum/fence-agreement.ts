@@ -69,7 +69,7 @@ export class FenceAgreement {
   }
 
   /** Puts the highest token to each master that granted with a lower one and was not asked yet. */
-  readonly proceed = (): void => {
+  proceed(): void {
     if (this.#round.pending === 0) this.#dropThoseBehind();
     let candidate = this.#candidate;
     if (candidate === undefined || this.#isHopeless(candidate.fence))
@@ -82,7 +82,7 @@ export class FenceAgreement {
       this.#put[node.index] = candidate;
       node.send(candidate.ask);
     }
-  };
+  }
 
   /** The round is over: drops what was not sent. */
   end(): void {

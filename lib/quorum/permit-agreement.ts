@@ -36,7 +36,7 @@ export class PermitAgreement implements Sink {
   }
 
   /** Proposes the permits to each master that gave others and was not asked yet. */
-  readonly proceed = (): void => {
+  proceed(): void {
     const granting = this.#nodes.filter((node) => this.#round.outcomes[node.index]?.kind === 'granted');
     if (this.#slots === undefined) {
       const sets = granting.map((node) => this.#round.slotsAt(node) ?? '');
@@ -53,7 +53,7 @@ export class PermitAgreement implements Sink {
       this.#put[node.index] = true;
       node.send(this.#ask);
     }
-  };
+  }
 
   /** Whether answers that are due soon may bring the agreement. Silent masters are not waited for. */
   #mayAgree(most: number): boolean {

@@ -20,7 +20,9 @@ import {
 import type { Request } from '../protocol/request.js';
 
 /** Receives what comes of a round beside its decision. */
-export interface LateVotes {
+export interface RoundObserver {
+  /** A quorum granted, but not the same to all: masters that granted something else must be asked for it. */
+  onSplit?(round: Round): void;
   /** A vote has arrived after the round was over. */
   onLateVote(node: Node, round: Round): void;
   /** A master told its clock, in µs. */
@@ -61,13 +63,11 @@ export class Round implements Sink, Counts {
   slots: string | undefined;
   /** It does not wait for other calls: its time is short. */
   isUrgent = false;
-  /** Called when a quorum granted, but not the same to all: an agreement is needed. */
-  onSplit: (() => void) | undefined;
   /** The grant of this round, once it has one. */
   #grant: Outgrowth | undefined;
   #hasFailed = false;
   readonly #nodes: readonly Node[];
-  readonly #late: LateVotes;
+  readonly #observer: RoundObserver;
   readonly #deliveries: Deliveries;
   /** The fencing token that each master accepted for this attempt, by its index; empty without fencing. */
   readonly #fences: number[];
@@ -81,11 +81,11 @@ export class Round implements Sink, Counts {
   #isOver = false;
   #settle: (() => void) | undefined;
 
-  constructor(nodes: readonly Node[], request: Request, sentAtMs: number, late: LateVotes) {
+  constructor(nodes: readonly Node[], request: Request, sentAtMs: number, observer: RoundObserver) {
     this.#nodes = nodes;
     this.request = request;
     this.sentAtMs = sentAtMs;
-    this.#late = late;
+    this.#observer = observer;
     this.outcomes = new Array<Outcome | undefined>(nodes.length);
     for (let i = 0; i < nodes.length; i++) this.outcomes[i] = undefined;
     this.#deliveries = new Deliveries(nodes.length);
@@ -248,13 +248,13 @@ export class Round implements Sink, Counts {
     if (this.#isOver && outcome?.kind === 'granted') this.#lateVotes++;
     this.#noteAnswer(node);
     if (outcome?.kind === 'granted' && outcome.clockUs !== 0)
-      this.#late.onClock?.(node, outcome.clockUs, this);
+      this.#observer.onClock?.(node, outcome.clockUs, this);
     else if (outcome?.kind === 'quarantined') node.quarantine.lasts(outcome.remainingMs);
-    else if (outcome?.kind === 'refused' && mayPass(outcome)) this.#late.onRefused?.(node);
+    else if (outcome?.kind === 'refused' && mayPass(outcome)) this.#observer.onRefused?.(node);
     if (this.#isOver) {
       if (outcome?.kind !== 'granted') return;
       if (outcome.slots !== undefined) this.#slots[node.index] = outcome.slots;
-      if (!isFollowed) this.#late.onLateVote(node, this);
+      if (!isFollowed) this.#observer.onLateVote(node, this);
       return;
     }
     this.#add(node, outcome ?? odd(reply));
@@ -305,7 +305,7 @@ export class Round implements Sink, Counts {
     if (decision === undefined) {
       if (this.#answered === this.#asked) this.#settle?.();
     } else if (decision === 'granted' && !this.#isAgreed) {
-      this.onSplit?.(); // the votes are there, the agreement is not
+      this.#observer.onSplit?.(this); // the votes are there, the agreement is not
     } else this.#finish();
   }
 

@@ -21,7 +21,6 @@ const TYPESCRIPT = [
   'lib/protocol/pushes.ts',
   'lib/protocol/note-requests.ts',
   'lib/quorum/deliveries.ts',
-  'lib/quorum/agreement.ts',
   'lib/node/send-queue.ts',
   'lib/node/send-window.ts',
   'lib/node/round-trip.ts',

@@ -70,9 +70,9 @@ async function scene(
     return way;
   });
   const request = scriptedClaim(semaphore(permits, wanted), TOKEN, 60_000, 0);
-  const round = new Round(nodes, request, time.now(), { onLateVote: () => undefined });
+  const onSplit = (): void => agreement.proceed();
+  const round = new Round(nodes, request, time.now(), { onLateVote: () => undefined, onSplit });
   const agreement = new PermitAgreement(nodes, round);
-  round.onSplit = agreement.proceed;
   for (const i of silent) nodes[i - 1]?.markSilent();
   void round.ask(nodes);
   await settle();

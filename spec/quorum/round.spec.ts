@@ -17,6 +17,8 @@ interface Bench {
   readonly late: string[];
   /** The clocks that it was told, with their masters. */
   readonly clocks: string[];
+  /** Itself, as often as a quorum had granted without giving the same. */
+  readonly splits: readonly Round[];
 }
 
 /** A claim of two resources at three masters, not sent yet. */
@@ -30,8 +32,10 @@ function bench(scope: Scope = plainScope('a', 'b')): Bench {
   const onLateVote = ({ name }: Node): void => void late.push(name);
   const clocks: string[] = [];
   const onClock = ({ name }: Node, clockUs: number): void => void clocks.push(`${name} ${clockUs}`);
-  const round = new Round(nodes, request, time.now(), { onLateVote, onClock });
-  return { masters, nodes, round, late, clocks };
+  const splits: Round[] = [];
+  const onSplit = (split: Round): void => void splits.push(split);
+  const round = new Round(nodes, request, time.now(), { onLateVote, onClock, onSplit });
+  return { masters, nodes, round, late, clocks, splits };
 }
 
 const FENCED: Scope = { ...plainScope('a'), isFenced: true };
@@ -371,26 +375,22 @@ describe('round: what comes in after its end', () => {
 
 describe('round: fencing tokens', () => {
   it('a quorum of the same one is the token; that of another master does not disturb it', async () => {
-    const { nodes, round } = await asked(FENCED);
+    const { nodes, round, splits } = await asked(FENCED);
     const [m1, m2, m3] = nodes;
-    let splits = 0;
-    round.onSplit = () => splits++;
     round.onReply(m1, [1, 7, 0]);
     expect([round.highestFence, round.fence]).to.deep.equal([7, 0]);
     round.onReply(m2, [1, 9, 0]);
-    expect([splits, round.highestFence, round.fence, round.isWanted]).to.deep.equal([1, 9, 0, true]);
+    expect([splits.length, round.highestFence, round.fence, round.isWanted]).to.deep.equal([1, 9, 0, true]);
     round.onReply(m3, [1, 9, 0]);
-    expect([splits, round.fence, round.isWanted]).to.deep.equal([1, 9, false]);
+    expect([splits.length, round.fence, round.isWanted]).to.deep.equal([1, 9, false]);
     expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 9, 9]);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });
 
   it('all the same: no agreement is needed; a master that has not answered has none', async () => {
-    const { nodes, round } = await asked(FENCED);
-    let splits = 0;
-    round.onSplit = () => splits++;
+    const { nodes, round, splits } = await asked(FENCED);
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 9, 0]);
-    expect([splits, round.fence, round.highestFence, round.isWanted]).to.deep.equal([0, 9, 9, false]);
+    expect([splits.length, round.fence, round.highestFence, round.isWanted]).to.deep.equal([0, 9, 9, false]);
     expect([round.fenceAt(nodes[2]), round.hasVoted(nodes[2])]).to.deep.equal([0, false]);
   });
 
@@ -448,13 +448,11 @@ describe('round: fencing tokens', () => {
 
 describe('round: permits', () => {
   it('a quorum of the same are those that are held', async () => {
-    const { nodes, round } = await asked(SEMAPHORE);
-    let splits = 0;
-    round.onSplit = () => splits++;
+    const { nodes, round, splits } = await asked(SEMAPHORE);
     for (const [i, slot] of [2, 4].entries()) round.onReply(nodes[i] ?? nodes[0], [1, 0, 0, slot]);
-    expect([splits, round.slots, round.isWanted]).to.deep.equal([1, undefined, true]);
+    expect([splits.length, round.slots, round.isWanted]).to.deep.equal([1, undefined, true]);
     round.onReply(nodes[2], [1, 0, 0, 4]);
-    expect([splits, round.slots, round.isWanted]).to.deep.equal([1, '4', false]);
+    expect([splits.length, round.slots, round.isWanted]).to.deep.equal([1, '4', false]);
     expect(nodes.map((node) => round.slotsAt(node))).to.deep.equal(['2', '4', '4']);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });

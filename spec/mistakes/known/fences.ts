@@ -258,7 +258,7 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'Round.#proceed',
-        find: 'this.onSplit?.();',
+        find: 'this.#observer.onSplit?.(this);',
         replace: '{ this.fence = this.highestFence; this.#finish(); }',
       },
     ],
