@@ -47,7 +47,7 @@ export function coordinationOf({ coordinator, environment, keys, source, terms }
     ...{ terms, coordinator, clock, timers: leaseTimers ?? timers, random },
     nodeTimeoutFor: (call) => coordinator.nodeTimeoutFor(call),
     notesOf: (name, kind) => new Notes(coordinator, name, keys.noteOf(name, kind)),
-    acquire: (name, call, signal, observer) => source.acquire([name], MUTEX, call, signal, observer),
+    acquire: (name, call, signal, observer) => source.acquire([name], MUTEX, call, signal, { observer }),
     run: (lease, given, routine) => source.held.during(lease, given, () => routine(given)),
     begin: (signal) => source.begin(signal),
     end: (cancellation) => source.end(cancellation),

@@ -27,6 +27,14 @@ interface Collaborators {
   readonly telemetry: Telemetry;
 }
 
+/** Where a lease is to come from, if not from the masters alone. */
+interface LeaseOrigin {
+  readonly observer?: AcquisitionObserver | undefined;
+  readonly adopted?: Adopted;
+}
+
+const ANEW: LeaseOrigin = Object.freeze({});
+
 export class LeaseSource {
   readonly held: HeldLeases;
   readonly #coordinator: Coordinator;
@@ -101,19 +109,29 @@ export class LeaseSource {
     }
   }
 
+  /**
+   * The one way to a lease: `acquire`, `tryAcquire`, `using` and `adopt` of each kind of lock.
+   *
+   * @param from  an election or job that hears how it goes on; or the lease that another process gave away, to be adopted
+   * @throws RedlockError as `Redlock.acquire` does
+   */
   async acquire(
     names: readonly string[],
     kind: Kind,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
-    observer?: AcquisitionObserver,
+    from: LeaseOrigin = ANEW,
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     try {
-      const grant = await this.grant(names, kind, call, cancellation, observer);
-      return this.lease(grant, names, call);
+      const { hearsAcquisitions } = this.#telemetry;
+      const grant = await (hearsAcquisitions
+        ? this.#grantHeard(names, kind, call, cancellation, from)
+        : this.#grant(this.#terms(names, kind, call, from.observer), cancellation, from));
+      return this.#lease(grant, names, call);
     } catch (error) {
-      throw this.failed(error);
+      if (RedlockError.is(error)) this.#telemetry.counts.notGranted(error.code);
+      throw error;
     } finally {
       this.end(cancellation);
     }
@@ -129,56 +147,6 @@ export class LeaseSource {
     throw new Error('a writer gets the lease of a writer');
   }
 
-  async adopt(
-    names: readonly string[],
-    kind: Kind,
-    held: Adopted,
-    call: ResolvedCall,
-    signal: AbortSignal | undefined,
-  ): Promise<Lease> {
-    const cancellation = this.begin(signal);
-    try {
-      const adopt = (observer: AcquisitionObserver | undefined): Promise<Grant> =>
-        this.#coordinator.adopt(this.#terms(names, kind, call, observer), held, cancellation);
-      const isHeard = this.#telemetry.hearsAcquisitions;
-      const grant = await (isHeard ? this.#heard(names, kind, call, adopt) : adopt(undefined));
-      return this.lease(grant, names, call);
-    } catch (error) {
-      throw this.failed(error);
-    } finally {
-      this.end(cancellation);
-    }
-  }
-
-  /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
-  grant(
-    names: readonly string[],
-    kind: Kind,
-    call: ResolvedCall,
-    cancellation: Cancellation,
-    observer?: AcquisitionObserver,
-  ): Promise<Grant> {
-    if (this.#telemetry.hearsAcquisitions) return this.#grantHeard(names, kind, call, cancellation, observer);
-    return this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation);
-  }
-
-  /** Counts a call that ends without a lease. @returns its error */
-  failed(error: unknown): unknown {
-    if (RedlockError.is(error)) this.#telemetry.counts.notGranted(error.code);
-    return error;
-  }
-
-  /** The lease on a grant. @throws RedlockError `CLOSED` */
-  lease(grant: Grant, names: readonly string[], call: ResolvedCall): Lease {
-    const Held = grant.kind.name === 'write' ? WriteLease : Lease;
-    const lease = new Held(this.#leaseEnvironment, grant, names, call);
-    this.held.add(lease);
-    this.#telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
-    if (!this.#isClosing) return lease;
-    void lease.release(); // closed in this very turn: nobody works under it yet
-    throw closedError();
-  }
-
   /** Ends the calls under way, and waits for holders to stop. @returns how many leases are left to run out */
   async close(terms: ResolvedClose): Promise<number> {
     this.#isClosing = true;
@@ -186,27 +154,37 @@ export class LeaseSource {
     return this.held.drain(terms);
   }
 
-  /** The same, told to those who listen. */
+  /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
+  #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: LeaseOrigin): Promise<Grant> {
+    return adopted === undefined
+      ? this.#coordinator.acquire(terms, cancellation)
+      : this.#coordinator.adopt(terms, adopted, cancellation);
+  }
+
+  /** The same, told to those who listen to the instance. */
   #grantHeard(
-    names: readonly string[],
+    resources: readonly string[],
     kind: Kind,
     call: ResolvedCall,
     cancellation: Cancellation,
-    own: AcquisitionObserver | undefined,
+    from: LeaseOrigin,
   ): Promise<Grant> {
-    return this.#heard(names, kind, call, (heard) => {
-      const observer = own === undefined ? heard : new BothObservers(heard, own);
-      return this.#coordinator.acquire(this.#terms(names, kind, call, observer), cancellation);
+    const { by, ttlMs, waitMs } = call;
+    return this.#telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
+      const observer = from.observer === undefined ? heard : new BothObservers(heard, from.observer);
+      return this.#grant(this.#terms(resources, kind, call, observer), cancellation, from);
     });
   }
 
-  #heard(
-    resources: readonly string[],
-    kind: Kind,
-    { by, ttlMs, waitMs }: ResolvedCall,
-    run: (observer: AcquisitionObserver) => Promise<Grant>,
-  ): Promise<Grant> {
-    return this.#telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, run);
+  /** The lease on a grant. @throws RedlockError `CLOSED` */
+  #lease(grant: Grant, names: readonly string[], call: ResolvedCall): Lease {
+    const Held = grant.kind.name === 'write' ? WriteLease : Lease;
+    const lease = new Held(this.#leaseEnvironment, grant, names, call);
+    this.held.add(lease);
+    this.#telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
+    if (!this.#isClosing) return lease;
+    void lease.release(); // closed in this very turn: nobody works under it yet
+    throw closedError();
   }
 
   #terms(

@@ -184,15 +184,7 @@ export class Redlock extends Emitter<RedlockEvents> {
   async acquire(resources: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     const names = resolveResources(resources);
     const call = resolveCall(options, CALL_NAMES.acquire, this.#terms);
-    const cancellation = this.#source.begin(options.signal);
-    try {
-      const grant = await this.#source.grant(names, MUTEX, call, cancellation);
-      return this.#source.lease(grant, names, call);
-    } catch (error) {
-      throw this.#source.failed(error);
-    } finally {
-      this.#source.end(cancellation);
-    }
+    return this.#source.acquire(names, MUTEX, call, options.signal);
   }
 
   /** One attempt, whatever `waitMs` says; null when another holds it. @throws RedlockError as `acquire` does */
@@ -255,7 +247,8 @@ export class Redlock extends Emitter<RedlockEvents> {
     const { resources, ttlMs, fence, kind, ...held } = checkHandle(handle, this.#terms);
     const adopting = resolveCall(options, CALL_NAMES.adopt, this.#terms);
     const call = { ...adopting, ttlMs, fencing: fence > 0, by: 'adopt' } as const;
-    return this.#source.adopt(resources, kind, { ...held, fence }, call, options.signal);
+    const adopted = { ...held, fence };
+    return this.#source.acquire(resources, kind, call, options.signal, { adopted });
   }
 
   /**
