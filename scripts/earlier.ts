@@ -41,6 +41,10 @@ export class EarlierTree implements Disposable {
       must(git('archive', '--output', archive, commit), `git archive ${commit}`);
       unpack(archive, this.path);
       symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'));
+      // what its code imports and git does not keep: the scripts as they are sent
+      const link = join(this.path, 'scripts/lua/ensure.mjs');
+      if (existsSync(link))
+        must(spawnSync(process.execPath, [link], { encoding: 'utf8' }), `the scripts of ${commit}`);
     } catch (error) {
       this[Symbol.dispose]();
       throw error;

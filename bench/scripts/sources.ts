@@ -1,5 +1,4 @@
 /** The scripts of a tree, by their names. */
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -26,7 +25,6 @@ export function sourcesNow(): Sources {
 
 /** @param path  of the tree of a commit */
 export async function sourcesIn(path: string): Promise<Sources> {
-  spawnSync(process.execPath, ['scripts/lua/ensure.mjs'], { cwd: path, stdio: ['ignore', 2, 2] });
   const files = ['./lib/protocol/lua/scripts.ts', EARLIER_TIMESTAMPS].filter((file) =>
     existsSync(join(path, file)),
   );

@@ -13,7 +13,7 @@
  * every master that it was sent to before the next attempt starts.
  */
 import { type Candidate, PATIENCE } from './admission.js';
-import { FenceAgreement } from '../quorum/fence-agreement.js';
+import { type Agreement, agreementOn } from '../quorum/fence-agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
@@ -31,7 +31,7 @@ import { type RoundObserver, Round } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
-import { alignRest, PermitAgreement } from '../quorum/permit-agreement.js';
+import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-place.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
@@ -59,7 +59,7 @@ export class Acquisition implements RoundObserver {
   /** What the attempt waits for now; undefined once its time is up. */
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
   /** What a quorum must agree on beyond its yes in the attempt under way; undefined as long as all give the same. */
-  #agreement: FenceAgreement | PermitAgreement | undefined;
+  #agreement: Agreement | undefined;
   /** The node timeout of the attempt under way. */
   #nodeTimeoutMs = 0;
   /** What the first attempt met was noted. */
@@ -245,10 +245,7 @@ export class Acquisition implements RoundObserver {
   };
 
   onSplit(round: Round): void {
-    const { nodes } = this.#environment;
-    const { takesPermits } = round.request;
-    this.#agreement ??= takesPermits ? new PermitAgreement(nodes, round) : new FenceAgreement(nodes, round);
-    this.#agreement.proceed();
+    (this.#agreement ??= agreementOn(this.#environment.nodes, round)).proceed();
   }
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
@@ -345,13 +342,8 @@ export class Acquisition implements RoundObserver {
   /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */
   #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
-    const isFirst = this.#backoff.attempts === 1;
-    return isFirst && isPlain(scope) ? plainClaim(scope, token, ttlMs) : this.#scripted(token);
-  }
-
-  #scripted(token: string): Request {
+    if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
     const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
-    const { scope, ttlMs } = this.#terms;
     return scriptedClaim(scope, token, ttlMs, this.#environment.clocks, watch);
   }
 

@@ -174,7 +174,7 @@ export const FENCES: readonly Mistake[] = [
     why: 'the same',
     patches: [
       {
-        in: 'Acquisition.#scripted',
+        in: 'Acquisition.#request',
         find: '#environment.clocks',
         replace: '#environment.clocks.first ??= this.#environment.clocks.propose()',
       },
