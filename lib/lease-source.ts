@@ -27,13 +27,15 @@ interface Collaborators {
   readonly telemetry: Telemetry;
 }
 
-/** Where a lease is to come from, if not from the masters alone. */
-interface LeaseOrigin {
+/** What only some calls bring. */
+interface Extras {
+  /** An election or a job, which follows its call. */
   readonly observer?: AcquisitionObserver | undefined;
+  /** The lease that another process gave away: it is taken over, and the masters are not asked for a new one. */
   readonly adopted?: Adopted;
 }
 
-const ANEW: LeaseOrigin = Object.freeze({});
+const NO_EXTRAS: Extras = Object.freeze({});
 
 export class LeaseSource {
   readonly held: HeldLeases;
@@ -112,7 +114,6 @@ export class LeaseSource {
   /**
    * The one way to a lease: `acquire`, `tryAcquire`, `using` and `adopt` of each kind of lock.
    *
-   * @param from  an election or job that hears how it goes on; or the lease that another process gave away, to be adopted
    * @throws RedlockError as `Redlock.acquire` does
    */
   async acquire(
@@ -120,14 +121,14 @@ export class LeaseSource {
     kind: Kind,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
-    from: LeaseOrigin = ANEW,
+    extras: Extras = NO_EXTRAS,
   ): Promise<Lease> {
     const cancellation = this.begin(signal);
     try {
       const { hearsAcquisitions } = this.#telemetry;
       const grant = await (hearsAcquisitions
-        ? this.#grantHeard(names, kind, call, cancellation, from)
-        : this.#grant(this.#terms(names, kind, call, from.observer), cancellation, from));
+        ? this.#grantHeard(names, kind, call, cancellation, extras)
+        : this.#grant(this.#terms(names, kind, call, extras.observer), cancellation, extras));
       return this.#lease(grant, names, call);
     } catch (error) {
       if (RedlockError.is(error)) this.#telemetry.counts.notGranted(error.code);
@@ -155,7 +156,7 @@ export class LeaseSource {
   }
 
   /** Asks the masters. Rejects with a `RedlockError` if it ends without a grant. */
-  #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: LeaseOrigin): Promise<Grant> {
+  #grant(terms: AcquisitionTerms, cancellation: Cancellation, { adopted }: Extras): Promise<Grant> {
     return adopted === undefined
       ? this.#coordinator.acquire(terms, cancellation)
       : this.#coordinator.adopt(terms, adopted, cancellation);
@@ -167,12 +168,12 @@ export class LeaseSource {
     kind: Kind,
     call: ResolvedCall,
     cancellation: Cancellation,
-    from: LeaseOrigin,
+    extras: Extras,
   ): Promise<Grant> {
     const { by, ttlMs, waitMs } = call;
     return this.#telemetry.acquire({ resources, kind, by, ttlMs, waitMs }, (heard) => {
-      const observer = from.observer === undefined ? heard : new BothObservers(heard, from.observer);
-      return this.#grant(this.#terms(resources, kind, call, observer), cancellation, from);
+      const observer = extras.observer === undefined ? heard : new BothObservers(heard, extras.observer);
+      return this.#grant(this.#terms(resources, kind, call, observer), cancellation, extras);
     });
   }
 

@@ -1,6 +1,6 @@
 /**
  * The package's entry points: what a user imports, and the file of lib that it is. Adding one is one line here, and its bound in
- * check-package.mjs; the build writes `bin`, `exports` and `typesVersions` of package.json from it.
+ * package/sizes.mjs; the build writes `bin`, `exports` and `typesVersions` of package.json from it.
  */
 export const ENTRIES = {
   '.': 'index',

@@ -1,7 +1,7 @@
 /** What a load that lasts does: each kind of lock and call, with waits, ends and aborts. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { type Redlock } from '../../lib/index.js';
+import type { Redlock } from '../../lib/index.js';
 import { TimestampLock } from '../../lib/timestamp/index.js';
 import { connect } from './connect.js';
 import { between, chance, pick } from './draw.js';

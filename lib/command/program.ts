@@ -1,4 +1,7 @@
 /** Finds the command, runs it, and puts what goes wrong into one sentence and an exit code. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Arguments, readArguments } from './arguments.js';
 import { COMMANDS, entryOf } from './catalogue.js';
 import { EXIT } from './exit-codes.js';
@@ -6,9 +9,6 @@ import { failureOf, misuse } from './failure.js';
 import { helpFor, overview } from './help.js';
 import { WATCHDOG } from './run/orders.js';
 import { complain, print } from './terminal.js';
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 type Work = (args: Arguments, rest: readonly string[]) => Promise<number> | number;
 
@@ -64,9 +64,10 @@ function unknown(name: string): Error {
   return misuse(`${JSON.stringify(name.slice(0, 60))} is no command: there are ${names}`);
 }
 
-/** From the file up: one folder up from dist, two from lib/command. */
+/** Where package.json is: one folder up from dist, two from lib/command. */
 const STEPS = ['..', '../..'];
 
+/** The version in the package's own package.json. */
 function version(): string {
   const folder = dirname(fileURLToPath(import.meta.url));
   for (const step of STEPS) {

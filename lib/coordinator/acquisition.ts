@@ -13,7 +13,6 @@
  * every master that it was sent to before the next attempt starts.
  */
 import { type Candidate, PATIENCE } from './admission.js';
-import { type Agreement, agreementOn } from '../quorum/fence-agreement.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
@@ -27,7 +26,7 @@ import { nodeTimeoutOf, shareOf } from '../protocol/node-timeout.js';
 import { plainClaim, type Request, scriptedClaim } from '../protocol/request.js';
 import { canQueue, AttemptHistory, shallQueue, TRY_AFTER_MS } from './attempt-history.js';
 import { Backoff } from '../quorum/backoff.js';
-import { type RoundObserver, Round } from '../quorum/round.js';
+import { Round, type RoundObserver } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
 import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
@@ -58,8 +57,6 @@ export class Acquisition implements RoundObserver {
   #line: Line | undefined;
   /** What the attempt waits for now; undefined once its time is up. */
   #awaited: Round | Line | Candidate | Withdrawal | undefined;
-  /** What a quorum must agree on beyond its yes in the attempt under way; undefined as long as all give the same. */
-  #agreement: Agreement | undefined;
   /** The node timeout of the attempt under way. */
   #nodeTimeoutMs = 0;
   /** What the first attempt met was noted. */
@@ -220,11 +217,8 @@ export class Acquisition implements RoundObserver {
     this.#awaited = round;
     this.#nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const timer = timers.deadline(this.#nodeTimeoutMs, this.#endWait);
-    const conclude = (isFull = true): void => {
-      this.#agreement?.end(); // drops what was not sent
-      this.#agreement = undefined;
+    const conclude = (isFull = true): void =>
       onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
-    };
     if (home === undefined) round.askThen(nodes, conclude);
     else void askHomeMasterFirst(nodes, round, home).then(conclude);
     if (request.isFenced) this.#environment.readings.refresh();
@@ -243,10 +237,6 @@ export class Acquisition implements RoundObserver {
     else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
     else awaited.end(new Silence(this.#nodeTimeoutMs), true);
   };
-
-  onSplit(round: Round): void {
-    (this.#agreement ??= agreementOn(this.#environment.nodes, round)).proceed();
-  }
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
     this.#environment.clocks.learn(node.index, clockUs, sentAtMs);

@@ -35,14 +35,14 @@ export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What an election tells of the candidate that `lead` is. */
+/** Events of an election: what becomes of this process where it calls `lead`. */
 export interface ElectionEvents {
-  /** It leads from here on. */
+  /** This process leads from here on. */
   readonly leading: {
     /** The fencing token of its leadership. */
     readonly fence: number;
   };
-  /** It leads no longer, and its routine has ended. */
+  /** This process leads no longer, and its routine has ended. */
   readonly ended: {
     /** The fencing token of the leadership that ended. */
     readonly fence: number;
@@ -178,7 +178,7 @@ export interface Election extends Listenable<ElectionEvents> {
    * campaign begins when the routine has ended.
    *
    * A routine that throws before its signal aborts has failed: the leadership is resigned, and `lead` rejects with that
-   * error. What it throws after that is told by the event `ended` only.
+   * error. What it throws after that is in the event `ended` only.
    *
    * @throws RedlockError `CLOSED` · `WRONG_KIND`, `MISCONFIGURED`: no campaign can succeed · `INVALID_ARGUMENT`
    */

@@ -12,7 +12,6 @@ import { type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.j
 import { leastAccepted } from '../protocol/replies.js';
 import { acceptance } from '../protocol/request.js';
 import type { Round } from './round.js';
-import { PermitAgreement } from './permit-agreement.js';
 
 /**
  * How many times a higher token is put, if counters have moved on meanwhile. After that, such a master's vote is lost.
@@ -163,12 +162,4 @@ function lost(outcome: Outcome | undefined): Outcome {
   if (outcome?.kind === 'refused' && outcome.isWrongType) return outcome;
   const cause = new Error('its vote was gone before the fencing token was agreed on');
   return unknown(cause);
-}
-
-/** What a quorum must agree on beyond its yes: the fencing token, or the set of permits. */
-export type Agreement = FenceAgreement | PermitAgreement;
-
-/** For masters that have granted different things. */
-export function agreementOn(nodes: readonly Node[], round: Round): Agreement {
-  return round.request.takesPermits ? new PermitAgreement(nodes, round) : new FenceAgreement(nodes, round);
 }

@@ -3,6 +3,7 @@
  * time is up. Votes that arrive later go to a callback. It sets no timer: the caller has one deadline for everything.
  */
 import { Deliveries } from './deliveries.js';
+import { FenceAgreement } from './fence-agreement.js';
 import type { Node, Sink } from '../node/node.js';
 import {
   classOf,
@@ -18,11 +19,10 @@ import {
   verdict,
 } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
+import { PermitAgreement } from './permit-agreement.js';
 
 /** Receives what comes of a round beside its decision. */
 export interface RoundObserver {
-  /** A quorum granted, but not the same to all: masters that granted something else must be asked for it. */
-  onSplit?(round: Round): void;
   /** A vote has arrived after the round was over. */
   onLateVote(node: Node, round: Round): void;
   /** A master told its clock, in µs. */
@@ -63,6 +63,8 @@ export class Round implements Sink, Counts {
   slots: string | undefined;
   /** It does not wait for other calls: its time is short. */
   isUrgent = false;
+  /** On what a quorum must agree beyond its yes; undefined as long as all give the same. */
+  #agreement: FenceAgreement | PermitAgreement | undefined;
   /** The grant of this round, once it has one. */
   #grant: Outgrowth | undefined;
   #hasFailed = false;
@@ -305,8 +307,16 @@ export class Round implements Sink, Counts {
     if (decision === undefined) {
       if (this.#answered === this.#asked) this.#settle?.();
     } else if (decision === 'granted' && !this.#isAgreed) {
-      this.#observer.onSplit?.(this); // the votes are there, the agreement is not
+      this.#agree(); // the votes are there, the agreement is not
     } else this.#finish();
+  }
+
+  /** A quorum granted, but not the same to all: those that granted something else are asked for it. */
+  #agree(): void {
+    this.#agreement ??= this.request.takesPermits
+      ? new PermitAgreement(this.#nodes, this)
+      : new FenceAgreement(this.#nodes, this);
+    this.#agreement.proceed();
   }
 
   #noteFence(node: Node, fence: number): void {
@@ -363,6 +373,7 @@ export class Round implements Sink, Counts {
 
   #finish(): void {
     this.#isOver = true;
+    this.#agreement?.end();
     if (this.#deliveries.sent < this.#nodes.length) for (const node of this.#nodes) node.forget(this);
     this.#settle?.();
   }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { counterKey } from '../../lib/protocol/keys.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
-import { gate, kindOf, kindsSentTo, type OnItsWay, sentTo } from '../support/commands.js';
+import { acceptsOf, gate, kindOf, type OnItsWay, sentTo } from '../support/commands.js';
 import { COUNTED_US, type FakeMaster, serverError } from '../support/fake-master.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';
@@ -22,8 +22,6 @@ function seed(masters: readonly FakeMaster[], counts: readonly number[]): void {
 const above = (fence: number | undefined): number => (fence ?? NaN) - COUNTED_US;
 const countsOf = (masters: readonly FakeMaster[]): number[] =>
   masters.map((master) => above(Number(master.value(COUNTER))));
-const acceptsOf = (master: FakeMaster): number =>
-  kindsSentTo(master).filter((kind) => kind === 'accept').length;
 
 /** Runs the first command of that kind that is still on its way, and lets what follows from it happen. */
 async function arrive(onTheirWay: OnItsWay[], kind: string): Promise<void> {

@@ -4,7 +4,7 @@ import { Node } from '../../lib/node/node.js';
 import { PERMIT_ALIGN } from '../../lib/protocol/lua/scripts.js';
 import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
-import { alignRest, PermitAgreement } from '../../lib/quorum/permit-agreement.js';
+import { alignRest } from '../../lib/quorum/permit-agreement.js';
 import { Round } from '../../lib/quorum/round.js';
 import { scriptOf } from '../../lib/testing/master/scripts.js';
 import { plainScope } from '../support/commands.js';
@@ -24,7 +24,6 @@ interface Scene {
   readonly masters: readonly FakeMaster[];
   readonly nodes: readonly Node[];
   readonly round: Round;
-  readonly agreement: PermitAgreement;
   /** By master. */
   readonly ways: readonly OnItsWay[][];
   /** The next request that is on its way to that master, 1 to N, arrives. */
@@ -70,9 +69,7 @@ async function scene(
     return way;
   });
   const request = scriptedClaim(semaphore(permits, wanted), TOKEN, 60_000, 0);
-  const onSplit = (): void => agreement.proceed();
-  const round = new Round(nodes, request, time.now(), { onLateVote: () => undefined, onSplit });
-  const agreement = new PermitAgreement(nodes, round);
+  const round = new Round(nodes, request, time.now(), { onLateVote: () => undefined });
   for (const i of silent) nodes[i - 1]?.markSilent();
   void round.ask(nodes);
   await settle();
@@ -80,7 +77,6 @@ async function scene(
     masters,
     nodes,
     round,
-    agreement,
     ways,
     arrives: async (at) => {
       const one = ways[at - 1]?.shift();
@@ -179,7 +175,7 @@ describe('agreement on permits: which are put to whom', () => {
     one.masters[1]?.become('opening');
     await one.arrives(1);
     expect(one.masters[1]?.listeners).to.equal(1);
-    one.agreement.end();
+    one.round.drop();
     expect(one.masters[1]?.listeners).to.equal(0);
     one.masters[1]?.become('ready');
     await settle();

@@ -5,7 +5,7 @@ import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { type Outgrowth, Round } from '../../lib/quorum/round.js';
 import { Silence } from '../../lib/redis/server-errors.js';
-import { plainScope } from '../support/commands.js';
+import { acceptsOf, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 
@@ -17,8 +17,6 @@ interface Bench {
   readonly late: string[];
   /** The clocks that it was told, with their masters. */
   readonly clocks: string[];
-  /** Itself, as often as a quorum had granted without giving the same. */
-  readonly splits: readonly Round[];
 }
 
 /** A claim of two resources at three masters, not sent yet. */
@@ -32,10 +30,8 @@ function bench(scope: Scope = plainScope('a', 'b')): Bench {
   const onLateVote = ({ name }: Node): void => void late.push(name);
   const clocks: string[] = [];
   const onClock = ({ name }: Node, clockUs: number): void => void clocks.push(`${name} ${clockUs}`);
-  const splits: Round[] = [];
-  const onSplit = (split: Round): void => void splits.push(split);
-  const round = new Round(nodes, request, time.now(), { onLateVote, onClock, onSplit });
-  return { masters, nodes, round, late, clocks, splits };
+  const round = new Round(nodes, request, time.now(), { onLateVote, onClock });
+  return { masters, nodes, round, late, clocks };
 }
 
 const FENCED: Scope = { ...plainScope('a'), isFenced: true };
@@ -375,22 +371,27 @@ describe('round: what comes in after its end', () => {
 
 describe('round: fencing tokens', () => {
   it('a quorum of the same one is the token; that of another master does not disturb it', async () => {
-    const { nodes, round, splits } = await asked(FENCED);
+    const { masters, nodes, round } = await asked(FENCED);
     const [m1, m2, m3] = nodes;
     round.onReply(m1, [1, 7, 0]);
     expect([round.highestFence, round.fence]).to.deep.equal([7, 0]);
     round.onReply(m2, [1, 9, 0]);
-    expect([splits.length, round.highestFence, round.fence, round.isWanted]).to.deep.equal([1, 9, 0, true]);
+    await settle();
+    expect([round.highestFence, round.fence, round.isWanted]).to.deep.equal([9, 0, true]);
+    expect(masters.map(acceptsOf)).to.deep.equal([1, 0, 0]);
     round.onReply(m3, [1, 9, 0]);
-    expect([splits.length, round.fence, round.isWanted]).to.deep.equal([1, 9, false]);
+    await settle();
+    expect([round.fence, round.isWanted, ...masters.map(acceptsOf)]).to.deep.equal([9, false, 1, 0, 0]);
     expect(nodes.map((node) => round.fenceAt(node))).to.deep.equal([7, 9, 9]);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });
 
   it('all the same: no agreement is needed; a master that has not answered has none', async () => {
-    const { nodes, round, splits } = await asked(FENCED);
+    const { masters, nodes, round } = await asked(FENCED);
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 9, 0]);
-    expect([splits.length, round.fence, round.highestFence, round.isWanted]).to.deep.equal([0, 9, 9, false]);
+    await settle();
+    expect([round.fence, round.highestFence, round.isWanted]).to.deep.equal([9, 9, false]);
+    expect(masters.map(acceptsOf)).to.deep.equal([0, 0, 0]);
     expect([round.fenceAt(nodes[2]), round.hasVoted(nodes[2])]).to.deep.equal([0, false]);
   });
 
@@ -448,11 +449,11 @@ describe('round: fencing tokens', () => {
 
 describe('round: permits', () => {
   it('a quorum of the same are those that are held', async () => {
-    const { nodes, round, splits } = await asked(SEMAPHORE);
+    const { nodes, round } = await asked(SEMAPHORE);
     for (const [i, slot] of [2, 4].entries()) round.onReply(nodes[i] ?? nodes[0], [1, 0, 0, slot]);
-    expect([splits.length, round.slots, round.isWanted]).to.deep.equal([1, undefined, true]);
+    expect([round.slots, round.isWanted]).to.deep.equal([undefined, true]);
     round.onReply(nodes[2], [1, 0, 0, 4]);
-    expect([splits.length, round.slots, round.isWanted]).to.deep.equal([1, '4', false]);
+    expect([round.slots, round.isWanted]).to.deep.equal(['4', false]);
     expect(nodes.map((node) => round.slotsAt(node))).to.deep.equal(['2', '4', '4']);
     expect(nodes.map((node) => round.hasVoted(node))).to.deep.equal([true, true, true]);
   });

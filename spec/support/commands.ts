@@ -90,6 +90,11 @@ export function kindsSentTo(master: FakeMaster): CommandKind[] {
   return master.sent.map(kindOf);
 }
 
+/** How many fencing tokens a master was asked to accept. */
+export function acceptsOf(master: FakeMaster): number {
+  return kindsSentTo(master).filter((kind) => kind === 'accept').length;
+}
+
 /** Commands of that kind, once sent, stay on their way until the returned function is called; others overtake them. */
 export function holdBack(master: FakeMaster, kind: CommandKind): () => void {
   const late: (() => void)[] = [];

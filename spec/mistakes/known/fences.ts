@@ -258,7 +258,7 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'Round.#proceed',
-        find: 'this.#observer.onSplit?.(this);',
+        find: 'this.#agree();',
         replace: '{ this.fence = this.highestFence; this.#finish(); }',
       },
     ],
