@@ -395,6 +395,16 @@ describe('round: fencing tokens', () => {
     expect([round.fenceAt(nodes[2]), round.hasVoted(nodes[2])]).to.deep.equal([0, false]);
   });
 
+  it('what was put to a master waits for its connection no longer than the round', async () => {
+    const { masters, nodes, round } = await asked(FENCED);
+    masters[0].become('opening');
+    round.onReply(nodes[0], [1, 7, 0]);
+    round.onReply(nodes[1], [1, 9, 0]);
+    expect(masters[0].listeners).to.equal(1);
+    round.onReply(nodes[2], [1, 9, 0]);
+    expect([round.isWanted, masters[0].listeners]).to.deep.equal([false, 0]);
+  });
+
   it('without fencing there is nothing to agree on', async () => {
     const { nodes, round } = await asked();
     for (const node of nodes.slice(0, 2)) round.onReply(node, [1, 0, 0]);
