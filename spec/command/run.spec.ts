@@ -1,9 +1,12 @@
 /** `quorate run` as a process, on real masters: what passes through, what it ends with, and what ends the command. */
+import { fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Bounds, type Order, type Report, WATCHDOG } from '../../lib/command/run/orders.js';
 import { Redlock } from '../../lib/redlock.js';
+import { machineNowMs } from '../../lib/runtime/clock.js';
 import { type Masters, startMasters } from '../../scripts/masters.js';
 import { PATIENT } from '../support/patience.js';
 import { eventually } from '../support/real.js';
@@ -275,6 +278,23 @@ describe(`quorate run: N=${NODES}, real masters`, function () {
     await isGone(pid);
     await one.says('TERM');
     expect((await redlock.inspect('killed')).state, 'its ttl is left').to.equal('held');
+  });
+
+  it('a watchdog that starts late, or stood still, reads what it was told meanwhile before it ends the command', async () => {
+    const watchdog = fork(program(), [WATCHDOG], { execArgv: [] });
+    const told: Report[] = [];
+    const ended = new Promise((resolve) => watchdog.once('exit', resolve));
+    watchdog.on('message', (report: Report) => told.push(report));
+    const nowMs = machineNowMs();
+    const past: Bounds = { termAtMs: nowMs - 1, killAtMs: nowMs + 600_000 };
+    const extended: Bounds = { termAtMs: nowMs + 600_000, killAtMs: nowMs + 600_000 };
+    const orders: Order[] = [
+      { kind: 'start', command: ['true'], bounds: past, killAfterMs: 600_000 },
+      { kind: 'bounds', bounds: extended },
+    ];
+    for (const order of orders) watchdog.send(order);
+    await ended;
+    expect(told.at(-1)).to.deep.equal({ kind: 'ended', exitCode: 0, signal: null, isCut: false });
   });
 
   further('stopped: its watchdog ends the command', async () => {

@@ -7,7 +7,7 @@
  * group if it is killed between starting the command and saying so. The fencing token is what closes that.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { machineNowMs, SystemTimers, type Timer } from '../../runtime/clock.js';
+import { machineNowMs, SocketlessTimers, type Timer } from '../../runtime/clock.js';
 import type { Bounds, Order, Report } from './orders.js';
 
 /** How often a group that is being ended is looked at. */
@@ -25,7 +25,7 @@ export async function watch(): Promise<number> {
 
 class Watchdog {
   readonly done: Promise<void>;
-  readonly #timers = new SystemTimers();
+  readonly #timers = new SocketlessTimers();
   #finish: () => void = () => undefined;
   #child: ChildProcess | undefined;
   #bounds: Bounds = { termAtMs: Infinity, killAtMs: Infinity };
@@ -68,10 +68,16 @@ class Watchdog {
     this.#look();
   }
 
-  /** Does what is due, and sets a timer for what comes next. */
+  /** Waits for what comes next. Before what is due is done, orders that came while this process stood still are read. */
   #look(): void {
     this.#timer?.cancel();
     if (this.#child === undefined) return;
+    const { termAtMs, killAtMs } = this.#bounds;
+    const nextMs = this.#isCut ? killAtMs : Math.min(termAtMs, killAtMs);
+    this.#timer = this.#timers.deadline(nextMs - machineNowMs(), () => this.#doDue());
+  }
+
+  #doDue(): void {
     const nowMs = machineNowMs();
     if (nowMs >= this.#bounds.killAtMs) {
       this.#isCut = true;
@@ -83,8 +89,7 @@ class Watchdog {
       this.#signal('SIGTERM');
       this.#signal('SIGCONT'); // one that is stopped would not hear of it
     }
-    const nextMs = this.#isCut ? this.#bounds.killAtMs : this.#bounds.termAtMs;
-    this.#timer = this.#timers.wait(Math.max(nextMs - nowMs, 1), () => this.#look());
+    this.#look();
   }
 
   /** Nobody extends the lock any more, and nobody waits for the command. */

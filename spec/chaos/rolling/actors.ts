@@ -94,7 +94,8 @@ class CommandProcess {
   #isStopped = false;
 
   constructor(command: string, urls: readonly string[], ttlMs: number) {
-    const terms = ['--wait', 'forever', '--ttl', `${ttlMs}ms`];
+    // its command ends at once when it is told to: what is left of the ttl is for renewals, as for the other leases
+    const terms = ['--wait', 'forever', '--ttl', `${ttlMs}ms`, '--kill-after', '100ms'];
     // it runs as long as its input is open: it ends with this process, whatever happens
     const args = [command, 'run', ...terms, COMMAND, '--', 'sh', '-c', 'echo begun; cat'];
     const env = { ...process.env, HOME: '/nowhere', QUORATE_NODES: urls.join(',') };
