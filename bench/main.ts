@@ -12,7 +12,15 @@ import { report } from './report/index.js';
 import type { Results } from './results.js';
 import { measureAll } from './run.js';
 
+/** What each of these runs in place of the scenarios; it reads what follows by itself. */
+const OTHERS: Readonly<Record<string, () => Promise<unknown>>> = {
+  '--against': () => import('./against/main.js'),
+  '--scripts': () => import('./scripts/main.js'),
+};
+
 async function main(): Promise<void> {
+  const other = OTHERS[process.argv[2] ?? ''];
+  if (other !== undefined) return void (await other());
   let options: BenchOptions | undefined;
   try {
     options = parseOptions(process.argv.slice(2));

@@ -32,7 +32,10 @@ export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
   --rounds N           how many rounds, from 1 to 100 (default: ${PLANS.full.rounds}; quick ${PLANS.quick.rounds}, smoke ${PLANS.smoke.rounds})
   --out FOLDER         where the results go (default: bench/results)
   --from FILE          measures nothing: reports the results.json of an earlier run
-  --publish            writes the tables into docs/BENCHMARKS.md and the charts into docs/figures/`;
+  --publish            writes the tables into docs/BENCHMARKS.md and the charts into docs/figures/
+
+npm run bench -- --against COMMIT [ROUNDS]    has it become slower since that commit?
+npm run bench -- --scripts COMMIT [ROUNDS]    … and its scripts, on a master?`;
 
 /** @returns undefined where help was asked for. @throws Error that says what is wrong with the arguments */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {

@@ -1,5 +1,5 @@
 /**
- * What `npm run test:all` has beyond `npm test`, in whole files or folders, and why `npm test` can do without: another spec
+ * What `npm test -- --all` has beyond `npm test`, in whole files or folders, and why `npm test` can do without: another spec
  * there is about the same rule, or they are about another program than Redis. Within files, see spec/support/breadth.ts.
  */
 export const BROAD_SPECS = Object.freeze({

@@ -1,6 +1,6 @@
 /**
  * Holds the public surface: the report of each entry (scripts/api/*.api.md) is what the entry declares, everything in it
- * has a comment, and the examples in the comments of lib compile. Part of `npm run lint`.
+ * has a comment, and the examples in the comments of lib compile. Part of `npm run check -- lint`.
  *
  *   node --import tsx scripts/check-api.ts [--write]     --write: writes the reports instead of comparing them
  */
@@ -23,7 +23,7 @@ async function checkReport(entry: Entry): Promise<void> {
   if (before.join('\n') === report) return;
   const line = now.findIndex((text, i) => text !== before[i]);
   const change = `line ${line + 1} is now: ${now[line] ?? 'the end'}`;
-  faults.push(`${relative(ROOT, path)} is not what ${entry.name} declares: run npm run api (${change})`);
+  faults.push(`${relative(ROOT, path)} is not what ${entry.name} declares: run npm run check -- --write (${change})`);
 }
 
 const entries = readEntries();

@@ -1,6 +1,6 @@
 /**
  * Checks what the texts say against what there is: links and anchors inside the repository, pictures, npm scripts and paths
- * that are named, and blocks of code, which are compiled against lib. Part of `npm run lint`.
+ * that are named, and blocks of code, which are compiled against lib. Part of `npm run check -- lint`.
  *
  *   node --import tsx scripts/check-docs.ts
  */

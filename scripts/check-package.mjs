@@ -34,7 +34,7 @@ const { walkLinks } = await import('./package/links.ts');
 const { checkRunners } = await import('./package/runners.ts');
 const { checkTold } = await import('./package/told.ts');
 
-const tell = (text) => process.stdout.write(`check:package: ${text}\n`);
+const tell = (text) => process.stdout.write(`package: ${text}\n`);
 const bin = (name) => join(ROOT, 'node_modules/.bin', name);
 const installed = (name) =>
   JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version;

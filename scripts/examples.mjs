@@ -2,9 +2,10 @@
  * Runs every examples/*.ts against five fresh masters (QUORATE_NODES) of its own, three at a time since they wait for the most
  * of it, and shows what each printed when it has ended. Begins no more after one that failed.
  *
- *   node scripts/examples.mjs [name …]     only these, without the ending
+ *   npm run examples [-- NAME…]             only these, without the ending
+ *   npm run examples -- why [--output F]    known weaknesses of locks, live (examples/why)
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -16,6 +17,12 @@ const FOLDER = join(ROOT, 'examples');
 const MASTERS = 5;
 const LONGEST_MS = 60_000;
 const AT_A_TIME = 3;
+
+const wanted = process.argv.slice(2);
+if (wanted[0] === 'why') {
+  const command = ['--import', 'tsx', 'examples/why/main.ts', ...wanted.slice(1)];
+  process.exit(spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit' }).status ?? 1);
+}
 
 register();
 const { startMasters } = await import('./masters.ts');
@@ -41,7 +48,6 @@ async function runExample(file) {
   }
 }
 
-const wanted = process.argv.slice(2);
 const files = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
   .filter((file) => wanted.length === 0 || wanted.includes(basename(file, '.ts')))

@@ -1,4 +1,4 @@
-/** Writes the man page of the command from its catalogue: `npm run man`. A spec compares. */
+/** Writes the man page of the command from its catalogue: `npm run check -- --write`. A spec compares. */
 import { writeFileSync } from 'node:fs';
 import { manPage } from '../lib/command/man-page.js';
 

@@ -1,8 +1,8 @@
 /**
  * Runs `npm test` many times, on a quiet machine and on a busy one, and prints a table: it never fails on a sound tree.
  *
- *   npm run test:again                            10 runs with nothing beside, 10 with busy cores, 10 with a busy disk
- *   npm run test:again -- --quiet 2 --cores 1     so many of these, and none of the others
+ *   npm test -- --again                            10 runs with nothing beside, 10 with busy cores, 10 with a busy disk
+ *   npm test -- --again --quiet 2 --cores 1     so many of these, and none of the others
  *
  * Busy cores: two processes that never wait. A busy disk: two that write 64 MiB, sync them, read them and begin again. What a
  * failed run printed is kept under output/again. Exits with 1 if a run failed.

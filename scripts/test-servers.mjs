@@ -1,5 +1,5 @@
 /**
- * `npm run test:servers [-- [--whole] [--if-there] [NAME…]]`: what depends on the server, against each of the servers of
+ * `npm test -- --servers [[--whole] [--if-there] [NAME…]]`: what depends on the server, against each of the servers of
  * servers.mjs, two of them at a time: scripts, and the same in memory, rights, contract, and `npm start`; with --whole every
  * spec on real servers, over all sizes. One that cannot be had is named at the end, and the run fails; with --if-there it is
  * only named.

@@ -1,5 +1,5 @@
 /**
- * What users of the package write, against what the entries offer: `npm run typecheck` compiles it, under
+ * What users of the package write, against what the entries offer: `npm run check -- types` compiles it, under
  * exactOptionalPropertyTypes as the whole project, and the rest runs.
  */
 import { expect } from 'chai';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:against -- COMMIT [ROUNDS]`: has the library become slower since a commit? Fresh processes of both, in turns on
+ * `npm run bench -- --against COMMIT [ROUNDS]`: has the library become slower since a commit? Fresh processes of both, in turns on
  * the same masters: what a process gets by chance (its heap, its compiled code) then falls on both sides. Prints ratios
  * within the round, with the interval that holds their true median in 19 of 20 cases.
  */
@@ -24,9 +24,9 @@ const FIGURES = [
 ];
 
 const run = promisify(execFile);
-const [revision, rounds = `${ROUNDS}`] = process.argv.slice(2);
+const [revision, rounds = `${ROUNDS}`] = process.argv.slice(3);
 if (revision === undefined || !/^[1-9]\d*$/.test(rounds)) {
-  console.error('npm run bench:against -- COMMIT [ROUNDS]');
+  console.error('npm run bench -- --against COMMIT [ROUNDS]');
   process.exit(2);
 }
 

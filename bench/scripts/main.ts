@@ -1,5 +1,5 @@
 /**
- * `npm run bench:scripts -- COMMIT [ROUNDS]`: has a script become slower on a master since a commit? Both versions on one server,
+ * `npm run bench -- --scripts COMMIT [ROUNDS]`: has a script become slower on a master since a commit? Both versions on one server,
  * in turns; the time is what the server itself counts for the calls, without reading and writing sockets. Prints the time of
  * a call and the ratio within the round, with the interval that holds its true median in 19 of 20 cases.
  */
@@ -16,9 +16,9 @@ const ROUNDS = 200;
 const COMMANDS = 60;
 const GUARD_MS = '5000';
 
-const [revision, rounds = `${ROUNDS}`] = process.argv.slice(2);
+const [revision, rounds = `${ROUNDS}`] = process.argv.slice(3);
 if (revision === undefined || !/^[1-9]\d*$/.test(rounds)) {
-  console.error('npm run bench:scripts -- COMMIT [ROUNDS]');
+  console.error('npm run bench -- --scripts COMMIT [ROUNDS]');
   process.exit(2);
 }
 

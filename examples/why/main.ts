@@ -1,5 +1,5 @@
 /**
- * `npm run demo:why`: plays six known weaknesses of locks on servers of its own, says which way to lock survives
+ * `npm run examples -- why`: plays six known weaknesses of locks on servers of its own, says which way to lock survives
  * each, and draws it. Exits with 0 only when each came out as it is known to.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { SCENES } from './scenes/index.js';
 import { Stage } from './stage.js';
 
 const LONGEST_MS = 60_000;
-const USAGE = `npm run demo:why [-- --output FOLDER]      the page goes there (default: output)`;
+const USAGE = `npm run examples -- why [--output FOLDER]  the page goes there (default: output)`;
 
 process.exitCode = await main();
 
@@ -57,7 +57,7 @@ async function playAll(): Promise<readonly Played[]> {
 
 function tell(played: readonly Played[], output: string, tookS: string): number {
   const bad = surprises(played);
-  const about = `npm run demo:why, ${tookS} s, ${process.platform}, Node ${process.versions.node}: five masters of its own, and one with a replica.`;
+  const about = `npm run examples -- why, ${tookS} s, ${process.platform}, Node ${process.versions.node}: five masters of its own, and one with a replica.`;
   mkdirSync(output, { recursive: true });
   const path = join(output, 'why.html');
   writeFileSync(path, page(played, bad, about));

@@ -4,7 +4,7 @@
  *
  * What it rests on: wall clocks of all clients that agree to within `clockMarginMs`, one ttl and one unit for all
  * programs on a key, and one server that forgets nothing. This is the one exception to rule 15 of the design: the
- * protocol is made of wall clocks. What can go wrong, shown by live runs: `npm run demo:why`.
+ * protocol is made of wall clocks. What can go wrong, shown by live runs: `npm run examples -- why`.
  */
 import { Cancellation } from '../runtime/cancellation.js';
 import { SystemClock, SystemTimers, systemWallClock } from '../runtime/clock.js';

@@ -14,7 +14,7 @@ export async function reportOf({ name, declared }: Entry): Promise<string> {
   });
   const text = [
     `# The public surface of ${name}`,
-    'Written by `npm run api`, and compared by `npm run lint`: a change here is a change of what users have.',
+    'Written by `npm run check -- --write`, and compared by `npm run check -- lint`: a change here is a change of what users have.',
     `\`\`\`ts\n${parts.join('\n\n')}\n\`\`\``,
   ].join('\n\n');
   const settings = JSON.parse(readFileSync(join(ROOT, '.prettierrc.json'), 'utf8')) as object;

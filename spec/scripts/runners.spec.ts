@@ -5,7 +5,7 @@ import { examplesIn } from '../../scripts/package/runners.js';
 const PAGE = new URL('../../docs/TESTING.md', import.meta.url);
 const block = (...lines: readonly string[]): string => ['```js', ...lines, '```'].join('\n');
 
-describe('the tests of docs/TESTING.md that check:package runs', () => {
+describe('the tests of docs/TESTING.md that npm run check -- package runs', () => {
   it('are all blocks of code that the page has: in real time, and with the fakes of Sinon, Jest and Vitest', () => {
     const fakes = examplesIn(readFileSync(PAGE, 'utf8')).map(({ fake }) => fake);
     expect(fakes).to.deep.equal(['none', 'sinon', '@jest/globals', 'vitest']);

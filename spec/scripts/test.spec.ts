@@ -85,6 +85,17 @@ describe('npm test', () => {
     expect(listed('spec/a.spec.ts', 'spec/part/')).to.deep.equal(['all:', ...USUAL]);
   });
 
+  it('--usual: of a folder, what npm test runs of it; nothing is no fault', () => {
+    expect(listed('--usual', 'spec/part')).to.deep.equal([
+      'usual:',
+      'spec/part/further.spec.ts',
+      'spec/part/wide.spec.ts',
+    ]);
+    expect(run(folder, '--usual', 'spec/broad')).to.deep.equal({
+      ...{ code: 0, out: 'npm test runs nothing of spec/broad\n', err: '' },
+    });
+  });
+
   for (const args of [['spec/b.spec.ts'], ['spec/a.spec.ts', 'spec/nowhere'], ['--all', 'spec/nowhere']]) {
     it(`${args.join(' ')}: what is not there is named, and nothing is run`, () => {
       expect(run(folder, ...args)).to.deep.equal({ code: 2, out: '', err: `there is no ${args.at(-1)}\n` });

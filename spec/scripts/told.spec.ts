@@ -1,4 +1,4 @@
-/** The size of the package is told once: the table and its charts agree, and check:package holds them to what it measures. */
+/** The size of the package is told once: the table and its charts agree, and `npm run check -- package` holds them to what it measures. */
 import { expect } from 'chai';
 import { fileURLToPath } from 'node:url';
 import { checkTold, toldInChart, toldInTable } from '../../scripts/package/told.js';
@@ -11,7 +11,7 @@ describe('the size of the package, as it is told', () => {
     expect([toldInChart(ROOT, 'light'), toldInChart(ROOT, 'dark')]).to.deep.equal([told, told]);
   });
 
-  it('a tenth more or less than is measured will do; more than that fails check:package', () => {
+  it('a tenth more or less than is measured will do; more than that fails the check of the package', () => {
     const bytes = toldInTable(ROOT) * 1_000;
     checkTold(ROOT, bytes);
     checkTold(ROOT, bytes * 1.1);

@@ -1,11 +1,11 @@
 /**
- * How broad a run of specs is. `npm test` has every rule once; `npm run test:all` has each over more sizes, clients, kinds
+ * How broad a run of specs is. `npm test` has every rule once; `npm test -- --all` has each over more sizes, clients, kinds
  * and moments, and what takes long (`scripts/broad-specs.mjs` lists whole files). A file that is run by its name is run whole.
  */
 import Mocha from 'mocha';
 import { BROAD_SPECS } from '../../scripts/broad-specs.mjs';
 
-/** `others` is all that `usual` leaves out: `npm test` and `npm run test:all -- --others` run each spec once. */
+/** `others` is all that `usual` leaves out: `npm test` and `npm test -- --others` run each spec once. */
 type Breadth = 'usual' | 'others' | 'all';
 
 const breadth = (process.env['QUORATE_SPECS'] ?? 'all') as Breadth;

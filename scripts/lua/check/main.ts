@@ -1,5 +1,5 @@
 /**
- * `npm run lint` calls this for the files of Lua; `npm run format:check` with `--format`, and `npm run format` with `--write`.
+ * `npm run check -- lint` calls this for the files of Lua; `npm run check -- format` with `--format`, and `npm run check -- --write` with `--write`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function checkFormat(path: string): string[] {
   if (right !== text && mode === '--write') writeFileSync(join(ROOT, path), right);
   const isOff = right !== text && mode !== '--write';
   return [
-    ...(isOff ? [`${path}: npm run format`] : []),
+    ...(isOff ? [`${path}: npm run check -- --write`] : []),
     ...formatFaultsIn(right).map(([line, what]) => `${path}:${line}: ${what}`),
   ];
 }

@@ -90,6 +90,6 @@ describe('examples/why: a run', function () {
   it('an option that it does not know ends it before anything is started', async () => {
     const { code, said } = await run('--speed=5');
     expect(code).to.equal(2);
-    expect(said).to.contain("'--speed'").and.contain('npm run demo:why');
+    expect(said).to.contain("'--speed'").and.contain('npm run examples -- why');
   });
 });
