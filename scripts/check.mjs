@@ -119,7 +119,9 @@ function changedPlaces() {
     const [, folder] = /^lib\/([^/]+)\//.exec(file) ?? /^(scripts|bench|examples)\//.exec(file) ?? [];
     return folder === undefined ? '' : `spec/${folder}`;
   });
-  return [...new Set(places)].filter((place) => place !== '' && existsSync(join(ROOT, place))).sort();
+  return [...new Set(places)]
+    .filter((place) => place !== '' && existsSync(join(ROOT, place)))
+    .toSorted((a, b) => a.localeCompare(b));
 }
 
 /** Against what was fetched last, and what is not committed yet. */
