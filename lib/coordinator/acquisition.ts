@@ -12,7 +12,7 @@
  * Every attempt draws a fresh token. It has one deadline for everything except its wait in a queue, and is undone on
  * every master that it was sent to before the next attempt starts.
  */
-import { type Candidate, PATIENCE } from './admission.js';
+import { type Applicant, PATIENCE } from './admission.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
@@ -37,8 +37,48 @@ import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
 
+/**
+ * Why an attempt has no grant. `unasked`: the wait in line ended before a quorum of masters could be asked for a place, so
+ * nothing is known of the lock itself.
+ */
+type Miss = 'refused' | 'unasked';
+
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
-type OnAttemptEnd = (end: Grant | Promise<undefined>) => void;
+type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
+
+/** The attempt under way, once it has sent its claim. */
+interface Claim {
+  readonly kind: 'claim';
+  readonly round: Round;
+  readonly nodeTimeoutMs: number;
+  /** Counts towards the instance's admission; a claim in its turn does not. */
+  readonly isAdmitted: boolean;
+}
+
+/** How a claim is sent. */
+interface Sending {
+  readonly sentAtMs: number;
+  /** Is asked before the others. */
+  readonly home: Node | undefined;
+  readonly isAdmitted: boolean;
+}
+
+/** What is waited for, and ends with the time of the attempt or with the call. */
+type Awaited =
+  /** Between two attempts. */
+  | { readonly kind: 'nothing' }
+  /** Room for one more attempt. */
+  | { readonly kind: 'room'; readonly applicant: Applicant }
+  /** Its turn. */
+  | { readonly kind: 'line'; readonly line: Line }
+  | Claim
+  /** What an undo sees on the masters. */
+  | { readonly kind: 'look'; readonly withdrawal: Withdrawal }
+  /** The time is up, or the call was cancelled. */
+  | { readonly kind: 'ended' };
+
+const NOTHING: Awaited = { kind: 'nothing' };
+const ENDED: Awaited = { kind: 'ended' };
 
 export class Acquisition implements RoundObserver {
   readonly #environment: AcquisitionEnvironment;
@@ -49,22 +89,15 @@ export class Acquisition implements RoundObserver {
   #history: AttemptHistory | undefined;
   /** The rank in the queue, kept for all attempts; µs of the masters' time, 0 until it is drawn. */
   #ticket = 0;
-  /** The wait ended before a quorum of masters could be asked for a place. */
-  #isUnasked = false;
   /**
    * How it waits; undefined until it waits for an exclusive lock. A shared lock has one from the start, for its watches.
    */
   #line: Line | undefined;
-  /** What the attempt waits for now; undefined once its time is up. */
-  #awaited: Round | Line | Candidate | Withdrawal | undefined;
-  /** The node timeout of the attempt under way. */
-  #nodeTimeoutMs = 0;
+  #awaited = NOTHING;
   /** What the first attempt met was noted. */
   #hasNoted = false;
   /** It counts among those that wait. */
   #isWaiter = false;
-  /** The attempt under way counts towards the instance's admission. */
-  #isInside = false;
 
   constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms, cancellation: Cancellation) {
     this.#environment = environment;
@@ -97,20 +130,20 @@ export class Acquisition implements RoundObserver {
   }
 
   /** Repeats attempts until one is granted or the call fails. @param first  the attempt that is under way */
-  async #goOn(first: Promise<Grant | undefined>, isFirstInLine: boolean): Promise<Grant> {
+  async #goOn(first: Promise<Grant | Miss>, isFirstInLine: boolean): Promise<Grant> {
     let attempt = first;
     let isInLine = isFirstInLine;
     try {
       for (;;) {
-        const grant = await attempt;
-        if (grant !== undefined) return grant;
+        const end = await attempt;
+        if (end instanceof Grant) return end;
         this.#throwIfCancelled();
-        const last = this.#isUnasked ? undefined : this.#history?.lastFull;
+        const last = end === 'unasked' ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
         if (!this.#mayWait())
           throw unwaitedError(this.#met.error(this.#context), this.#environment.waiters.count);
         const isTry = this.#goesInLine(isInLine) && this.#met.triesAgain();
-        if (this.#isUnasked) this.#backoff.begin('last');
+        if (end === 'unasked') this.#backoff.begin('last');
         else if (isTry) await this.#backoff.pause(TRY_AFTER_MS);
         else if (this.#goesInLine(isInLine)) this.#backoff.begin('next');
         else if (!(await this.#backoff.next(this.#met.freeInMs))) throw this.#met.error(this.#context);
@@ -137,7 +170,6 @@ export class Acquisition implements RoundObserver {
   #attempt(onEnd: OnAttemptEnd): void {
     const { admission, clock } = this.#environment;
     this.#line?.stepAside();
-    this.#isUnasked = false;
     if (!admission.admits()) return this.#waitForRoom(onEnd);
     this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
   }
@@ -152,43 +184,41 @@ export class Acquisition implements RoundObserver {
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const isBrief = waitMs < nodeTimeoutMs;
     const [ms, times] = isBrief ? [nodeTimeoutMs, PATIENCE] : [this.#backoff.leftMs, 1];
-    this.#awaited = admission.wait({ timers, waitMs: ms, times }, (isLetIn) => {
-      this.#finish();
+    const applicant = admission.wait({ timers, waitMs: ms, times }, (isLetIn) => {
+      this.#awaited = NOTHING;
       if (isLetIn) return this.#attemptNow(clock.earliest(), onEnd);
       this.#met.notAsked();
       this.#backoff.isLast = true;
-      onEnd(Promise.resolve(undefined));
+      onEnd(Promise.resolve('refused'));
     });
+    this.#awaited = { kind: 'room', applicant };
   }
 
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
-    this.#isInside = true;
     // not where masters watch for it: a single watching master keeps nobody out
     const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
-    this.#claim(this.#request(this.#environment.random.token()), sentAtMs, home, onEnd);
+    const request = this.#request(this.#environment.random.token());
+    this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
-  async #attemptInLine(): Promise<Grant | undefined> {
+  async #attemptInLine(): Promise<Grant | Miss> {
     const [{ clock, timers }, { leftMs }] = [this.#environment, this.#backoff];
     const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
     const ticket = (): number => (this.#ticket ||= this.#environment.clocks.ticket());
     const turn = line.wait(ticket, clock.earliest() + leftMs);
-    this.#awaited = line;
+    this.#awaited = { kind: 'line', line };
     const timer = timers.wait(leftMs, this.#endWait);
     const end = await turn;
     this.#finish(timer);
     if (!line.wasFree) this.#noteContention(true);
     const isTurn = (end === 'granted' || end === 'reserved') && this.#cancellation.cancelled === undefined;
-    if (!isTurn) {
-      await this.#depart(line.depart(end));
-      return undefined;
-    }
-    const claim = (onEnd: OnAttemptEnd): void =>
-      this.#claim(line.claim(), clock.earliest(), undefined, onEnd);
-    const grant = this.#win(line) ?? (await new Promise(claim));
-    if (grant !== undefined) this.#noteContention(false);
-    return grant;
+    if (!isTurn) return this.#depart(line.depart(end));
+    const send = { sentAtMs: clock.earliest(), home: undefined, isAdmitted: false };
+    const claim = (onEnd: OnAttemptEnd): void => this.#claim(line.claim(), send, onEnd);
+    const won = this.#win(line) ?? (await new Promise<Grant | Miss>(claim));
+    if (won instanceof Grant) this.#noteContention(false);
+    return won;
   }
 
   /** The grant, if a quorum handed over votes that are valid still. */
@@ -210,32 +240,44 @@ export class Acquisition implements RoundObserver {
     grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#environment.driftFactor));
   }
 
-  /** Sends a claim to the masters, and undoes it if it fails. @param home  is asked before the others */
-  #claim(request: Request, sentAtMs: number, home: Node | undefined, onEnd: OnAttemptEnd): void {
+  /** Sends a claim to the masters, and undoes it if it fails. */
+  #claim(request: Request, { sentAtMs, home, isAdmitted }: Sending, onEnd: OnAttemptEnd): void {
     const { nodes, timers } = this.#environment;
     const round = new Round(nodes, request, sentAtMs, this);
-    this.#awaited = round;
-    this.#nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
-    const timer = timers.deadline(this.#nodeTimeoutMs, this.#endWait);
+    const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
+    const claim: Claim = { kind: 'claim', round, nodeTimeoutMs, isAdmitted };
+    this.#awaited = claim;
+    const timer = timers.deadline(nodeTimeoutMs, this.#endWait);
     const conclude = (isFull = true): void =>
-      onEnd(this.#accept(round, timer) ?? this.#fail(round, isFull, timer));
+      onEnd(this.#accept(claim, timer) ?? this.#fail(claim, isFull, timer));
     if (home === undefined) round.askThen(nodes, conclude);
     else void askHomeMasterFirst(nodes, round, home).then(conclude);
     if (request.isFenced) this.#environment.readings.refresh();
   }
 
-  #finish(timer?: Timer): void {
-    timer?.cancel();
-    this.#awaited = undefined;
+  #finish(timer: Timer): void {
+    timer.cancel();
+    this.#awaited = NOTHING;
   }
 
   /** Time is up for the whole attempt, or the call was cancelled. */
   readonly #endWait = (): void => {
     const awaited = this.#awaited;
-    this.#awaited = undefined;
-    if (!(awaited instanceof Round)) awaited?.end();
-    else if (this.#cancellation.cancelled !== undefined) awaited.end(NOT_AWAITED, false);
-    else awaited.end(new Silence(this.#nodeTimeoutMs), true);
+    this.#awaited = ENDED;
+    switch (awaited.kind) {
+      case 'nothing':
+      case 'ended':
+        return;
+      case 'room':
+        return awaited.applicant.end();
+      case 'line':
+        return awaited.line.end();
+      case 'look':
+        return awaited.withdrawal.end();
+      case 'claim':
+        if (this.#cancellation.cancelled !== undefined) return awaited.round.end(NOT_AWAITED, false);
+        return awaited.round.end(new Silence(awaited.nodeTimeoutMs), true);
+    }
   };
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
@@ -249,8 +291,8 @@ export class Acquisition implements RoundObserver {
   }
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
-  #accept(round: Round, timer: Timer): Grant | undefined {
-    const { clock, driftFactor, nodes } = this.#environment;
+  #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
+    const { admission, clock, driftFactor, nodes } = this.#environment;
     this.#line?.claimed(round);
     // ended after its quorum said yes: a moment later it would have been granted, and nobody can tell the two apart
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
@@ -269,22 +311,17 @@ export class Acquisition implements RoundObserver {
     this.#line?.granted(grant);
     this.#terms.observer?.granted(this.#backoff.attempts, round, round.fence);
     this.#finish(timer);
-    this.#makeRoom(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
+    // a part of the attempt's time
+    if (isAdmitted) admission.leave(shareOf(nodes, this.#terms, nowMs - round.sentAtMs), true);
     return grant;
   }
 
-  async #fail(round: Round, isFull: boolean, timer: Timer): Promise<undefined> {
-    const isTimeout = this.#awaited === undefined && this.#cancellation.cancelled === undefined;
+  async #fail({ isAdmitted, round }: Claim, isFull: boolean, timer: Timer): Promise<Miss> {
+    const isTimeout = this.#isOver && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
     this.#finish(timer);
-    this.#makeRoom(isTimeout ? 1 : 0, !isTimeout);
-  }
-
-  /** The attempt is over. @param share  the part of its time that it took */
-  #makeRoom(share: number, isAnswered: boolean): void {
-    if (!this.#isInside) return; // a claim in its turn is not counted by admission
-    this.#isInside = false;
-    this.#environment.admission.leave(share, isAnswered);
+    if (isAdmitted) this.#environment.admission.leave(isTimeout ? 1 : 0, !isTimeout);
+    return 'refused';
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
@@ -292,13 +329,13 @@ export class Acquisition implements RoundObserver {
     const { clocks, nodes } = this.#environment;
     round.fail();
     this.#line?.failed();
-    const isInTime = this.#awaited !== undefined;
+    const isInTime = !this.#isOver;
     const onFailed = (node: Node): void => this.#owe(node, round.request.token);
     const withdrawal = undoingOf(nodes, round, this.#line, clocks, onFailed);
     const looked = withdrawal.send();
     if (isInTime && this.#cancellation.cancelled === undefined) {
       // the refusal of a plain claim gives no reason; the undo that follows it looks, within the same deadline
-      this.#awaited = withdrawal;
+      this.#awaited = { kind: 'look', withdrawal };
       await lookAgain(nodes, round, withdrawal, looked);
     }
     withdrawal.end(); // what a silent master has no room for is left to the repairs: it is sent in any case
@@ -312,14 +349,13 @@ export class Acquisition implements RoundObserver {
    * Leaves the queue without having claimed. At the end of the wait, the withdrawal takes a last look at what holds the
    * lock, for the error; it has one node timeout for that.
    */
-  async #depart(departure: Departure): Promise<void> {
+  async #depart(departure: Departure): Promise<Miss> {
     const { withdrawal } = departure;
-    this.#isUnasked = departure.isUnasked;
     const looked = withdrawal.send();
     const looks = departure.looks && this.#cancellation.cancelled === undefined;
     if (looks) {
       this.#backoff.isLast = true;
-      this.#awaited = withdrawal;
+      this.#awaited = { kind: 'look', withdrawal };
       const { nodes, timers } = this.#environment;
       const timer = timers.deadline(nodeTimeoutOf(nodes, this.#terms), this.#endWait);
       await looked;
@@ -327,6 +363,12 @@ export class Acquisition implements RoundObserver {
     }
     withdrawal.end();
     this.#met.leftLine(departure, looks ? withdrawal.outcomes : undefined);
+    return departure.isUnasked ? 'unasked' : 'refused';
+  }
+
+  /** The time of the attempt is up, or the call was cancelled. */
+  get #isOver(): boolean {
+    return this.#awaited.kind === 'ended';
   }
 
   /** A plain `SET` for the first attempt where that suffices. Else a script: it can do more, and says why it refuses. */

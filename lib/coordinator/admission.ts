@@ -22,7 +22,7 @@ const WELL_IN_TIME = 1 / 2;
 /** A wait that is shorter than a node timeout may last this many node timeouts, while it waits for room. */
 export const PATIENCE = 10;
 
-/** How long a candidate waits for room: `waitMs`, or up to `times` times as long while other attempts get answers. */
+/** How long an applicant waits for room: `waitMs`, or up to `times` times as long while other attempts get answers. */
 export interface RoomWait {
   readonly timers: Timers;
   readonly waitMs: number;
@@ -30,7 +30,7 @@ export interface RoomWait {
 }
 
 /** An attempt that waits for admission. */
-export class Candidate {
+export class Applicant {
   readonly #admission: Admission;
   readonly #wait: RoomWait;
   readonly #onEnd: (isLetIn: boolean) => void;
@@ -88,12 +88,12 @@ export class Admission {
   #limit = FIRST_LIMIT;
   #inside = 0;
   /**
-   * Candidates before `#first` have been let in. From there on, at most `#ended` have ended their wait; `#trim` keeps
+   * Applicants before `#first` have been let in. From there on, at most `#ended` have ended their wait; `#trim` keeps
    * these from outnumbering those that wait.
    */
   #first = 0;
   #ended = 0;
-  #candidates: Candidate[] = [];
+  #applicants: Applicant[] = [];
   /** How many of those inside were admitted under a limit that proved too high. */
   #surplus = 0;
   #isLettingIn = false;
@@ -111,9 +111,9 @@ export class Admission {
     return this.#inside;
   }
 
-  /** How many candidates are kept, those that have ended their wait included. */
+  /** How many applicants are kept, those that have ended their wait included. */
   get size(): number {
-    return this.#candidates.length - this.#first;
+    return this.#applicants.length - this.#first;
   }
 
   /** Whether there is room for one more attempt. If so, it counts as under way and has to call `leave`. */
@@ -125,16 +125,16 @@ export class Admission {
   }
 
   /**
-   * Queues a candidate behind all others; it is let in when there is room.
-   * @param onEnd  see the constructor of `Candidate`
+   * Queues an applicant behind all others; it is let in when there is room.
+   * @param onEnd  see the constructor of `Applicant`
    */
-  wait(wait: RoomWait, onEnd: (isLetIn: boolean) => void): Candidate {
-    const candidate = new Candidate(this, wait, onEnd);
-    this.#candidates.push(candidate);
-    return candidate;
+  wait(wait: RoomWait, onEnd: (isLetIn: boolean) => void): Applicant {
+    const applicant = new Applicant(this, wait, onEnd);
+    this.#applicants.push(applicant);
+    return applicant;
   }
 
-  /** @internal A waiting candidate has ended. */
+  /** @internal A waiting applicant has ended. */
   forget(): void {
     this.#ended++;
     this.#trim();
@@ -152,9 +152,9 @@ export class Admission {
     else if (share >= 1) {
       this.#limit = Math.max(LEAST_LIMIT, Math.floor(this.#limit / 2));
       this.#surplus = this.#inside;
-    } else if (share < WELL_IN_TIME && this.#first < this.#candidates.length)
+    } else if (share < WELL_IN_TIME && this.#first < this.#applicants.length)
       this.#limit = Math.min(MOST_LIMIT, this.#limit + 1);
-    if (this.#candidates.length > 0) this.#letIn();
+    if (this.#applicants.length > 0) this.#letIn();
     if (this.#inside === 0 && this.#limit > FIRST_LIMIT) this.#idleSinceMs = this.#clock.earliest();
   }
 
@@ -163,15 +163,15 @@ export class Admission {
   }
 
   #letIn(): void {
-    if (this.#isLettingIn) return; // a candidate that was just let in has left already
+    if (this.#isLettingIn) return; // an applicant that was just let in has left already
     this.#isLettingIn = true;
     while (this.#inside < this.#limit) {
-      const candidate = this.#candidates[this.#first];
-      if (candidate === undefined) break;
+      const applicant = this.#applicants[this.#first];
+      if (applicant === undefined) break;
       this.#first++;
-      if (!candidate.isWaiting) continue;
+      if (!applicant.isWaiting) continue;
       this.#inside++;
-      candidate.letIn();
+      applicant.letIn();
     }
     this.#isLettingIn = false;
     this.#trim();
@@ -179,7 +179,7 @@ export class Admission {
 
   #trim(): void {
     if (this.size > 0 && this.#first < MOST_LIMIT && 2 * this.#ended <= this.size) return;
-    this.#candidates = this.#candidates.slice(this.#first).filter(({ isWaiting }) => isWaiting);
+    this.#applicants = this.#applicants.slice(this.#first).filter(({ isWaiting }) => isWaiting);
     this.#first = 0;
     this.#ended = 0;
   }

@@ -19,7 +19,7 @@ import type { Round } from './round.js';
 const MAX_RAISES = 4;
 
 /** A fencing token that is put to masters. */
-class Candidate implements Sink {
+class Ballot implements Sink {
   readonly fence: number;
   readonly ask: Ask;
   readonly #agreement: FenceAgreement;
@@ -52,11 +52,11 @@ export class FenceAgreement {
   readonly #nodes: readonly Node[];
   readonly #round: Round;
   /** What is put to the masters now. */
-  #candidate: Candidate | undefined;
+  #ballot: Ballot | undefined;
   #raises = 0;
   /** What was put to each master last, by its index. */
-  readonly #put: (Candidate | undefined)[] = [];
-  /** Masters whose clocks are too far behind a candidate. */
+  readonly #put: (Ballot | undefined)[] = [];
+  /** Masters whose clocks are too far behind a ballot. */
   readonly #behind = new Set<Node>();
 
   constructor(nodes: readonly Node[], round: Round) {
@@ -71,16 +71,15 @@ export class FenceAgreement {
   /** Puts the highest token to each master that granted with a lower one and was not asked yet. */
   proceed(): void {
     if (this.#round.pending === 0) this.#dropThoseBehind();
-    let candidate = this.#candidate;
-    if (candidate === undefined || this.#isHopeless(candidate.fence))
-      candidate = this.#raise(this.#highest());
+    let ballot = this.#ballot;
+    if (ballot === undefined || this.#isHopeless(ballot.fence)) ballot = this.#raise(this.#highest());
     for (const node of this.#granting()) {
       if (!this.isWanted) return;
       const before = this.#put[node.index];
-      if (this.#round.fenceAt(node) >= candidate.fence || before === candidate) continue;
+      if (this.#round.fenceAt(node) >= ballot.fence || before === ballot) continue;
       if (before !== undefined) node.forget(before); // if it was not even sent
-      this.#put[node.index] = candidate;
-      node.send(candidate.ask);
+      this.#put[node.index] = ballot;
+      node.send(ballot.ask);
     }
   }
 
@@ -92,10 +91,10 @@ export class FenceAgreement {
     }
   }
 
-  onReply(candidate: Candidate, node: Node, reply: unknown): void {
+  onReply(ballot: Ballot, node: Node, reply: unknown): void {
     const least = leastAccepted(reply);
-    if (least !== undefined) return this.#onRefusal(candidate, node, least);
-    const outcome = candidate.ask.request.read(reply);
+    if (least !== undefined) return this.#onRefusal(ballot, node, least);
+    const outcome = ballot.ask.request.read(reply);
     if (outcome?.kind === 'granted') this.#round.accepted(node, outcome.fence);
     else this.#round.retract(node, lost(outcome));
   }
@@ -120,10 +119,10 @@ export class FenceAgreement {
   }
 
   /** Another attempt has raised that counter meanwhile, or the master's clock is far from the others. */
-  #onRefusal(candidate: Candidate, node: Node, least: number): void {
-    const fence = this.#candidate?.fence ?? 0;
+  #onRefusal(ballot: Ballot, node: Node, least: number): void {
+    const fence = this.#ballot?.fence ?? 0;
     if (least < fence) {
-      if (candidate === this.#candidate) this.#onBehind(node); // else it was given up already
+      if (ballot === this.#ballot) this.#onBehind(node); // else it was given up already
       return;
     }
     if (this.#raises > MAX_RAISES) {
@@ -135,7 +134,7 @@ export class FenceAgreement {
   }
 
   /**
-   * Perhaps it is the candidate that is wrong, since the clock of its master is far ahead. So votes of masters that are
+   * Perhaps it is the ballot that is wrong, since the clock of its master is far ahead. So votes of masters that are
    * behind it count as long as others may still grant with their token.
    */
   #onBehind(node: Node): void {
@@ -148,10 +147,10 @@ export class FenceAgreement {
     for (const node of this.#behind) this.#round.retract(node, unknown(cause)); // leads here again, to those left
   }
 
-  #raise(fence: number): Candidate {
+  #raise(fence: number): Ballot {
     this.#raises++;
-    this.#candidate = new Candidate(this, this.#round, fence);
-    return this.#candidate;
+    this.#ballot = new Ballot(this, this.#round, fence);
+    return this.#ballot;
   }
 }
 

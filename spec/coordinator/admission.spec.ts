@@ -21,10 +21,10 @@ function crowd(admission: Admission, count: number, { waitMs = 60_000, times = 1
   const time = new FakeTime();
   const said: string[] = [];
   const wait = { timers: time, waitMs, times };
-  const candidates = Array.from({ length: count }, (_, i) =>
+  const applicants = Array.from({ length: count }, (_, i) =>
     admission.wait(wait, (isLetIn) => said.push(`${i} ${isLetIn ? 'in' : 'out'}`)),
   );
-  return { time, said, candidates };
+  return { time, said, applicants };
 }
 
 describe('admission: how many attempts are under way at a time', () => {
@@ -40,13 +40,13 @@ describe('admission: how many attempts are under way at a time', () => {
   it('lets waiting attempts in, in order, as others leave; none whose wait has ended', () => {
     const admission = new Admission(new FakeTime());
     fill(admission);
-    const { said, candidates } = crowd(admission, 5);
-    candidates[1]?.end();
-    candidates[1]?.end(); // nothing happens
+    const { said, applicants } = crowd(admission, 5);
+    applicants[1]?.end();
+    applicants[1]?.end(); // nothing happens
     expect(said).to.deep.equal(['1 out']);
     for (let i = 0; i < 3; i++) admission.leave(0.6);
     expect(said).to.deep.equal(['1 out', '0 in', '2 in', '3 in']);
-    candidates[0]?.end(); // it is in
+    applicants[0]?.end(); // it is in
     admission.leave(0.6);
     expect(said.at(-1)).to.equal('4 in');
     expect([admission.inside, admission.admits()]).to.deep.equal([FIRST_LIMIT, false]);
@@ -175,9 +175,9 @@ describe('admission: how many attempts are under way at a time', () => {
   it('keeps no more attempts whose wait has ended than waiting ones, also while none leaves', () => {
     const admission = new Admission(new FakeTime());
     fill(admission);
-    const { said, candidates } = crowd(admission, 3_000);
-    for (const candidate of candidates.filter((_, i) => i % 100 !== 0)) {
-      candidate.end();
+    const { said, applicants } = crowd(admission, 3_000);
+    for (const applicant of applicants.filter((_, i) => i % 100 !== 0)) {
+      applicant.end();
       expect(admission.size).to.be.at.most(2 * (3_000 - said.length) + 1);
     }
     expect(said.length).to.equal(2_970);
@@ -189,8 +189,8 @@ describe('admission: how many attempts are under way at a time', () => {
   it('forgets attempts whose wait has ended', () => {
     const admission = new Admission(new FakeTime());
     fill(admission);
-    const { said, candidates } = crowd(admission, 3_000);
-    for (const candidate of candidates.slice(0, -1)) candidate.end();
+    const { said, applicants } = crowd(admission, 3_000);
+    for (const applicant of applicants.slice(0, -1)) applicant.end();
     admission.leave(0.6);
     expect([said.length, said.at(-1)]).to.deep.equal([3_000, '2999 in']);
     admission.leave(0.6);

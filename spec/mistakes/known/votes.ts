@@ -176,7 +176,7 @@ export const VOTES: readonly Mistake[] = [
   if (held === granted && pending === 0) return undefined;
   if (granted`,
       },
-      { in: 'Acquisition.#claim', find: 'this.#nodeTimeoutMs,', replace: 'this.#nodeTimeoutMs * 50,' },
+      { in: 'Acquisition.#claim', find: 'deadline(nodeTimeoutMs,', replace: 'deadline(nodeTimeoutMs * 50,' },
     ],
     noticedBy: {
       breaks: ['settling', 'progress'],
