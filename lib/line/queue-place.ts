@@ -7,16 +7,23 @@ import { IGNORED_ANSWER } from '../node/sink.js';
 /** The serial for "no vote". */
 const NOBODY = 0;
 
+/** Handed over, but to be claimed: no vote yet. */
+const RESERVATION: DirectVote = Object.freeze({ validUntilMs: -Infinity, fence: 0 });
+
+/** What the waiter has at the master. */
+type State =
+  /** Not asked yet, or not answered. */
+  | { readonly kind: 'open'; readonly outcome: Outcome | undefined }
+  | { readonly kind: 'queued' | 'foreign-client'; readonly outcome: Outcome }
+  /** The vote of the hand-over with this serial. */
+  | { readonly kind: 'mine'; readonly outcome: Outcome; readonly serial: number; readonly vote: DirectVote }
+  /** It takes no part for now. */
+  | { readonly kind: 'failed'; readonly outcome: Outcome };
+
+const OPEN: State = { kind: 'open', outcome: undefined };
+
 export class QueuePlace {
-  /** `open`: not asked yet, or not answered. `failed`: it takes no part for now. */
-  state: 'open' | 'queued' | 'mine' | 'foreign-client' | 'failed' = 'open';
-  outcome: Outcome | undefined;
-  /** The serial of the hand-over that it has; 0 without one. */
-  serial = NOBODY;
-  /** While it is `mine`: the end of the vote's validity; −∞ for a reservation, which is no vote yet. */
-  validUntilMs = -Infinity;
-  /** The fencing token that the master accepted for that vote; 0 without fencing. */
-  fence = 0;
+  #state = OPEN;
   /** The last hand-over that was yielded: messages about it, or an earlier one, are stale. */
   yielded = NOBODY;
   /** The sink that waits for the answer to that yield; undefined once it has arrived or cannot arrive any more. */
@@ -40,31 +47,46 @@ export class QueuePlace {
   /** A request is in flight, and its reply is awaited. */
   isAwaited = false;
 
+  get state(): State['kind'] {
+    return this.#state.kind;
+  }
+
+  get outcome(): Outcome | undefined {
+    return this.#state.outcome;
+  }
+
+  /** The serial of the hand-over that it has; 0 without one. */
+  get serial(): number {
+    return this.#state.kind === 'mine' ? this.#state.serial : NOBODY;
+  }
+
+  /** Undefined without a hand-over. */
+  get vote(): DirectVote | undefined {
+    return this.#state.kind === 'mine' ? this.#state.vote : undefined;
+  }
+
   /** A request is sent; its reply is awaited for so long. */
   asks(nowMs: number, nodeTimeoutMs: number): void {
-    if (this.state === 'failed') this.state = 'open';
+    if (this.#state.kind === 'failed') this.#state = { kind: 'open', outcome: this.#state.outcome };
     this.sentAtMs = nowMs;
     this.dueAtMs = nowMs + nodeTimeoutMs;
     this.isAwaited = true;
   }
 
   /** It has the vote of this hand-over. A vote that it knows already is never shortened. */
-  has(serial: number, vote: DirectVote | undefined): void {
-    if (this.state !== 'mine' || serial > this.serial) this.#forgetVote();
-    this.state = 'mine';
-    this.serial = serial;
-    this.outcome = { kind: 'granted', fence: 0, clockUs: 0 };
-    if (vote === undefined) return;
-    this.validUntilMs = Math.max(this.validUntilMs, vote.validUntilMs);
-    this.fence = Math.max(this.fence, vote.fence);
+  has(serial: number, vote: DirectVote = RESERVATION): void {
+    const before = this.#state;
+    const known = before.kind === 'mine' && serial <= before.serial ? before.vote : RESERVATION;
+    const longest = {
+      validUntilMs: Math.max(known.validUntilMs, vote.validUntilMs),
+      fence: Math.max(known.fence, vote.fence),
+    };
+    this.#state = { kind: 'mine', outcome: GRANTED, serial, vote: longest };
   }
 
   /** Takes no part until then. */
   shelve(outcome: Outcome, untilMs: number): void {
-    this.outcome = outcome;
-    this.state = 'failed';
-    this.serial = NOBODY;
-    this.#forgetVote();
+    this.#state = { kind: 'failed', outcome };
     this.dueAtMs = untilMs;
   }
 
@@ -75,16 +97,8 @@ export class QueuePlace {
   }
 
   /** It has no vote. */
-  queues(outcome: Outcome, state: 'queued' | 'foreign-client' = 'queued'): void {
-    this.serial = NOBODY;
-    this.state = state;
-    this.outcome = outcome;
-    this.#forgetVote();
-  }
-
-  #forgetVote(): void {
-    this.validUntilMs = -Infinity;
-    this.fence = 0;
+  queues(outcome: Outcome, kind: 'queued' | 'foreign-client' = 'queued'): void {
+    this.#state = { kind, outcome };
   }
 
   /** Notes that a yield is sent, and in flight from now on. @returns the sink for its answer */
@@ -98,6 +112,8 @@ export class QueuePlace {
     return sink;
   }
 }
+
+const GRANTED: Outcome = Object.freeze({ kind: 'granted', fence: 0, clockUs: 0 });
 
 /** Given back for an earlier ticket. */
 const YIELDED: Outcome = Object.freeze({

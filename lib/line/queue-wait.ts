@@ -347,7 +347,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** A quorum of votes is its own: from here on, nothing is yielded. They are the lease, unless they have to be claimed. */
   #win(): void {
     const { directTtlMs: ttlMs, scope } = this.#terms;
-    const votes = this.#places.filter(({ state }) => state === 'mine');
+    const votes = this.#places.flatMap(({ vote }) => vote ?? []);
     const terms = { quorum: this.#quorum, isFenced: scope.isFenced, ttlMs };
     this.vote = leaseOf(votes, this.#environment.clock.now(), terms);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
@@ -389,8 +389,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
       this.#ask(node);
       if (place.state === 'queued' || place.state === 'mine') subscriptions.verify(node); // a push may have been lost
     } else {
-      place.outcome = unknown(subscriptions.cause(node));
-      place.state = 'failed'; // until its push connection is open
+      place.shelve(unknown(subscriptions.cause(node)), Infinity); // until its push connection is open
     }
   }
 }

@@ -13,56 +13,70 @@ function aNode(): Node {
 
 const VOTE = { validUntilMs: 5_000, fence: 7 };
 const LESS = { validUntilMs: 4_000, fence: 6 };
-const NO_VOTE = { validUntilMs: -Infinity, fence: 0 };
+const GONE = unknown(new Error('gone'));
+const REFUSED = {
+  kind: 'refused',
+  remainingMs: undefined,
+  isWrongType: false,
+  isForeignClient: false,
+} as const;
+
+function placeWithVote(): QueuePlace {
+  const place = new QueuePlace();
+  place.has(7, VOTE);
+  return place;
+}
 
 describe('queue place', () => {
   it('has no reservation, no outcome and nothing under way at first', () => {
     const place = new QueuePlace();
     expect(place).to.include({ state: 'open', serial: 0, yielded: 0, inquired: 0, refusedAtUs: 0 });
-    expect(place).to.include({ dueAtMs: Infinity, sentAtMs: 0, isAwaited: false, ...NO_VOTE });
-    expect([place.outcome, place.yielding]).to.deep.equal([undefined, undefined]);
+    expect(place).to.include({ dueAtMs: Infinity, sentAtMs: 0, isAwaited: false });
+    expect([place.outcome, place.vote, place.yielding]).to.deep.equal([undefined, undefined, undefined]);
   });
 
   it('that is shelved has no reservation, and is due when it is told', () => {
-    const place = new QueuePlace();
-    Object.assign(place, { state: 'mine', serial: 7, ...VOTE });
-    const outcome = unknown(new Error('gone'));
-    place.shelve(outcome, 1_234);
-    expect(place).to.include({ state: 'failed', serial: 0, outcome, dueAtMs: 1_234, ...NO_VOTE });
+    const place = placeWithVote();
+    place.shelve(GONE, 1_234);
+    expect(place).to.include({ state: 'failed', serial: 0, outcome: GONE, dueAtMs: 1_234, vote: undefined });
   });
 
   it('that failed takes part again as soon as it is asked; any other stays what it is', () => {
-    for (const [state, after] of [
-      ['failed', 'open'],
-      ['queued', 'queued'],
-      ['mine', 'mine'],
-    ] as const) {
-      const place = new QueuePlace();
-      place.state = state;
+    const [failed, queued, mine] = [new QueuePlace(), new QueuePlace(), placeWithVote()];
+    failed.shelve(GONE, 1_234);
+    queued.queues(REFUSED);
+    for (const place of [failed, queued, mine]) {
       place.asks(1_000, 50);
-      expect(place).to.include({ state: after, sentAtMs: 1_000, dueAtMs: 1_050, isAwaited: true });
+      expect(place).to.include({ sentAtMs: 1_000, dueAtMs: 1_050, isAwaited: true });
     }
+    expect([failed.state, queued.state, mine.state]).to.deep.equal(['open', 'queued', 'mine']);
+    expect([failed.outcome, queued.outcome]).to.deep.equal([GONE, REFUSED]);
   });
 
   it('knows the longest that it was told of a vote; of one that it had before it failed it knows nothing', () => {
-    for (const [state, known] of [
-      ['mine', VOTE],
-      ['failed', LESS],
-    ] as const) {
-      const place = new QueuePlace();
-      Object.assign(place, { state, serial: 7, ...VOTE });
-      place.has(7, LESS);
-      expect(place).to.include({ state: 'mine', serial: 7, ...known });
-    }
+    const [same, later, again] = [placeWithVote(), placeWithVote(), placeWithVote()];
+    again.shelve(GONE, 1_234);
+    for (const place of [same, again]) place.has(7, LESS);
+    later.has(8, LESS);
+    expect([same, later, again].map(({ vote }) => vote)).to.deep.equal([VOTE, LESS, LESS]);
+    expect([same, later, again].map(({ serial, state }) => [state, serial])).to.deep.equal([
+      ['mine', 7],
+      ['mine', 8],
+      ['mine', 7],
+    ]);
+  });
+
+  it('that is reserved has a vote that is worth nothing; one that it knows already stays', () => {
+    const [reserved, known] = [new QueuePlace(), placeWithVote()];
+    for (const place of [reserved, known]) place.has(7);
+    expect([reserved.vote, known.vote]).to.deep.equal([{ validUntilMs: -Infinity, fence: 0 }, VOTE]);
   });
 
   it('that gives its reservation back is queued, as one that was refused for a time that nobody knows', () => {
-    const place = new QueuePlace();
-    Object.assign(place, { state: 'mine', serial: 7, ...VOTE });
+    const place = placeWithVote();
     place.giveBack(1_234);
-    expect(place).to.include({ state: 'queued', serial: 0, dueAtMs: 1_234, ...NO_VOTE });
-    const outcome = { kind: 'refused', remainingMs: undefined, isWrongType: false, isForeignClient: false };
-    expect(place.outcome).to.deep.equal(outcome);
+    expect(place).to.include({ state: 'queued', serial: 0, dueAtMs: 1_234, vote: undefined });
+    expect(place.outcome).to.deep.equal(REFUSED);
   });
 
   for (const answer of ['a reply', 'a failure'] as const) {

@@ -269,13 +269,7 @@ export const HAND_OFF: readonly Mistake[] = [
   },
   {
     name: 'hand-over: validity and number of the hand-over before',
-    patches: [
-      {
-        in: 'QueuePlace.has',
-        find: "if (this.state !== 'mine' || serial > this.serial) this.#forgetVote();",
-        replace: '',
-      },
-    ],
+    patches: [{ in: 'QueuePlace.has', find: 'serial <= before.serial', replace: 'serial > 0' }],
     noticedBy: { specs: ['spec/line/queue-wait-votes.spec.ts'] },
   },
   {
