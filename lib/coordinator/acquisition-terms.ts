@@ -1,33 +1,21 @@
 /** The terms of one acquisition, and what all acquisitions of an instance share. */
+import type { LineParts } from '../line/queue-wait-terms.js';
 import type { Admission, Waiters } from './admission.js';
-import type { Clock, Timers } from '../runtime/clock.js';
 import type { RecentContention } from '../line/recent-contention.js';
-import type { MasterClocks } from '../quorum/master-clocks.js';
 import type { ClockReadings } from '../quorum/clock-readings.js';
 import type { Node } from '../node/node.js';
-import type { Random } from '../runtime/random.js';
-import type { Repairs } from '../quorum/repairs.js';
 import type { Patience } from '../quorum/backoff.js';
 import type { Scope } from '../protocol/scope.js';
-import type { Subscriptions } from '../line/subscriptions.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
-/** What all acquisitions of an instance share. */
-export interface AcquisitionEnvironment {
-  readonly nodes: readonly Node[];
-  /** The same nodes sorted by name: clients that list the masters in different orders agree on this one. */
+/** The parts of an instance: all acquisitions share them. */
+export interface InstanceParts extends LineParts {
+  /** The nodes sorted by name: clients that list the masters in different orders agree on this one. */
   readonly nodesByName: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly repairs: Repairs;
-  readonly clocks: MasterClocks;
   readonly readings: ClockReadings;
-  readonly subscriptions: Subscriptions;
   readonly contention: RecentContention;
   readonly admission: Admission;
   readonly waiters: Waiters;
-  readonly driftFactor: number;
 }
 
 /** The terms of one acquisition; times in milliseconds. */

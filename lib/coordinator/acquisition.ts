@@ -35,7 +35,7 @@ import { LONGEST_LIFE_MS } from '../line/queue-place.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
-import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /**
  * Why an attempt has no grant. `unasked`: the wait in line ended before a quorum of masters could be asked for a place, so
@@ -81,7 +81,7 @@ const NOTHING: Awaited = { kind: 'nothing' };
 const ENDED: Awaited = { kind: 'ended' };
 
 export class Acquisition implements RoundObserver {
-  readonly #environment: AcquisitionEnvironment;
+  readonly #parts: InstanceParts;
   readonly #terms: AcquisitionTerms;
   readonly #cancellation: Cancellation;
   readonly #backoff: Backoff;
@@ -99,12 +99,12 @@ export class Acquisition implements RoundObserver {
   /** It counts among those that wait. */
   #isWaiter = false;
 
-  constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms, cancellation: Cancellation) {
-    this.#environment = environment;
+  constructor(parts: InstanceParts, terms: AcquisitionTerms, cancellation: Cancellation) {
+    this.#parts = parts;
     this.#terms = terms;
     this.#cancellation = cancellation;
-    this.#backoff = new Backoff(environment, terms, cancellation);
-    if (terms.scope.kind.name !== 'mutex') this.#line = new SharedLine(environment, terms);
+    this.#backoff = new Backoff(parts, terms, cancellation);
+    if (terms.scope.kind.name !== 'mutex') this.#line = new SharedLine(parts, terms);
   }
 
   /**
@@ -140,8 +140,7 @@ export class Acquisition implements RoundObserver {
         this.#throwIfCancelled();
         const last = end === 'unasked' ? undefined : this.#history?.lastFull;
         if (last !== undefined && isHopeless(last.failure, last)) throw this.#met.error(this.#context);
-        if (!this.#mayWait())
-          throw unwaitedError(this.#met.error(this.#context), this.#environment.waiters.count);
+        if (!this.#mayWait()) throw unwaitedError(this.#met.error(this.#context), this.#parts.waiters.count);
         const isTry = this.#goesInLine(isInLine) && this.#met.triesAgain();
         if (end === 'unasked') this.#backoff.begin('last');
         else if (isTry) await this.#backoff.pause(TRY_AFTER_MS);
@@ -153,14 +152,14 @@ export class Acquisition implements RoundObserver {
       }
     } finally {
       this.#line?.leave();
-      if (this.#isWaiter) this.#environment.waiters.leave();
+      if (this.#isWaiter) this.#parts.waiters.leave();
     }
   }
 
   /** Whether it may wait for others, which it does from here on. */
   #mayWait(): boolean {
     if (this.#isWaiter || this.#backoff.isLast || this.#backoff.leftMs === 0) return true;
-    if (!this.#environment.waiters.admits()) return false;
+    if (!this.#parts.waiters.admits()) return false;
     this.#isWaiter = true;
     this.#terms.observer?.waits(this.#backoff.attempts);
     return true;
@@ -168,7 +167,7 @@ export class Acquisition implements RoundObserver {
 
   /** Asks for votes without queueing, as soon as there is room for one more attempt. */
   #attempt(onEnd: OnAttemptEnd): void {
-    const { admission, clock } = this.#environment;
+    const { admission, clock } = this.#parts;
     this.#line?.stepAside();
     if (!admission.admits()) return this.#waitForRoom(onEnd);
     this.#attemptNow(this.#backoff.attempts === 1 ? this.#backoff.startedAtMs : clock.earliest(), onEnd);
@@ -179,7 +178,7 @@ export class Acquisition implements RoundObserver {
    * other attempts get answers.
    */
   #waitForRoom(onEnd: OnAttemptEnd): void {
-    const { admission, clock, nodes, timers } = this.#environment;
+    const { admission, clock, nodes, timers } = this.#parts;
     const { waitMs } = this.#terms;
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const isBrief = waitMs < nodeTimeoutMs;
@@ -197,15 +196,15 @@ export class Acquisition implements RoundObserver {
   #attemptNow(sentAtMs: number, onEnd: OnAttemptEnd): void {
     // not where masters watch for it: a single watching master keeps nobody out
     const home = this.#backoff.isLast || this.#line?.isWatched === true ? undefined : this.#history?.home;
-    const request = this.#request(this.#environment.random.token());
+    const request = this.#request(this.#parts.random.token());
     this.#claim(request, { sentAtMs, home, isAdmitted: true }, onEnd);
   }
 
   /** Waits for its turn, and then claims. */
   async #attemptInLine(): Promise<Grant | Miss> {
-    const [{ clock, timers }, { leftMs }] = [this.#environment, this.#backoff];
-    const line = (this.#line ??= new MutexLine(this.#environment, this.#terms));
-    const ticket = (): number => (this.#ticket ||= this.#environment.clocks.ticket());
+    const [{ clock, timers }, { leftMs }] = [this.#parts, this.#backoff];
+    const line = (this.#line ??= new MutexLine(this.#parts, this.#terms));
+    const ticket = (): number => (this.#ticket ||= this.#parts.clocks.ticket());
     const turn = line.wait(ticket, clock.earliest() + leftMs);
     this.#awaited = { kind: 'line', line };
     const timer = timers.wait(leftMs, this.#endWait);
@@ -223,9 +222,9 @@ export class Acquisition implements RoundObserver {
 
   /** The grant, if a quorum handed over votes that are valid still. */
   #win(line: Line): Grant | undefined {
-    const [{ won }, nowMs] = [line, this.#environment.clock.now()];
+    const [{ won }, nowMs] = [line, this.#parts.clock.now()];
     if (won === undefined || won.validUntilMs <= nowMs) return undefined;
-    const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#environment.nodes);
+    const grant = new Grant(this.#terms.scope, won.token, won.fence, this.#parts.nodes);
     grant.prolong(won.validUntilMs);
     grant.cameFrom('marked');
     if (won.outcomes.some((outcome) => outcome?.kind !== 'granted')) grant.lacksVotes();
@@ -237,12 +236,12 @@ export class Acquisition implements RoundObserver {
 
   /** Notes how long a master may keep what it sent. */
   #keep(grant: Grant, nowMs: number): void {
-    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#environment.driftFactor));
+    grant.keptUntil(expiredByMs(nowMs, this.#longestLifeMs, this.#parts.driftFactor));
   }
 
   /** Sends a claim to the masters, and undoes it if it fails. */
   #claim(request: Request, { sentAtMs, home, isAdmitted }: Sending, onEnd: OnAttemptEnd): void {
-    const { nodes, timers } = this.#environment;
+    const { nodes, timers } = this.#parts;
     const round = new Round(nodes, request, sentAtMs, this);
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     const claim: Claim = { kind: 'claim', round, nodeTimeoutMs, isAdmitted };
@@ -252,7 +251,7 @@ export class Acquisition implements RoundObserver {
       onEnd(this.#accept(claim, timer) ?? this.#fail(claim, isFull, timer));
     if (home === undefined) round.askThen(nodes, conclude);
     else void askHomeMasterFirst(nodes, round, home).then(conclude);
-    if (request.isFenced) this.#environment.readings.refresh();
+    if (request.isFenced) this.#parts.readings.refresh();
   }
 
   #finish(timer: Timer): void {
@@ -281,7 +280,7 @@ export class Acquisition implements RoundObserver {
   };
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {
-    this.#environment.clocks.learn(node.index, clockUs, sentAtMs);
+    this.#parts.clocks.learn(node.index, clockUs, sentAtMs);
   }
 
   /** A vote that arrives after its attempt failed or its lease ended is undone. */
@@ -292,7 +291,7 @@ export class Acquisition implements RoundObserver {
 
   /** The grant, if a quorum said yes in time. Validity is checked here, after the last await. */
   #accept({ isAdmitted, round }: Claim, timer: Timer): Grant | undefined {
-    const { admission, clock, driftFactor, nodes } = this.#environment;
+    const { admission, clock, driftFactor, nodes } = this.#parts;
     this.#line?.claimed(round);
     // ended after its quorum said yes: a moment later it would have been granted, and nobody can tell the two apart
     if (round.decision !== 'granted' || this.#cancellation.cancelled !== undefined) return undefined;
@@ -320,13 +319,13 @@ export class Acquisition implements RoundObserver {
     const isTimeout = this.#isOver && this.#cancellation.cancelled === undefined;
     await this.#giveUp(round, isFull);
     this.#finish(timer);
-    if (isAdmitted) this.#environment.admission.leave(isTimeout ? 1 : 0, !isTimeout);
+    if (isAdmitted) this.#parts.admission.leave(isTimeout ? 1 : 0, !isTimeout);
     return 'refused';
   }
 
   /** Undoes the attempt on every master that may hold its vote, and notes why it failed. */
   async #giveUp(round: Round, isFull: boolean): Promise<void> {
-    const { clocks, nodes } = this.#environment;
+    const { clocks, nodes } = this.#parts;
     round.fail();
     this.#line?.failed();
     const isInTime = !this.#isOver;
@@ -356,7 +355,7 @@ export class Acquisition implements RoundObserver {
     if (looks) {
       this.#backoff.isLast = true;
       this.#awaited = { kind: 'look', withdrawal };
-      const { nodes, timers } = this.#environment;
+      const { nodes, timers } = this.#parts;
       const timer = timers.deadline(nodeTimeoutOf(nodes, this.#terms), this.#endWait);
       await looked;
       this.#finish(timer);
@@ -375,26 +374,25 @@ export class Acquisition implements RoundObserver {
   #request(token: string): Request {
     const { scope, ttlMs } = this.#terms;
     if (this.#backoff.attempts === 1 && isPlain(scope)) return plainClaim(scope, token, ttlMs);
-    const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#environment, this.#terms));
-    return scriptedClaim(scope, token, ttlMs, this.#environment.clocks, watch);
+    const watch = this.#line?.watch(() => this.#backoff.isLast || canQueue(this.#parts, this.#terms));
+    return scriptedClaim(scope, token, ttlMs, this.#parts.clocks, watch);
   }
 
   /** What the first attempt met decides how the next acquisition of this lock begins, and how a release ends. */
   #noteContention(wasHeld: boolean): void {
     if (this.#hasNoted || this.#backoff.attempts > 1) return;
     this.#hasNoted = true;
-    this.#environment.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.isFair);
+    this.#parts.contention.note(this.#terms.scope.keys[0] ?? '', wasHeld, this.#terms.isFair);
   }
 
   /** Created on first use: most acquisitions are granted at once. */
   get #met(): AttemptHistory {
-    return (this.#history ??= new AttemptHistory(this.#environment, this.#terms));
+    return (this.#history ??= new AttemptHistory(this.#parts, this.#terms));
   }
 
   #shallQueue(): boolean {
     return (
-      this.#line?.hasPlace === true ||
-      shallQueue(this.#environment, this.#terms, this.#backoff, this.#history)
+      this.#line?.hasPlace === true || shallQueue(this.#parts, this.#terms, this.#backoff, this.#history)
     );
   }
 
@@ -411,13 +409,13 @@ export class Acquisition implements RoundObserver {
 
   /** Leaves an undo to the background, until the vote has expired. */
   #owe(node: Node, token: string): void {
-    owe(this.#environment, node, { scope: this.#terms.scope, token, lifeMs: this.#longestLifeMs });
+    owe(this.#parts, node, { scope: this.#terms.scope, token, lifeMs: this.#longestLifeMs });
   }
 
   #throwIfCancelled(): void {
     const { cancelled } = this.#cancellation;
     if (cancelled === undefined) return;
-    throw cancelledError(cancelled, this.#context, this.#history?.lastFull, this.#environment.nodes);
+    throw cancelledError(cancelled, this.#context, this.#history?.lastFull, this.#parts.nodes);
   }
 
   get #context(): CallContext {

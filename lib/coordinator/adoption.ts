@@ -3,7 +3,7 @@
  * holds the token, nobody else can have held the lock since it was granted.
  */
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 import type { Extensions } from './extensions.js';
 import { Backoff } from '../quorum/backoff.js';
 import { cancelledError, failureOf, isHopeless, lossError, roundError } from '../quorum/failure.js';
@@ -31,14 +31,14 @@ export interface Adoption {
 
 /** Tries until a quorum has extended it in time or has refused. Rejects with a `RedlockError`. */
 export async function adopt(
-  environment: AcquisitionEnvironment,
+  parts: InstanceParts,
   extensions: Extensions,
   { terms, held, cancellation }: Adoption,
 ): Promise<Grant> {
-  const { clock, driftFactor, nodes } = environment;
+  const { clock, driftFactor, nodes } = parts;
   const { ttlMs, resources } = terms;
   const { token, fence } = held;
-  const backoff = new Backoff(environment, terms, cancellation);
+  const backoff = new Backoff(parts, terms, cancellation);
   for (;;) {
     const grant = new Grant(terms.scope, token, fence, nodes);
     const request = extension(grant, token, { ttlMs, mayCreate: false });

@@ -14,7 +14,7 @@ import { type Outcome, quorumOf, unknown } from '../protocol/quorum.js';
 import type { Backoff } from '../quorum/backoff.js';
 import type { Departure } from '../line/line.js';
 import type { Round } from '../quorum/round.js';
-import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /** After this many refusals in a row by the home master, all are asked again: its vote may be an orphan. */
 const HOME_REFUSALS = 8;
@@ -28,24 +28,21 @@ export const MOST_TRIES = 4;
 export const TRY_AFTER_MS = { least: 1, most: 7 };
 
 /** Queueing is wanted (`fair`), and possible. */
-export function canQueue(
-  { nodes, subscriptions }: AcquisitionEnvironment,
-  { isFair }: AcquisitionTerms,
-): boolean {
+export function canQueue({ nodes, subscriptions }: InstanceParts, { isFair }: AcquisitionTerms): boolean {
   return isFair && subscriptions.canReach(quorumOf(nodes.length));
 }
 
 /** Whether to queue: other claimants hold or wait for the lock, or are likely to, and the holder hands over. */
 export function shallQueue(
-  environment: AcquisitionEnvironment,
+  parts: InstanceParts,
   terms: AcquisitionTerms,
   backoff: Backoff,
   history: AttemptHistory | undefined,
 ): boolean {
-  const { contention, nodes, subscriptions } = environment;
+  const { contention, nodes, subscriptions } = parts;
   // the last attempt has no time to wait in: in line it would end before it begins
   if (!terms.isFair || history?.isForeignClient === true || backoff.isLast) return false;
-  if (history?.isContended === true) return canQueue(environment, terms);
+  if (history?.isContended === true) return canQueue(parts, terms);
   if (backoff.attempts > 1 || !contention.isLikely(terms.scope.keys[0] ?? '')) return false;
   return subscriptions.isOpenAt(quorumOf(nodes.length)); // otherwise trying is quicker, in case the lock is free by now
 }
@@ -57,18 +54,18 @@ export class AttemptHistory {
   isForeignClient = false;
   /** The last full fan-out, and why it failed: what an error reports. */
   lastFull: (Answers & { readonly failure: RoundFailure }) | undefined;
-  readonly #environment: AcquisitionEnvironment;
+  readonly #parts: InstanceParts;
   readonly #terms: AcquisitionTerms;
   #homeRefusals = 0;
   /** The shortest remaining time among the keys that the last attempt found. */
   #shortestMs = Infinity;
   #triesLeft: number;
 
-  constructor(environment: AcquisitionEnvironment, terms: AcquisitionTerms) {
-    this.#environment = environment;
+  constructor(parts: InstanceParts, terms: AcquisitionTerms) {
+    this.#parts = parts;
     this.#terms = terms;
     const { keys, kind } = terms.scope;
-    const isOccasional = kind.name === 'mutex' && environment.contention.isOccasional(keys[0] ?? '');
+    const isOccasional = kind.name === 'mutex' && parts.contention.isOccasional(keys[0] ?? '');
     this.#triesLeft = isOccasional ? MOST_TRIES : 0;
   }
 
@@ -87,7 +84,7 @@ export class AttemptHistory {
   /** The master to ask before the others: where contenders meet on one master, a refusal costs one command. */
   get home(): Node | undefined {
     if (!this.isContended || this.#homeRefusals >= HOME_REFUSALS) return undefined;
-    return homeMasterOf(this.#environment.nodesByName, this.#terms.scope.keys[0] ?? '');
+    return homeMasterOf(this.#parts.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
   /** It left the queue without having claimed. @param seen  what the withdrawal saw, if that was awaited */
@@ -102,7 +99,7 @@ export class AttemptHistory {
   /** Time was up before there was room for the attempt. An earlier full fan-out stands. */
   notAsked(): void {
     if (this.lastFull !== undefined) return;
-    const { admission, nodes } = this.#environment;
+    const { admission, nodes } = this.#parts;
     const cause = new Error(`not sent: ${admission.inside} other attempts were under way`);
     this.lastFull = { outcomes: nodes.map(() => unknown(cause)), failure: 'unknown' };
   }
@@ -110,7 +107,7 @@ export class AttemptHistory {
   /** The error for the last full fan-out. */
   error(context: CallContext): RedlockError {
     if (this.lastFull === undefined) throw new Error('an acquisition begins with a full fan-out');
-    return roundError(this.lastFull.failure, this.lastFull, this.#environment.nodes, context);
+    return roundError(this.lastFull.failure, this.lastFull, this.#parts.nodes, context);
   }
 
   learn({ decision, outcomes }: Round, isFull: boolean): void {

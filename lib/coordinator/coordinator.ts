@@ -28,7 +28,7 @@ import type { Transport } from '../redis/transport.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 import { type Adopted, adopt } from './adoption.js';
 import { type DueExtension, type ExtensionOrder, Extensions } from './extensions.js';
-import type { AcquisitionEnvironment, AcquisitionTerms } from './acquisition-terms.js';
+import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /** An extension may arrive this much later than its lease was given away, in ms. */
 const LATE_EXTENSION_MS = 10_000;
@@ -67,7 +67,7 @@ interface ReadyWait {
 export class Coordinator {
   readonly nodes: readonly Node[];
   readonly quorum: number;
-  readonly #environment: AcquisitionEnvironment;
+  readonly #parts: InstanceParts;
   readonly #extensions: Extensions;
   /** Until then, pushes about votes of leases that other processes took over are no news. */
   readonly #givenAway = new Set<Timer>();
@@ -84,7 +84,7 @@ export class Coordinator {
     this.nodes = transports.map((transport, i) => new Node(transport, i, clock, turn, pace));
     const clocks = new MasterClocks(transports.length, clock, wall);
     const readings = new ClockReadings(this.nodes, clocks, clock);
-    this.#environment = {
+    this.#parts = {
       nodes: this.nodes,
       nodesByName: [...this.nodes].sort((a, b) => (a.name < b.name ? -1 : 1)),
       clock,
@@ -99,7 +99,7 @@ export class Coordinator {
       waiters: new Waiters(options.maxWaiters),
       driftFactor,
     };
-    this.#extensions = new Extensions(this.#environment);
+    this.#extensions = new Extensions(this.#parts);
     if (isFenced) readings.begin();
   }
 
@@ -110,22 +110,22 @@ export class Coordinator {
 
   /** How many acquisitions wait for others, in a queue or between attempts. */
   get waiting(): number {
-    return this.#environment.waiters.count;
+    return this.#parts.waiters.count;
   }
 
   /** How many have waited so far. */
   get waited(): number {
-    return this.#environment.waiters.total;
+    return this.#parts.waiters.total;
   }
 
   /** How many undos are still owed to masters that did not confirm them. */
   get owed(): number {
-    return this.#environment.repairs.size;
+    return this.#parts.repairs.size;
   }
 
   /** Rejects with a `RedlockError` if it ends without a grant. */
   acquire(terms: AcquisitionTerms, cancellation: Cancellation): Promise<Grant> {
-    return new Acquisition(this.#environment, terms, cancellation).run();
+    return new Acquisition(this.#parts, terms, cancellation).run();
   }
 
   /** Extends by quorum. Whatever happens, what was held is never shortened or deleted. */
@@ -140,7 +140,7 @@ export class Coordinator {
 
   /** Takes over a lease of another process. Rejects with a `RedlockError`. */
   async adopt(terms: AcquisitionTerms, held: Adopted, cancellation: Cancellation): Promise<Grant> {
-    const grant = await adopt(this.#environment, this.#extensions, { terms, held, cancellation });
+    const grant = await adopt(this.#parts, this.#extensions, { terms, held, cancellation });
     if (held.isInFlight) this.#inFlight.add(grant);
     return grant;
   }
@@ -153,16 +153,16 @@ export class Coordinator {
   release(grant: Grant, nodeTimeoutMs: number, onSettled?: (answers: Answers) => void): Promise<void> {
     this.#end(grant);
     const request = this.#mayHaveQueue(grant)
-      ? releaseInLine(grant, grant.token, this.#environment.clocks)
+      ? releaseInLine(grant, grant.token, this.#parts.clocks)
       : release(grant, grant.token);
     const withdrawal = new Withdrawal(request, grant.sentTo, grant.open, {
       enough: this.quorum,
-      isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),
+      isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),
       onFailed: (node) => this.#extensions.owe(node, grant),
       onDone: () => this.#forget(grant), // until then, a master that is slow may tell of its vote
     });
     return new Promise((resolve) => {
-      const timer = this.#environment.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
+      const timer = this.#parts.timers.deadline(nodeTimeoutMs, () => withdrawal.end());
       withdrawal.sendThen(() => {
         timer.cancel();
         onSettled?.(withdrawal);
@@ -175,14 +175,12 @@ export class Coordinator {
   /** Whether somebody may wait for it in line: then it is handed over directly, and nothing of its wait is left. */
   #mayHaveQueue(grant: Grant): boolean {
     if (grant.kind.name !== 'mutex' || this.nodes.some(({ isCluster }) => isCluster)) return false;
-    return (
-      grant.origin !== 'asked' || grant.keys.some((key) => this.#environment.contention.mayHaveQueue(key))
-    );
+    return grant.origin !== 'asked' || grant.keys.some((key) => this.#parts.contention.mayHaveQueue(key));
   }
 
   /** Its votes are given back, or another process's: a push that tells of one is of no use. */
   #forget(grant: Grant): void {
-    if (grant.origin !== 'asked') this.#environment.subscriptions.release(grant.token);
+    if (grant.origin !== 'asked') this.#parts.subscriptions.release(grant.token);
   }
 
   /** Its validity is over: requests under way for it end here. */
@@ -195,7 +193,7 @@ export class Coordinator {
     this.#end(grant);
     if (this.#isClosed) return;
     const request = this.#mayHaveQueue(grant)
-      ? undoInLine(grant, grant.token, this.#environment.clocks)
+      ? undoInLine(grant, grant.token, this.#parts.clocks)
       : undo(grant, grant.token);
     const healthy = grant.sentTo.filter(
       (node) => node.isHealthy || grant.open.some((round) => round.owes(node)),
@@ -218,7 +216,7 @@ export class Coordinator {
    */
   #forbid({ expiredByMs, taken, token }: Grant): void {
     if (taken === undefined || !isOurs(token)) return;
-    const leftMs = expiredByMs - this.#environment.clock.earliest();
+    const leftMs = expiredByMs - this.#parts.clock.earliest();
     const request = taking(taken, [token], Math.max(leftMs, LATE_EXTENSION_MS));
     for (const node of this.nodes) node.send({ request, sink: UNHEARD });
   }
@@ -239,7 +237,7 @@ export class Coordinator {
   /** For a while, pushes about its votes are no news: a vote that is declined would be lost to who takes it over. */
   #expectPushes(grant: Grant): void {
     if (grant.origin === 'asked' || this.#isClosed) return;
-    const { clock, timers } = this.#environment;
+    const { clock, timers } = this.#parts;
     const leftMs = Math.max(LATE_PUSH_MS, grant.validUntilMs - clock.earliest());
     const timer = timers.background(leftMs, () => {
       this.#givenAway.delete(timer);
@@ -255,7 +253,7 @@ export class Coordinator {
 
   /** Asks every master the same; each has the node timeout to answer. The result is by the master's index. */
   survey(request: Request, nodeTimeoutMs: number, hooks: SurveyHooks = {}): Promise<readonly Look[]> {
-    return survey(this.nodes, this.#environment.timers, { request, nodeTimeoutMs, ...hooks });
+    return survey(this.nodes, this.#parts.timers, { request, nodeTimeoutMs, ...hooks });
   }
 
   /** How many masters are connected. */
@@ -280,7 +278,7 @@ export class Coordinator {
         if (isReady()) finish();
       }),
     );
-    const timer = withinMs === Infinity ? undefined : this.#environment.timers.wait(withinMs, finish);
+    const timer = withinMs === Infinity ? undefined : this.#parts.timers.wait(withinMs, finish);
     await cancellation.during(finish, isEnough);
     timer?.cancel();
     for (const stop of unwatch) stop();
@@ -292,7 +290,7 @@ export class Coordinator {
    * script.
    */
   async close(nodeTimeoutMs: number): Promise<void> {
-    const { readings, repairs, subscriptions, timers } = this.#environment;
+    const { readings, repairs, subscriptions, timers } = this.#parts;
     this.#isClosed = true;
     for (const timer of this.#givenAway) timer.cancel();
     this.#extensions.close();

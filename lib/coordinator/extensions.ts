@@ -6,20 +6,14 @@
  * lease is held, it is prolonged from the instant at which that round was sent. So a round trip that jumps beyond the node
  * timeout costs no lease.
  */
-import type { Clock, Timers } from '../runtime/clock.js';
+import type { QuorumParts } from '../quorum/parts.js';
 import { isRefusedByWaiters } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import type { Node } from '../node/node.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Answers } from '../protocol/tally.js';
 import { extension, type Request } from '../protocol/request.js';
-import {
-  type ExtensionEnd,
-  type RenewalEnvironment,
-  Renewing,
-  renewTogether,
-} from '../quorum/renewal-batch.js';
-import type { Repairs } from '../quorum/repairs.js';
+import { type ExtensionEnd, type RenewalParts, Renewing, renewTogether } from '../quorum/renewal-batch.js';
 import { Round } from '../quorum/round.js';
 import { Silence } from '../redis/server-errors.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
@@ -55,24 +49,16 @@ export interface DueExtension {
   readonly order: ExtensionOrder;
 }
 
-export interface ExtensionEnvironment {
-  readonly nodes: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly repairs: Repairs;
-  readonly driftFactor: number;
-}
-
 export class Extensions {
-  readonly #environment: ExtensionEnvironment;
-  readonly #renewals: RenewalEnvironment;
+  readonly #parts: QuorumParts;
+  readonly #renewals: RenewalParts;
   /** Limits the extensions that have a round of their own; they do not wait for acquisitions. */
   readonly #alone: Admission;
   readonly #regains: Regains;
 
-  constructor(environment: ExtensionEnvironment) {
-    const { clock, nodes, timers } = environment;
-    this.#environment = environment;
+  constructor(parts: QuorumParts) {
+    const { clock, nodes, timers } = parts;
+    this.#parts = parts;
     this.#alone = new Admission(clock);
     this.#regains = new Regains(timers, (...order) => this.#extendAt(...order));
     this.#renewals = {
@@ -131,7 +117,7 @@ export class Extensions {
    *   quorum after the round is over
    */
   round(grant: Grant, request: Request, { onLateQuorum, onRefused }: RoundHooks = {}): Round {
-    const { clock, nodes } = this.#environment;
+    const { clock, nodes } = this.#parts;
     const round = new Round(nodes, request, clock.earliest(), {
       onLateVote: (node) => {
         this.#keep(grant, request.ttlMs, clock.earliest());
@@ -147,11 +133,11 @@ export class Extensions {
 
   /** Calls back when the round is over. It makes no promise, since there may be many renewals at a time. */
   vote(round: Round, deadlineMs: number, onSettled: () => void, nodeTimeoutMs = deadlineMs): void {
-    const timer = this.#environment.timers.deadline(deadlineMs, () => {
+    const timer = this.#parts.timers.deadline(deadlineMs, () => {
       const isCut = deadlineMs < nodeTimeoutMs;
       round.end(isCut ? new Error('no reply before its validity ended') : new Silence(nodeTimeoutMs), true);
     });
-    round.askThen(this.#environment.nodes, () => {
+    round.askThen(this.#parts.nodes, () => {
       timer.cancel();
       onSettled();
     });
@@ -159,24 +145,24 @@ export class Extensions {
 
   /** Notes that the masters may hold its votes for longer now, and that more of them may. */
   note(grant: Grant, round: Round): void {
-    grant.wasSentTo(round.sentTo, this.#environment.nodes);
-    this.#keep(grant, round.request.ttlMs, this.#environment.clock.earliest());
+    grant.wasSentTo(round.sentTo, this.#parts.nodes);
+    this.#keep(grant, round.request.ttlMs, this.#parts.clock.earliest());
   }
 
   owe(node: Node, grant: Grant): void {
-    this.#environment.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
+    this.#parts.repairs.add(node, { scope: grant, token: grant.token, untilMs: grant.expiredByMs });
   }
 
   /** Waits for room where many are under way, for at most half of the validity that is left. */
   #extendAlone(one: Renewing): void {
-    const { clock, timers } = this.#environment;
+    const { clock, timers } = this.#parts;
     if (this.#alone.admits()) return this.#extendNow(one, true);
     const waitMs = Math.max(0, one.grant.validUntilMs - clock.inTurn()) / 2;
     this.#alone.wait({ timers, waitMs, times: 1 }, (isLetIn) => this.#extendNow(one, isLetIn));
   }
 
   #extendNow(one: Renewing, isInside: boolean): void {
-    const { clock, nodes } = this.#environment;
+    const { clock, nodes } = this.#parts;
     const { grant, request, onEnd } = one;
     if (!grant.isHeld) {
       if (isInside) this.#alone.leave(0);
@@ -208,7 +194,7 @@ export class Extensions {
    * @returns false if that is of no use
    */
   #extendsAgain(one: Renewing, round: Round): boolean {
-    const { clock, nodes, timers } = this.#environment;
+    const { clock, nodes, timers } = this.#parts;
     const inMs = pauseMs(nodes, one.tries);
     const leftMs = one.grant.validUntilMs - clock.inTurn();
     if (!isRefusedByWaiters(round, nodes.length) || inMs === undefined || inMs >= leftMs) return false;
@@ -225,7 +211,7 @@ export class Extensions {
 
   /** Extends it at these masters only, for their votes. */
   #extendAt(grant: Grant, ttlMs: number, targets: readonly Node[], onRefused: (node: Node) => void): void {
-    const { nodes, timers } = this.#environment;
+    const { nodes, timers } = this.#parts;
     const round = this.round(grant, extension(grant, grant.token, { ttlMs, mayCreate: true }), { onRefused });
     const nodeTimeoutMs = nodeTimeoutOf(nodes, { ttlMs, nodeTimeoutMs: 0 });
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
@@ -239,12 +225,12 @@ export class Extensions {
   /** What has ended stays so; and as for any extension, it is too late once the old validity is over. */
   #onLateQuorum({ grant, request, onLate }: Renewing, sentAtMs: number): void {
     if (!grant.isHeld) return;
-    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#environment.clock.inTurn())) onLate();
+    if (this.#prolong(grant, request.ttlMs, sentAtMs, this.#parts.clock.inTurn())) onLate();
   }
 
   /** A quorum has extended it by a request sent at `sentAtMs`. @returns false if that is too late by now */
   #prolong(grant: Grant, ttlMs: number, sentAtMs: number, nowMs: number): boolean {
-    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#environment.driftFactor);
+    const untilMs = validUntilMs(sentAtMs, ttlMs, this.#parts.driftFactor);
     if (nowMs >= grant.validUntilMs || nowMs >= untilMs) return false;
     grant.prolong(untilMs);
     grant.extended();
@@ -253,6 +239,6 @@ export class Extensions {
 
   /** The masters may hold its votes for a full ttl from now on. */
   #keep(grant: Grant, ttlMs: number, nowMs: number): void {
-    grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#environment.driftFactor));
+    grant.keptUntil(expiredByMs(nowMs, ttlMs, this.#parts.driftFactor));
   }
 }

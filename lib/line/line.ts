@@ -6,16 +6,10 @@ import type { Watch } from '../protocol/operation.js';
 import type { Outcome } from '../protocol/quorum.js';
 import type { Request } from '../protocol/request.js';
 import type { Scope } from '../protocol/scope.js';
-import type { Repairs } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { DirectVote } from './direct-vote.js';
-import type { QueueEnvironment, QueueWaitEnd } from './queue-wait-terms.js';
-
-/** What both ways of waiting need of an instance. */
-export interface LineEnvironment extends QueueEnvironment {
-  readonly repairs: Repairs;
-}
+import type { QueueWaitEnd } from './queue-wait-terms.js';
 
 /** What the acquisition waits for; times in ms. */
 export interface LineTerms {

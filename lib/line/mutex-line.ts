@@ -5,21 +5,21 @@ import { failureOf } from '../quorum/failure.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { claimInLine, type Request } from '../protocol/request.js';
 import { owe } from '../quorum/repairs.js';
-import type { Departure, Line, LineEnvironment, LineTerms, Won } from './line.js';
+import type { Departure, Line, LineTerms, Won } from './line.js';
 import { QueueVisit } from './queue-visit.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
-import type { QueueWaitEnd } from './queue-wait-terms.js';
+import type { LineParts, QueueWaitEnd } from './queue-wait-terms.js';
 
 export class MutexLine implements Line {
   readonly hasPlace = false;
   readonly isWatched = false;
-  readonly #environment: LineEnvironment;
+  readonly #parts: LineParts;
   readonly #terms: LineTerms;
   /** The visit of the attempt under way. */
   #visit: QueueVisit | undefined;
 
-  constructor(environment: LineEnvironment, terms: LineTerms) {
-    this.#environment = environment;
+  constructor(parts: LineParts, terms: LineTerms) {
+    this.#parts = parts;
     this.#terms = terms;
   }
 
@@ -37,9 +37,9 @@ export class MutexLine implements Line {
 
   /** The next attempt keeps the ticket, and with it the rank in the queue; its token is a fresh one. */
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
-    const token = this.#environment.random.token();
+    const token = this.#parts.random.token();
     const terms = { ...this.#terms, token, ticket, untilMs };
-    const visit: QueueVisit = new QueueVisit(this.#environment, terms, (node) => {
+    const visit: QueueVisit = new QueueVisit(this.#parts, terms, (node) => {
       if (visit.isGone) this.#owe(node, token);
     });
     this.#visit = visit;
@@ -56,7 +56,7 @@ export class MutexLine implements Line {
 
   claim(): Request {
     const { scope, ttlMs } = this.#terms;
-    return claimInLine(scope, this.#theVisit.token, ttlMs, this.#environment.clocks);
+    return claimInLine(scope, this.#theVisit.token, ttlMs, this.#parts.clocks);
   }
 
   watch(): undefined {
@@ -83,7 +83,7 @@ export class MutexLine implements Line {
   depart(end: QueueWaitEnd): Departure {
     const visit = this.#theVisit;
     this.#forget();
-    const { nodes } = this.#environment;
+    const { nodes } = this.#parts;
     const isUnasked = end === 'ended' && visit.sentTo.length < quorumOf(nodes.length);
     return {
       withdrawal: visit.leave((node) => this.#owe(node, visit.token)),
@@ -111,12 +111,12 @@ export class MutexLine implements Line {
 
   /** Pushes for the attempt's votes are of no use any more. */
   #forget(): void {
-    if (this.#visit !== undefined) this.#environment.subscriptions.release(this.#visit.token);
+    if (this.#visit !== undefined) this.#parts.subscriptions.release(this.#visit.token);
   }
 
   /** Leaves an undo to the background. A master that is away may keep a place, and a vote after it. */
   #owe(node: Node, token: string): void {
     const { scope, ttlMs } = this.#terms;
-    owe(this.#environment, node, { scope, token, lifeMs: LONGEST_LIFE_MS + ttlMs });
+    owe(this.#parts, node, { scope, token, lifeMs: LONGEST_LIFE_MS + ttlMs });
   }
 }

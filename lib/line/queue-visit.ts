@@ -16,7 +16,7 @@ import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { Silence } from '../redis/server-errors.js';
 import type { LineTerms, Won } from './line.js';
 import { QueueWait } from './queue-wait.js';
-import type { OnLatePlace, QueueWaitEnd, QueueEnvironment, QueueWaitTerms } from './queue-wait-terms.js';
+import type { OnLatePlace, QueueWaitEnd, LineParts, QueueWaitTerms } from './queue-wait-terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
 /** What is waited for, under which token and ticket, and for how long. */
@@ -34,7 +34,7 @@ const TAKEN: Outcome = Object.freeze({
 });
 
 export class QueueVisit {
-  readonly #environment: QueueEnvironment;
+  readonly #parts: LineParts;
   readonly #terms: QueueVisitTerms;
   readonly #onLate: OnLatePlace;
   readonly #waits: QueueWait[] = [];
@@ -47,8 +47,8 @@ export class QueueVisit {
   #keeper: Timer | undefined;
   #end: QueueWaitEnd | undefined;
 
-  constructor(environment: QueueEnvironment, terms: QueueVisitTerms, onLate: OnLatePlace) {
-    this.#environment = environment;
+  constructor(parts: LineParts, terms: QueueVisitTerms, onLate: OnLatePlace) {
+    this.#parts = parts;
     this.#terms = terms;
     this.#onLate = onLate;
   }
@@ -88,7 +88,7 @@ export class QueueVisit {
 
   /** The masters on which it may have places or votes. */
   get sentTo(): readonly Node[] {
-    return this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? []);
+    return this.#hasHeld ? this.#parts.nodes : (this.#waits[0]?.sentTo ?? []);
   }
 
   /** Every master gave its vote at once. */
@@ -130,19 +130,19 @@ export class QueueVisit {
    */
   leave(onFailed: (node: Node) => void): Withdrawal {
     this.withdrawn();
-    const request = undoInLine(this.#terms.scope, this.token, this.#environment.clocks);
+    const request = undoInLine(this.#terms.scope, this.token, this.#parts.clocks);
     return new Withdrawal(request, this.sentTo, this.sent, { onFailed });
   }
 
   /** The masters' outcomes at the end of the wait. @param looks  what the withdrawal saw, if it was awaited */
   outcomesAfter(looks: readonly (Outcome | undefined)[] | undefined): Outcome[] {
     const before = this.#waits.at(-1)?.outcomes ?? [];
-    return this.#environment.nodes.map(({ index }) => {
+    return this.#parts.nodes.map(({ index }) => {
       const [look, said] = [looks?.[index], before[index]];
       if (look !== undefined) return look.kind === 'refused' ? look : TAKEN;
       const isKnown = looks === undefined || (said?.kind !== 'granted' && said?.kind !== 'refused');
       if (said !== undefined && isKnown) return said;
-      return unknown(new Silence(nodeTimeoutOf(this.#environment.nodes, this.#terms)));
+      return unknown(new Silence(nodeTimeoutOf(this.#parts.nodes, this.#terms)));
     });
   }
 
@@ -151,17 +151,17 @@ export class QueueVisit {
     const { onlyReserves, scope: all, ttlMs } = this.#terms;
     const directTtlMs = onlyReserves || all.keys.length > 1 ? 0 : ttlMs; // of several, one claim decides
     const terms = { ...this.#terms, scope, directTtlMs, onFree: undefined };
-    const wait = new QueueWait(this.#environment, terms, this.#onLate);
+    const wait = new QueueWait(this.#parts, terms, this.#onLate);
     this.#waits.push(wait);
     return wait.run();
   }
 
   async #hold(scope: Scope): Promise<boolean> {
     const { ttlMs } = this.#terms;
-    const { clock, nodes, timers } = this.#environment;
+    const { clock, nodes, timers } = this.#parts;
     const nodeTimeoutMs = nodeTimeoutOf(nodes, this.#terms);
     this.#hasHeld = true;
-    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, this.#environment.clocks));
+    const round = this.#round(claimInLine(scope, this.#terms.token, ttlMs, this.#parts.clocks));
     const timer = timers.deadline(nodeTimeoutMs, () => round.end(new Silence(nodeTimeoutMs), true));
     const sentAtMs = clock.earliest();
     await round.ask(nodes);
@@ -173,7 +173,7 @@ export class QueueVisit {
    * Extends what is held while the others are waited for. Whether it was held throughout is decided by the final claim.
    */
   #keep(scopes: readonly Scope[]): void {
-    const { nodes, timers } = this.#environment;
+    const { nodes, timers } = this.#parts;
     const { ttlMs } = this.#terms;
     this.#keeper?.cancel();
     this.#keeper = timers.background(ttlMs * KEEP_AT, () => {
@@ -186,7 +186,7 @@ export class QueueVisit {
   }
 
   #round(request: ReturnType<typeof extension>): Round {
-    const { clock, nodes } = this.#environment;
+    const { clock, nodes } = this.#parts;
     const round = new Round(nodes, request, clock.earliest(), { onLateVote: this.#onLate });
     this.#rounds = [...this.#rounds.filter(({ isAnswered }) => !isAnswered), round];
     return round;

@@ -1,9 +1,7 @@
 /** What a wait in the queues needs, what it waits for, and how it may end. */
-import type { Clock, Timers } from '../runtime/clock.js';
-import type { MasterClocks } from '../quorum/master-clocks.js';
+import type { QuorumParts } from '../quorum/parts.js';
 import type { Node } from '../node/node.js';
 import type { NodeTimeoutTerms } from '../protocol/node-timeout.js';
-import type { Random } from '../runtime/random.js';
 import type { Scope } from '../protocol/scope.js';
 import type { Subscriptions } from './subscriptions.js';
 
@@ -14,14 +12,9 @@ import type { Subscriptions } from './subscriptions.js';
  */
 export type QueueWaitEnd = 'granted' | 'reserved' | 'foreign-client' | 'hopeless' | 'ended';
 
-export interface QueueEnvironment {
-  readonly nodes: readonly Node[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly clocks: MasterClocks;
+/** The parts of an instance that waiting needs. */
+export interface LineParts extends QuorumParts {
   readonly subscriptions: Subscriptions;
-  readonly driftFactor: number;
 }
 
 export interface QueueWaitTerms extends NodeTimeoutTerms {

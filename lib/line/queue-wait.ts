@@ -25,7 +25,7 @@ import type { Ask, Node, Sink, Withdrawn } from '../node/node.js';
 import { type DirectVote, directVote, leaseOf } from './direct-vote.js';
 import { LookTimes, STALE_MS } from './look-times.js';
 import { LIFE_MARGIN_MS, placeLifeMs, QueuePlace } from './queue-place.js';
-import type { OnLatePlace, QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
+import type { OnLatePlace, LineParts, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { nodeTimeoutOf } from '../protocol/node-timeout.js';
 import type { Push } from '../protocol/pushes.js';
 import { oddReply, type Outcome, quorumOf, unknown, unknownBy } from '../protocol/quorum.js';
@@ -35,7 +35,7 @@ import { Silence } from '../redis/server-errors.js';
 import type { Recipient } from './subscriptions.js';
 
 export class QueueWait implements Sink, Recipient, Withdrawn {
-  readonly #environment: QueueEnvironment;
+  readonly #parts: LineParts;
   readonly #terms: QueueWaitTerms;
   readonly #quorum: number;
   readonly #places: readonly QueuePlace[];
@@ -54,14 +54,14 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   /** The lease, once it has ended with `granted`. */
   vote: DirectVote | undefined;
 
-  constructor(environment: QueueEnvironment, terms: QueueWaitTerms, onLate: OnLatePlace) {
-    this.#environment = environment;
+  constructor(parts: LineParts, terms: QueueWaitTerms, onLate: OnLatePlace) {
+    this.#parts = parts;
     this.#terms = terms;
     this.#onLate = onLate;
-    this.#quorum = quorumOf(environment.nodes.length);
-    this.#places = environment.nodes.map(() => new QueuePlace());
-    this.#deliveries = new Deliveries(environment.nodes.length);
-    this.#times = new LookTimes(environment.clock, environment.random);
+    this.#quorum = quorumOf(parts.nodes.length);
+    this.#places = parts.nodes.map(() => new QueuePlace());
+    this.#deliveries = new Deliveries(parts.nodes.length);
+    this.#times = new LookTimes(parts.clock, parts.random);
   }
 
   get isWanted(): boolean {
@@ -70,7 +70,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** The masters on which it may have a place or a vote. */
   get sentTo(): readonly Node[] {
-    return this.#environment.nodes.filter((node) => this.#deliveries.wasSent(node));
+    return this.#parts.nodes.filter((node) => this.#deliveries.wasSent(node));
   }
 
   /** The last outcome of each master, by its index. */
@@ -84,7 +84,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** Queues on all masters; resolves when the wait is over. */
   run(): Promise<QueueWaitEnd> {
-    const { clock, nodes, subscriptions } = this.#environment;
+    const { clock, nodes, subscriptions } = this.#parts;
     const silentAtMs = clock.earliest() + nodeTimeoutOf(nodes, this.#terms);
     for (const place of this.#places) place.dueAtMs = silentAtMs;
     subscriptions.enter(this.#terms.token, this);
@@ -107,7 +107,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
    * from.
    */
   #begin(): void {
-    const { nodes, subscriptions } = this.#environment;
+    const { nodes, subscriptions } = this.#parts;
     const open = nodes.filter((node) => subscriptions.isOpen(node));
     if (open.length < this.#quorum) return;
     this.#hasBegun = true;
@@ -119,10 +119,10 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     this.#end = end;
     this.#timer?.cancel();
-    const { subscriptions } = this.#environment;
+    const { subscriptions } = this.#parts;
     if (end === 'granted' || end === 'reserved') subscriptions.hold(this.#terms.token);
     else subscriptions.leave(this.#terms.token);
-    for (const node of this.#environment.nodes) node.forget(this);
+    for (const node of this.#parts.nodes) node.forget(this);
     this.#settle?.(end);
   }
 
@@ -160,7 +160,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
         break;
       case 'asked':
         if (push.key !== this.#keyAt(node)) return;
-        place.askedAtMs = this.#environment.clock.earliest();
+        place.askedAtMs = this.#parts.clock.earliest();
         this.#restIfAsked(node);
     }
     this.#proceed();
@@ -193,7 +193,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const outcome = this.#asked?.request.read(reply);
     if (outcome === undefined) return this.#fail(node, unknown(oddReply()));
     const told = readQueueReply(reply);
-    if (told !== undefined) this.#environment.clocks.learn(node.index, told.clockUs, place.sentAtMs);
+    if (told !== undefined) this.#parts.clocks.learn(node.index, told.clockUs, place.sentAtMs);
     if (outcome.kind === 'granted' && told !== undefined) this.#onGranted(node, told.serial, told.claimed);
     else if (outcome.kind === 'refused' && !outcome.isWrongType) {
       // pushes use another connection, and may overtake the reply to an earlier request
@@ -231,8 +231,8 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   #ask(node: Node): void {
     const place = this.#placeAt(node);
     if (!this.isWanted || place.isAwaited) return;
-    const nowMs = this.#environment.clock.earliest();
-    place.asks(nowMs, nodeTimeoutOf(this.#environment.nodes, this.#terms));
+    const nowMs = this.#parts.clock.earliest();
+    place.asks(nowMs, nodeTimeoutOf(this.#parts.nodes, this.#terms));
     node.send(this.#askAt(nowMs));
   }
 
@@ -241,7 +241,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (this.#asked !== undefined && nowMs - this.#askedAtMs < LIFE_MARGIN_MS / 2) return this.#asked;
     const { directTtlMs: ttlMs, scope, token, ticket } = this.#terms;
     const terms = { ticket: ticket(), lifeMs: this.#lifeMs(nowMs), sentAtMs: nowMs, ttlMs };
-    const proposal = this.#environment.clocks;
+    const proposal = this.#parts.clocks;
     this.#asked = { request: queueing(scope, token, { ...terms, proposal }), sink: this };
     this.#askedAtMs = nowMs;
     return this.#asked;
@@ -268,7 +268,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const place = this.#placeAt(node);
     if (serial <= place.yielded) return; // a push from before it was given back
     if (place.state === 'mine' && serial < place.serial) return;
-    const [{ clock, driftFactor }, { directTtlMs: ttlMs }] = [this.#environment, this.#terms];
+    const [{ clock, driftFactor }, { directTtlMs: ttlMs }] = [this.#parts, this.#terms];
     const nowMs = clock.earliest();
     place.has(serial, claimed && directVote(claimed, nowMs, { ttlMs, driftFactor }));
     place.dueAtMs = nowMs + (claimed === undefined ? RESERVE_MS / 2 : Math.min(STALE_MS, ttlMs / 3));
@@ -305,7 +305,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
    */
   #restIfAsked(node: Node): void {
     const place = this.#placeAt(node);
-    const isAsked = this.#environment.clock.earliest() - place.askedAtMs < REST_MS;
+    const isAsked = this.#parts.clock.earliest() - place.askedAtMs < REST_MS;
     if (!isAsked || place.state !== 'mine' || this.#count('mine') >= this.#quorum) return;
     place.askedAtMs = -Infinity;
     place.rested = place.serial;
@@ -318,7 +318,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const rests = serial === place.rested;
     place.giveBack(this.#times.soonAfter(rests ? REST_MS : RESERVE_MS));
     this.wasRefused = true;
-    const { clock, clocks: proposal } = this.#environment;
+    const { clock, clocks: proposal } = this.#parts;
     const lifeMs = this.#lifeMs(clock.earliest());
     const request = yielding(scope, token, { serial, ticket: ticket(), lifeMs, proposal, rests });
     node.send({ request, sink: place.yields(serial), isUrgent: true });
@@ -349,7 +349,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     const { directTtlMs: ttlMs, scope } = this.#terms;
     const votes = this.#places.flatMap(({ vote }) => vote ?? []);
     const terms = { quorum: this.#quorum, isFenced: scope.isFenced, ttlMs };
-    this.vote = leaseOf(votes, this.#environment.clock.now(), terms);
+    this.vote = leaseOf(votes, this.#parts.clock.now(), terms);
     this.end(this.vote === undefined ? 'reserved' : 'granted');
   }
 
@@ -359,7 +359,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
     if (!this.isWanted) return;
     const dueAtMs = this.#places.reduce((soonest, place) => Math.min(soonest, place.dueAtMs), Infinity);
     if (dueAtMs === Infinity) return;
-    const { clock, timers } = this.#environment;
+    const { clock, timers } = this.#parts;
     this.#timer = timers.background(Math.max(0, dueAtMs - clock.earliest()), () => {
       this.#timer = timers.deadline(0, () => this.#onDue()); // after a stall, replies that have arrived are read first
     });
@@ -367,9 +367,9 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
 
   /** If one queue is due, all are asked: reservations that come at different times expire before they make a quorum. */
   #onDue(): void {
-    const nowMs = this.#environment.clock.earliest();
+    const nowMs = this.#parts.clock.earliest();
     const isLook = this.#places.some(({ dueAtMs, state }) => dueAtMs <= nowMs && state === 'queued');
-    for (const node of this.#environment.nodes) {
+    for (const node of this.#parts.nodes) {
       if (!this.isWanted) return;
       const place = this.#placeAt(node);
       if (place.dueAtMs <= nowMs || (isLook && place.state === 'queued')) this.#onPlaceDue(node, place);
@@ -378,7 +378,7 @@ export class QueueWait implements Sink, Recipient, Withdrawn {
   }
 
   #onPlaceDue(node: Node, place: QueuePlace): void {
-    const { subscriptions } = this.#environment;
+    const { subscriptions } = this.#parts;
     const waitedMs = place.dueAtMs - place.sentAtMs;
     place.dueAtMs = Infinity;
     if (place.isAwaited) {

@@ -7,8 +7,8 @@ import { type Request, scriptedClaim, undo } from '../protocol/request.js';
 import type { Round } from '../quorum/round.js';
 import type { Kind } from '../protocol/scope.js';
 import type { Withdrawn } from '../node/node.js';
-import type { Departure, Line, LineEnvironment, LineTerms } from './line.js';
-import type { QueueWaitEnd } from './queue-wait-terms.js';
+import type { Departure, Line, LineTerms } from './line.js';
+import type { LineParts, QueueWaitEnd } from './queue-wait-terms.js';
 import { Turnstile } from './turnstile.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
 
@@ -16,7 +16,7 @@ export class SharedLine implements Line {
   readonly isSpread = false;
   readonly won = undefined;
   readonly sent: readonly Withdrawn[] = [];
-  readonly #environment: LineEnvironment;
+  readonly #parts: LineParts;
   readonly #terms: LineTerms;
   #turnstile: Turnstile | undefined;
   /** The watcher that masters may keep others out for, and the round of its last claim. */
@@ -24,8 +24,8 @@ export class SharedLine implements Line {
 
   #wasRefused = false;
 
-  constructor(environment: LineEnvironment, terms: LineTerms) {
-    this.#environment = environment;
+  constructor(parts: LineParts, terms: LineTerms) {
+    this.#parts = parts;
     this.#terms = terms;
   }
 
@@ -43,9 +43,9 @@ export class SharedLine implements Line {
 
   wait(ticket: () => number, untilMs: number): Promise<QueueWaitEnd> {
     const { nodeTimeoutMs, scope, ttlMs } = this.#terms;
-    const watcher = this.#watched?.watcher ?? this.#environment.random.token();
+    const watcher = this.#watched?.watcher ?? this.#parts.random.token();
     const terms = { scope, watcher, ticket, untilMs, ttlMs, nodeTimeoutMs };
-    this.#turnstile ??= new Turnstile(this.#environment, terms);
+    this.#turnstile ??= new Turnstile(this.#parts, terms);
     return this.#turnstile.turn();
   }
 
@@ -56,7 +56,7 @@ export class SharedLine implements Line {
   /** A waiter at the gate is watched for while it is the head. */
   claim(): Request {
     const { scope, ttlMs } = this.#terms;
-    const { clocks, random } = this.#environment;
+    const { clocks, random } = this.#parts;
     const watch = { watcher: this.#theTurnstile.watcher, rank: 0 };
     return scriptedClaim(scope, random.token(), ttlMs, clocks, watch);
   }
@@ -67,7 +67,7 @@ export class SharedLine implements Line {
    */
   watch(isOnce: () => boolean): Watch | undefined {
     if (!isGreedy(this.#terms.scope.kind) || isOnce()) return undefined;
-    return { watcher: this.#watched?.watcher ?? this.#environment.random.token(), rank: 1 };
+    return { watcher: this.#watched?.watcher ?? this.#parts.random.token(), rank: 1 };
   }
 
   claimed(round: Round): void {

@@ -17,19 +17,14 @@ import { WATCH_MS } from '../protocol/lua/waiting.js';
 import type { Node } from '../node/node.js';
 import { countOutcomes, quorumOf, verdict } from '../protocol/quorum.js';
 import { undoInLine } from '../protocol/request.js';
-import { owe, type Repairs } from '../quorum/repairs.js';
+import { owe } from '../quorum/repairs.js';
 import type { Round } from '../quorum/round.js';
 import { MUTEX, type Scope, SettledScope } from '../protocol/scope.js';
 import { LONGEST_LIFE_MS } from './queue-place.js';
 import { SOON_MS } from './look-times.js';
 import { QueueWait } from './queue-wait.js';
-import type { QueueEnvironment, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
+import type { LineParts, QueueWaitEnd, QueueWaitTerms } from './queue-wait-terms.js';
 import { Withdrawal } from '../quorum/withdrawal.js';
-
-/** What a turnstile needs of an instance. */
-export interface SharedQueueEnvironment extends QueueEnvironment {
-  readonly repairs: Repairs;
-}
 
 export interface TurnstileTerms extends Pick<
   QueueWaitTerms,
@@ -42,7 +37,7 @@ export interface TurnstileTerms extends Pick<
 }
 
 export class Turnstile {
-  readonly #environment: SharedQueueEnvironment;
+  readonly #parts: LineParts;
   readonly #terms: TurnstileTerms;
   readonly #gate: Scope;
   readonly #queueWait: QueueWait;
@@ -54,15 +49,15 @@ export class Turnstile {
   #timer: Timer | undefined;
   #goOn: ((end: QueueWaitEnd) => void) | undefined;
 
-  constructor(environment: SharedQueueEnvironment, terms: TurnstileTerms) {
-    this.#environment = environment;
+  constructor(parts: LineParts, terms: TurnstileTerms) {
+    this.#parts = parts;
     this.#terms = terms;
     const { keys, marker, guardMs } = terms.scope;
     const gate = keys.map(gateKey);
     this.#gate = new SettledScope(gate, { isFenced: false, marker, guardMs, kind: MUTEX });
     const { ticket, untilMs, ttlMs, nodeTimeoutMs, watcher } = terms;
     this.#queueWait = new QueueWait(
-      environment,
+      parts,
       {
         scope: this.#gate,
         token: watcher,
@@ -104,7 +99,7 @@ export class Turnstile {
 
   /** Its claim failed: notes which masters would have admitted it, and when to claim again. */
   refused({ outcomes, granted }: Round): void {
-    const { clock, nodes, random } = this.#environment;
+    const { clock, nodes, random } = this.#parts;
     const enough = quorumOf(nodes.length);
     let freeInMs = WATCH_MS / 2;
     for (const [index, outcome] of outcomes.entries()) {
@@ -138,7 +133,7 @@ export class Turnstile {
 
   /** Resolves when a quorum of masters may admit it, or it is time to claim again. */
   #change(): Promise<QueueWaitEnd> {
-    const { clock, nodes, timers } = this.#environment;
+    const { clock, nodes, timers } = this.#parts;
     if (this.#admitting.size >= quorumOf(nodes.length)) return Promise.resolve('reserved');
     return new Promise((resolve) => {
       this.#goOn = resolve;
@@ -149,7 +144,7 @@ export class Turnstile {
 
   #onFree(node: Node): void {
     this.#admitting.add(node.index);
-    if (this.#admitting.size >= quorumOf(this.#environment.nodes.length)) this.#proceed('reserved');
+    if (this.#admitting.size >= quorumOf(this.#parts.nodes.length)) this.#proceed('reserved');
   }
 
   #proceed(end: QueueWaitEnd): void {
@@ -160,6 +155,6 @@ export class Turnstile {
   }
 
   #owe(node: Node): void {
-    owe(this.#environment, node, { scope: this.#gate, token: this.watcher, lifeMs: LONGEST_LIFE_MS });
+    owe(this.#parts, node, { scope: this.#gate, token: this.watcher, lifeMs: LONGEST_LIFE_MS });
   }
 }

@@ -1,10 +1,9 @@
 /**
  * The waits between the attempts of one call: random, longer each time, and never beyond the end of the call's wait.
  */
+import type { Runtime } from '../runtime/runtime.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { Clock, Timers } from '../runtime/clock.js';
 import type { CallContext } from './failure.js';
-import type { Random } from '../runtime/random.js';
 
 /** How long a call keeps trying, and the bounds of its delays; milliseconds. */
 export interface Patience {
@@ -13,14 +12,8 @@ export interface Patience {
   readonly maxDelayMs: number;
 }
 
-export interface BackoffEnvironment {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-}
-
 export class Backoff {
-  readonly #environment: BackoffEnvironment;
+  readonly #runtime: Runtime;
   readonly #patience: Patience;
   readonly #cancellation: Cancellation;
   /** Before anything is sent. */
@@ -30,21 +23,21 @@ export class Backoff {
   /** No attempt follows the one under way. */
   isLast: boolean;
 
-  constructor(environment: BackoffEnvironment, patience: Patience, cancellation: Cancellation) {
-    this.#environment = environment;
+  constructor(runtime: Runtime, patience: Patience, cancellation: Cancellation) {
+    this.#runtime = runtime;
     this.#patience = patience;
     this.#cancellation = cancellation;
-    this.startedAtMs = environment.clock.recent(); // a suspension before the call must not be charged to it
+    this.startedAtMs = runtime.clock.recent(); // a suspension before the call must not be charged to it
     this.isLast = patience.waitMs === 0;
   }
 
   /** The rest of the call's wait; 0 when it is over. */
   get leftMs(): number {
-    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#environment.clock.now());
+    return Math.max(0, this.startedAtMs + this.#patience.waitMs - this.#runtime.clock.now());
   }
 
   get elapsedMs(): number {
-    return Math.round(this.#environment.clock.now() - this.startedAtMs);
+    return Math.round(this.#runtime.clock.now() - this.startedAtMs);
   }
 
   /** What errors report about the call so far. */
@@ -61,7 +54,7 @@ export class Backoff {
 
   /** Waits for a random time of this range, in ms, before the next attempt. */
   async pause({ least, most }: { readonly least: number; readonly most: number }): Promise<void> {
-    await this.#sleep(least + this.#environment.random.fraction() * (most - least));
+    await this.#sleep(least + this.#runtime.random.fraction() * (most - least));
   }
 
   /**
@@ -71,7 +64,7 @@ export class Backoff {
    * @param freeInMs  the lock should be free by then: there is no use in waiting longer
    */
   async next(freeInMs = Infinity): Promise<boolean> {
-    const { random } = this.#environment;
+    const { random } = this.#runtime;
     const { minDelayMs, maxDelayMs } = this.#patience;
     if (this.isLast || this.leftMs <= 0) return false;
     const ceilingMs = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(this.attempts, 30));
@@ -86,6 +79,6 @@ export class Backoff {
     const delayMs = Math.min(wantedMs, leftMs);
     this.isLast = delayMs === leftMs;
     this.attempts++;
-    await this.#cancellation.sleep(this.#environment.timers, delayMs);
+    await this.#cancellation.sleep(this.#runtime.timers, delayMs);
   }
 }

@@ -38,7 +38,7 @@ interface Terms {
 }
 
 /** Callbacks for what becomes of each lease. */
-export interface RenewalEnvironment {
+export interface RenewalParts {
   readonly nodes: readonly Node[];
   readonly clock: Clock;
   readonly timers: Timers;
@@ -125,20 +125,16 @@ export class Renewing implements Withdrawn, Answers {
  * @param onAnswered  called as soon as a quorum has extended all leases of the last call. Masters answer in order, so
  * they have answered the earlier calls, too. Not called if leases of the last call have to be renewed one by one.
  */
-export function renewTogether(
-  environment: RenewalEnvironment,
-  due: readonly Renewing[],
-  onAnswered: () => void,
-): void {
+export function renewTogether(parts: RenewalParts, due: readonly Renewing[], onAnswered: () => void): void {
   let batch = new Batch();
   let renewals: Renewing[] = [];
   const send = (onSure?: () => void): void => {
-    if (renewals.length < MANY) renewals.forEach(environment.onUnsure);
-    else new RenewalBatch(environment, batch, renewals, onSure).send();
+    if (renewals.length < MANY) renewals.forEach(parts.onUnsure);
+    else new RenewalBatch(parts, batch, renewals, onSure).send();
   };
   for (const one of byScript(due)) {
     if (!one.grant.isHeld) {
-      environment.onUnsure(one); // a callback for another lease has ended this one
+      parts.onUnsure(one); // a callback for another lease has ended this one
       continue;
     }
     if (!batch.add(one.request)) {
@@ -162,7 +158,7 @@ function byScript(due: readonly Renewing[]): readonly Renewing[] {
 /** The leases that share one call. */
 class RenewalBatch implements Sink {
   readonly isWanted = true;
-  readonly #environment: RenewalEnvironment;
+  readonly #parts: RenewalParts;
   readonly #batch: Batch;
   readonly #renewals: readonly Renewing[];
   readonly #deliveries: Deliveries;
@@ -179,20 +175,20 @@ class RenewalBatch implements Sink {
 
   /** @param onSure  called when a quorum has extended all of them */
   constructor(
-    environment: RenewalEnvironment,
+    parts: RenewalParts,
     batch: Batch,
     renewals: readonly Renewing[],
     onSure: (() => void) | undefined,
   ) {
-    this.#environment = environment;
+    this.#parts = parts;
     this.#batch = batch;
     this.#renewals = renewals;
     this.#onSure = onSure;
-    this.#deliveries = new Deliveries(environment.nodes.length);
+    this.#deliveries = new Deliveries(parts.nodes.length);
   }
 
   send(): void {
-    const { clock, nodes, timers } = this.#environment;
+    const { clock, nodes, timers } = this.#parts;
     const targets = nodes.filter((node) => node.takesMany);
     if (targets.length < quorumOf(nodes.length)) return this.#conclude();
     const isFirst = targets.map((node) => node.introductions.introduces(this.#batch.script)).includes(true);
@@ -216,7 +212,7 @@ class RenewalBatch implements Sink {
   }
 
   dropped(renewal: Renewing): void {
-    this.#environment.onDropped(renewal);
+    this.#parts.onDropped(renewal);
   }
 
   onSent(node: Node): void {
@@ -234,7 +230,7 @@ class RenewalBatch implements Sink {
       this.#renewals.forEach((renewal, i) => {
         const { request } = renewal;
         const outcome = request.read(entryReply(request, reply[i]));
-        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#environment.onMissed(renewal, node);
+        if (outcome?.kind === 'refused' && mayPass(outcome)) this.#parts.onMissed(renewal, node);
         if (outcome?.kind !== 'granted') return;
         renewal.granted++;
         this.#undoLate(renewal, node);
@@ -245,8 +241,7 @@ class RenewalBatch implements Sink {
 
   onFailure(node: Node, cause: Error, mayRun = false): void {
     if (!mayRun) this.#noteAnswer(node);
-    if (isUnknownScript(cause))
-      for (const renewal of this.#renewals) this.#environment.onMissed(renewal, node);
+    if (isUnknownScript(cause)) for (const renewal of this.#renewals) this.#parts.onMissed(renewal, node);
     this.#proceed();
   }
 
@@ -263,7 +258,7 @@ class RenewalBatch implements Sink {
    * Owes an undo if the lease has ended before the answer came, and no undo or release followed on the same connection.
    */
   #undoLate(renewal: Renewing, node: Node): void {
-    if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#environment.owe(node, renewal.grant);
+    if (renewal.grant.isEnded && !renewal.isFollowedAt(node)) this.#parts.owe(node, renewal.grant);
   }
 
   #noteAnswer(node: Node): void {
@@ -280,12 +275,12 @@ class RenewalBatch implements Sink {
   }
 
   #isSure({ granted }: Renewing): boolean {
-    return this.#granted + granted >= quorumOf(this.#environment.nodes.length);
+    return this.#granted + granted >= quorumOf(this.#parts.nodes.length);
   }
 
   #onTimeout(withinMs: number): void {
     const silence = new Silence(withinMs);
-    for (const node of this.#environment.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
+    for (const node of this.#parts.nodes) if (this.isInFlightTo(node)) node.markSilent(silence);
     for (const renewal of this.#renewals) {
       renewal.isPatient = true;
       renewal.waitedMs = withinMs;
@@ -297,7 +292,7 @@ class RenewalBatch implements Sink {
     this.#isOver = true;
     this.#timer?.cancel();
     this.#close();
-    const { clock, onExtended, onUnsure } = this.#environment;
+    const { clock, onExtended, onUnsure } = this.#parts;
     const nowMs = clock.inTurn();
     for (const renewal of this.#renewals) {
       renewal.isSure = this.#isSure(renewal);
@@ -311,7 +306,7 @@ class RenewalBatch implements Sink {
     for (const renewal of this.#renewals) {
       if (renewal.isSure || !this.#isSure(renewal)) continue;
       renewal.isSure = true;
-      this.#environment.onLate(renewal, this.#sentAtMs);
+      this.#parts.onLate(renewal, this.#sentAtMs);
     }
   }
 

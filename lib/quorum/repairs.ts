@@ -5,6 +5,7 @@
  * Bounds: a maximum of entries per master and of undos on the wire, and one timer for all, which never keeps the process
  * alive and ends with the last entry. An entry that is dropped costs one master's vote until its ttl ends, not safety.
  */
+import type { QuorumParts } from './parts.js';
 import pLimit from 'p-limit';
 import type { Clock, Timer, Timers } from '../runtime/clock.js';
 import type { Node, Sink } from '../node/node.js';
@@ -187,16 +188,9 @@ export class Repairs {
   }
 }
 
-/** What `owe` needs of an instance. */
-interface OwingEnvironment {
-  readonly clock: Clock;
-  readonly repairs: Repairs;
-  readonly driftFactor: number;
-}
-
 /** Leaves an undo to the background, until what it takes back has expired. */
 export function owe(
-  { clock, driftFactor, repairs }: OwingEnvironment,
+  { clock, driftFactor, repairs }: QuorumParts,
   node: Node,
   { scope, token, lifeMs }: { readonly scope: Scope; readonly token: string; readonly lifeMs: number },
 ): void {

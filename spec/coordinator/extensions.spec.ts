@@ -9,6 +9,7 @@ import { Repairs } from '../../lib/quorum/repairs.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
+import { quorumParts } from '../support/quorum-parts.js';
 
 const TTL_MS = 1_000;
 const VALID_MS = 988; // of that
@@ -33,8 +34,9 @@ function bench(): Bench {
   const time = new FakeTime();
   const masters = [1, 2, 3].map((i) => new FakeMaster(`m${i}`, time));
   const nodes = masters.map((master, i) => new Node(master, i, time));
-  const repairs = new Repairs(nodes, time, time);
-  const extensions = new Extensions({ nodes, clock: time, timers: time, repairs, driftFactor: 0.01 });
+  const parts = quorumParts(nodes, time);
+  const { repairs } = parts;
+  const extensions = new Extensions(parts);
   const ends: Record<string, string> = {};
   const orderOf = (grant: Grant, nodeTimeoutMs: number, ttlMs: number) => ({
     ttlMs,

@@ -8,7 +8,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { MAX_LENGTH } from '../../lib/node/batch.js';
 import { Node } from '../../lib/node/node.js';
 import type { RedlockOptions } from '../../lib/input/options.js';
-import { type RenewalEnvironment, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
+import { type RenewalParts, Renewing, renewTogether } from '../../lib/quorum/renewal-batch.js';
 import { GRANTED } from '../../lib/protocol/quorum.js';
 import { extension } from '../../lib/protocol/request.js';
 import { BATCH, EXTEND, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
@@ -489,7 +489,7 @@ describe('renewals: one call', () => {
       const request = extension(grant, grant.token, { ttlMs: 1_000, mayCreate: true });
       return new Renewing(grant, request, { ...TERMS, nodeTimeoutMs: timeoutsMs[i] ?? 50 });
     });
-    const environment: RenewalEnvironment = {
+    const environment: RenewalParts = {
       nodes,
       clock: time,
       timers: time,

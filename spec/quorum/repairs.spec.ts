@@ -7,6 +7,7 @@ import { plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';
 import { IGNORED_ANSWER } from '../../lib/node/sink.js';
+import { quorumParts } from '../support/quorum-parts.js';
 
 /** How many undos may be on the wire to a master, and how many requests to a silent one. */
 const ON_THE_WIRE = 16;
@@ -288,12 +289,13 @@ describe('repairs: undos that did not get through at first', () => {
   });
 
   it('an undo is owed for as long as what it takes back may live', async () => {
-    const { master, node, repairs, time } = environment();
-    const driftFactor = 0.01;
+    const { master, node, time } = environment();
+    const parts = quorumParts([node], time);
+    const { driftFactor, repairs } = parts;
     master.state = 'lost';
     const orphan = { scope: plainScope('k'), token: 'token', lifeMs: 1_000 };
     const untilMs = expiredByMs(time.now(), 1_000, driftFactor);
-    oweUndo({ clock: time, repairs, driftFactor }, node, orphan);
+    oweUndo(parts, node, orphan);
     expect(repairs.size).to.equal(1);
     time.stall(untilMs - time.now() - 1);
     repairs.run();

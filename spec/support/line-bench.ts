@@ -4,8 +4,7 @@ import { Node } from '../../lib/node/node.js';
 import { release } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { QueueWait } from '../../lib/line/queue-wait.js';
-import type { QueueWaitEnd, QueueEnvironment } from '../../lib/line/queue-wait-terms.js';
-import { MasterClocks } from '../../lib/quorum/master-clocks.js';
+import type { QueueWaitEnd, LineParts } from '../../lib/line/queue-wait-terms.js';
 import { Subscriptions } from '../../lib/line/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
@@ -13,8 +12,9 @@ import { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
 import { reserving } from './looks.js';
+import { quorumParts } from './quorum-parts.js';
 
-export interface LineBench extends QueueEnvironment {
+export interface LineBench extends LineParts {
   readonly time: FakeTime;
   readonly masters: readonly FakeMaster[];
   readonly random: FakeRandom;
@@ -27,20 +27,8 @@ export function lineEnvironment(count: number, shared?: LineBench): LineBench {
     shared?.masters ?? Array.from({ length: count }, (_, i) => new FakeMaster(`m${i + 1}`, time));
   for (const master of masters) master.hasPushes = true;
   const nodes = masters.map((master, i) => new Node(master, i, time));
-  const clocks = new MasterClocks(count, time);
-  const subscriptions = new Subscriptions(nodes, clocks, time, time);
-  const random = new FakeRandom();
-  return {
-    time,
-    masters,
-    nodes,
-    clock: time,
-    timers: time,
-    random,
-    clocks,
-    subscriptions,
-    driftFactor: 0.01,
-  };
+  const parts = quorumParts(nodes, time);
+  return { ...parts, time, masters, subscriptions: new Subscriptions(nodes, parts.clocks, time, time) };
 }
 
 export const MINE = tokenFrom('mine', '1');

@@ -175,8 +175,8 @@ export const FENCES: readonly Mistake[] = [
     patches: [
       {
         in: 'Acquisition.#request',
-        find: '#environment.clocks',
-        replace: '#environment.clocks.first ??= this.#environment.clocks.propose()',
+        find: '#parts.clocks',
+        replace: '#parts.clocks.first ??= this.#parts.clocks.propose()',
       },
       {
         in: 'MasterClocks.isKnown',

@@ -19,7 +19,7 @@ export const HAND_OFF: readonly Mistake[] = [
         in: 'QueueWait.onReply',
         find: '#deliveries.owes(node);',
         replace: `#deliveries.owes(node);
-    place.answeredAtMs = this.#environment.clock.earliest();`,
+    place.answeredAtMs = this.#parts.clock.earliest();`,
       },
       {
         in: 'QueueWait.#take',

@@ -244,7 +244,7 @@ export const LINES: readonly Mistake[] = [
     patches: [
       {
         in: 'QueueVisit.sentTo',
-        find: 'this.#hasHeld ? this.#environment.nodes : (this.#waits[0]?.sentTo ?? [])',
+        find: 'this.#hasHeld ? this.#parts.nodes : (this.#waits[0]?.sentTo ?? [])',
         replace: 'this.#waits[0]?.sentTo ?? []',
       },
     ],

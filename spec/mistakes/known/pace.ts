@@ -50,7 +50,7 @@ export const PACE: readonly Mistake[] = [
     patches: [
       {
         in: 'Coordinator.release',
-        find: 'isUrgent: grant.keys.some((key) => this.#environment.contention.isLikely(key)),',
+        find: 'isUrgent: grant.keys.some((key) => this.#parts.contention.isLikely(key)),',
         replace: '',
       },
     ],

@@ -154,7 +154,7 @@ export const REST_AND_REGAINING: readonly Mistake[] = [
     patches: [
       {
         in: 'QueueWait.#restIfAsked',
-        find: 'this.#environment.clock.earliest() - place.askedAtMs < REST_MS',
+        find: 'this.#parts.clock.earliest() - place.askedAtMs < REST_MS',
         replace: 'place.askedAtMs > -Infinity',
       },
     ],

@@ -33,7 +33,7 @@ export const SHARED_LINES: readonly Mistake[] = [
     patches: [
       {
         in: 'Turnstile.#onFree',
-        find: "if (this.#admitting.size >= quorumOf(this.#environment.nodes.length)) this.#proceed('reserved');",
+        find: "if (this.#admitting.size >= quorumOf(this.#parts.nodes.length)) this.#proceed('reserved');",
         replace: '',
       },
     ],
