@@ -2,7 +2,6 @@
  * What an instance stands on: masters, clock, timers, randomness.
  */
 import {
-  type Clock,
   type IdleTime,
   SystemClock,
   SystemTimers,
@@ -14,7 +13,7 @@ import {
 import { invalidArgument, type RedlockError, withoutPassword } from './runtime/errors.js';
 import type { InstanceTerms } from './input/options.js';
 import { type Master, openClients } from './redis/connect.js';
-import { type Random, SystemRandom } from './runtime/random.js';
+import { SystemRandom } from './runtime/random.js';
 import {
   checkClient,
   isClient,
@@ -22,13 +21,11 @@ import {
   RedisTransport,
   type Transport,
 } from './redis/transport.js';
+import type { Runtime } from './runtime/runtime.js';
 
 /** What an instance stands on; specs and simulations bring their own. */
-export interface Environment {
+export interface Environment extends Runtime {
   readonly transports: readonly Transport[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
   /** For the fencing tokens that are proposed before a master's clock is known. @default none are */
   readonly wall?: WallClock;
   /** Tells when this process was too busy to measure a round trip. @default it never is */

@@ -10,7 +10,7 @@ import { closedError, RedlockError } from './runtime/errors.js';
 import type { Grant } from './quorum/grant.js';
 import { HeldLeases } from './lease/held-leases.js';
 import { Lease } from './lease/lease.js';
-import type { LeaseEnvironment } from './lease/lease-environment.js';
+import type { LeaseParts } from './lease/lease-parts.js';
 import { LinkedList } from './runtime/linked-list.js';
 import type { InstanceTerms, ResolvedCall, ResolvedClose } from './input/options.js';
 import { type Kind, WRITE } from './protocol/scope.js';
@@ -43,7 +43,7 @@ export class LeaseSource {
   readonly #keys: ResourceKeys;
   readonly #telemetry: Telemetry;
   readonly #hasCluster: boolean;
-  readonly #leaseEnvironment: LeaseEnvironment;
+  readonly #leaseParts: LeaseParts;
   /** Calls under way; `close` ends them. */
   readonly #calls = new LinkedList<Cancellation>();
   /** Nothing new is begun. */
@@ -60,7 +60,7 @@ export class LeaseSource {
     this.#telemetry = telemetry;
     this.#hasCluster = transports.some(({ isCluster }) => isCluster);
     this.held = new HeldLeases(clock, timers);
-    this.#leaseEnvironment = {
+    this.#leaseParts = {
       renewals: new TimerCoalescer(clock, timers, (leases, onDone) => {
         const due = leases.map((lease) => lease.takeRenewal()).filter((one) => one !== undefined);
         coordinator.renew(due, onDone);
@@ -180,7 +180,7 @@ export class LeaseSource {
   /** The lease on a grant. @throws RedlockError `CLOSED` */
   #lease(grant: Grant, names: readonly string[], call: ResolvedCall): Lease {
     const Held = grant.kind.name === 'write' ? WriteLease : Lease;
-    const lease = new Held(this.#leaseEnvironment, grant, names, call);
+    const lease = new Held(this.#leaseParts, grant, names, call);
     this.held.add(lease);
     this.#telemetry.counts[call.by === 'adopt' ? 'adopted' : 'acquired']++;
     if (!this.#isClosing) return lease;

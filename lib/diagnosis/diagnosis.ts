@@ -17,10 +17,10 @@ import { findAtMaster } from './master-findings.js';
 import { DOCTORS_RULES, rulesFor } from './rights.js';
 import { findInSet } from './set-findings.js';
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { Clock, Timers } from '../runtime/clock.js';
-import { publicPart, type Random } from '../runtime/random.js';
+import { publicPart } from '../runtime/random.js';
 import { percentile } from '../runtime/statistics.js';
 import type { Transport } from '../redis/transport.js';
+import type { Runtime } from '../runtime/runtime.js';
 
 /** What one master was found to be. What is left out is not known. */
 export interface NodeDiagnosis {
@@ -56,11 +56,8 @@ export interface Diagnosis {
 }
 
 /** What a diagnosis stands on. */
-export interface DiagnosisEnvironment {
+export interface DiagnosisEnvironment extends Runtime {
   readonly transports: readonly Transport[];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
 }
 
 /** How it is done. Times in milliseconds. */

@@ -7,16 +7,14 @@ import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
 import type { Random } from '../runtime/random.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
+import type { Runtime } from '../runtime/runtime.js';
 
 /** Where a note stands: it is the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';
 
-export interface Coordination {
+export interface Coordination extends Runtime {
   readonly terms: InstanceTerms;
   readonly coordinator: Coordinator;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
   /** The node timeout of what begins now, for leases of that ttl. */
   nodeTimeoutFor(call: ResolvedCall): number;
   notesOf(name: string, kind: NoteKind): Notes;

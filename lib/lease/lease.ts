@@ -12,7 +12,7 @@ import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
 import type { Lease as PublicLease, LeaseStatus } from './public.js';
 import { resolveTtl } from '../input/options.js';
-import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
+import type { LeaseParts, LeaseTerms } from './lease-parts.js';
 import { endErrorOf, GIVEN_AWAY, HELD, type LeaseState } from './lease-state.js';
 import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
@@ -29,7 +29,7 @@ const ATTEMPTS_WATCHED = 3;
 export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   readonly resources: readonly string[];
   readonly ttlMs: number;
-  readonly #environment: LeaseEnvironment;
+  readonly #parts: LeaseParts;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   readonly #sinceMs: number;
@@ -38,22 +38,22 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   /** Who waits for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
-  constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
     super();
-    this.#environment = environment;
+    this.#parts = parts;
     this.#grant = grant;
     this.resources = resources;
     this.ttlMs = terms.ttlMs;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
-    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, environment.ttlBounds.driftFactor);
+    this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.ttlBounds.driftFactor);
     if (terms.renew) {
-      const nowMs = environment.clock.earliest();
+      const nowMs = parts.clock.earliest();
       // a lease that was handed over may have lived for a while
       const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
       const first = { nowMs, firstAtMs, untilMs: nowMs + terms.maxHoldMs, isWhole: grant.isWhole };
       this.#takeCare().renewal = new DueRenewal(this, first);
-    } else if (!environment.observer.awaitsLosses) return;
-    this.#takeCare().isAwaited = environment.observer.awaitsLosses;
+    } else if (!parts.observer.awaitsLosses) return;
+    this.#takeCare().isAwaited = parts.observer.awaitsLosses;
     this.#arm();
   }
 
@@ -83,18 +83,18 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   get status(): LeaseStatus {
-    this.checkValidity(this.#environment.clock.now());
+    this.checkValidity(this.#parts.clock.now());
     return this.#state.kind;
   }
 
   remainingMs(): number {
-    const nowMs = this.#environment.clock.now();
+    const nowMs = this.#parts.clock.now();
     this.checkValidity(nowMs);
     return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
   }
 
   assertHeld(): void {
-    this.checkValidity(this.#environment.clock.now());
+    this.checkValidity(this.#parts.clock.now());
     const error = endErrorOf(this.#state, this.resources);
     if (error !== undefined) throw error;
   }
@@ -104,7 +104,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   async extend(ttlMs?: number): Promise<void> {
-    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#environment.ttlBounds);
+    const forMs = resolveTtl(ttlMs, this.ttlMs, this.#parts.ttlBounds);
     // one at a time: a second one begins when the first has ended, whichever way
     while (this.#extending !== undefined) {
       await new Promise<void>((resolve) => this.#extending?.push(resolve));
@@ -115,15 +115,15 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
         if (error === undefined) resolve();
         else reject(error);
       });
-      this.#environment.coordinator.extend(this.#grant, order);
+      this.#parts.coordinator.extend(this.#grant, order);
     });
   }
 
   release(): Promise<void> {
-    this.checkValidity(this.#environment.clock.earliest()); // whether it ended a moment ago makes no difference here
+    this.checkValidity(this.#parts.clock.earliest()); // whether it ended a moment ago makes no difference here
     if (this.#state === HELD) {
       this.#end(GIVEN_AWAY);
-      const { coordinator, observer } = this.#environment;
+      const { coordinator, observer } = this.#parts;
       observer.released();
       const done = observer.hearsReleases
         ? this.#releaseHeard()
@@ -136,8 +136,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   giveAway(): LeaseHandle {
     this.assertHeld();
     this.#end(GIVEN_AWAY);
-    const isInFlight = this.#environment.coordinator.giveAway(this.#grant);
-    this.#environment.observer.givenAway(this);
+    const isInFlight = this.#parts.coordinator.giveAway(this.#grant);
+    this.#parts.observer.givenAway(this);
     return handleOf(this, this.#grant, isInFlight);
   }
 
@@ -170,7 +170,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   #releaseHeard(): Promise<void> {
-    const { coordinator, observer } = this.#environment;
+    const { coordinator, observer } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
     return observer.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
   }
@@ -186,7 +186,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (care.controller !== undefined) return care.controller;
     const controller = new AbortController();
     care.controller = controller;
-    this.checkValidity(this.#environment.clock.now());
+    this.checkValidity(this.#parts.clock.now());
     if (this.#state.kind === 'lost') controller.abort(this.#state.error);
     this.#arm();
     return controller;
@@ -195,7 +195,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   /** The node timeout of what begins now. */
   #nodeTimeoutNowMs(isPatient = false): number {
     const nodeTimeoutMs = this.#nodeTimeoutMs;
-    return this.#environment.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs, isPatient });
+    return this.#parts.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs, isPatient });
   }
 
   /** The next extension, which is under way from here on. Calls back when it has ended, with the error if it failed. */
@@ -204,8 +204,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     by: 'renewal' | 'extend',
     onEnd: (error: RedlockError | undefined) => void,
   ): ExtensionOrder {
-    const startedAtMs = this.#environment.clock.earliest();
-    const observer = this.#environment.observer.extension(this, by, ttlMs);
+    const startedAtMs = this.#parts.clock.earliest();
+    const observer = this.#parts.observer.extension(this, by, ttlMs);
     this.#extending = [];
     return {
       ttlMs,
@@ -230,7 +230,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   ): RedlockError | undefined {
     if (error?.code === 'LOCK_LOST') this.#lose(error);
     else if (error !== undefined) this.#takeCare().failed(error);
-    if (end.kind !== 'extended') this.checkValidity(this.#environment.clock.inTurn() + LOSS_MARGIN_MS);
+    if (end.kind !== 'extended') this.checkValidity(this.#parts.clock.inTurn() + LOSS_MARGIN_MS);
     const ended = endErrorOf(this.#state, this.resources);
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
     if (end.kind === 'extended') {
@@ -256,7 +256,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   /** Why it was not extended; undefined where it was given back meanwhile. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     if (end.kind !== 'failed') return undefined;
-    const { coordinator, clock } = this.#environment;
+    const { coordinator, clock } = this.#parts;
     const elapsedMs = Math.round(clock.now() - startedAtMs);
     return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
@@ -268,7 +268,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (this.#state !== HELD || care === undefined || care.isOver) return;
     const { controller, renewal } = care;
     if (controller === undefined && renewal === undefined && !care.isAwaited) return;
-    const { clock, timers, renewals } = this.#environment;
+    const { clock, timers, renewals } = this.#parts;
     const endAtMs = this.#grant.validUntilMs - LOSS_MARGIN_MS / 2;
     if (renewal !== undefined && renewal.dueAtMs + this.ttlMs * RENEW_MARGIN < endAtMs) {
       renewals.add(renewal, renewal.dueAtMs, this.ttlMs * RENEW_SLACK);
@@ -283,7 +283,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (care === undefined) return;
     care.timer?.cancel();
     care.timer = undefined;
-    if (care.renewal !== undefined) this.#environment.renewals.remove(care.renewal);
+    if (care.renewal !== undefined) this.#parts.renewals.remove(care.renewal);
   }
 
   /** Its timer has fired, together with those of others or alone. */
@@ -291,7 +291,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     const care = this.#care;
     if (care === undefined || this.#state !== HELD) return undefined;
     care.timer = undefined;
-    const nowMs = this.#environment.clock.inTurn();
+    const nowMs = this.#parts.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
       this.#expire();
       return undefined;
@@ -312,7 +312,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   #send(due: DueExtension | undefined): void {
-    if (due !== undefined) this.#environment.coordinator.renew([due], () => undefined);
+    if (due !== undefined) this.#parts.coordinator.renew([due], () => undefined);
   }
 
   #renewal(renewal: DueRenewal): DueExtension | undefined {
@@ -332,10 +332,10 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   /** It is tried again while the lease lasts; the error is told if that ends before. */
   #renewLater(renewal: DueRenewal): void {
     if (this.#state !== HELD) return;
-    const nowMs = this.#environment.clock.inTurn();
+    const nowMs = this.#parts.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
     const delayMs = renewAgainInMs(leftMs);
-    this.#put(renewal, nowMs + delayMs * (1 - this.#environment.fraction() / 2));
+    this.#put(renewal, nowMs + delayMs * (1 - this.#parts.fraction() / 2));
   }
 
   #put(renewal: DueRenewal, dueAtMs: number): void {
@@ -350,15 +350,15 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** Its validity ended: where it could not be extended, that is why. */
   #expire(): void {
-    this.#environment.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#parts.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
     this.#lose(expiryError(this.resources, this.#care?.failure));
   }
 
   #lose(error: RedlockError): void {
     if (this.#state !== HELD) return;
     this.#end({ kind: 'lost', error });
-    this.#environment.coordinator.abandon(this.#grant);
-    this.#environment.observer.lost(this, error);
+    this.#parts.coordinator.abandon(this.#grant);
+    this.#parts.observer.lost(this, error);
     this.#care?.controller?.abort(error);
   }
 
@@ -366,6 +366,6 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   #end(state: LeaseState): void {
     this.#state = state;
     this.#disarm();
-    this.#environment.onEnd(this);
+    this.#parts.onEnd(this);
   }
 }

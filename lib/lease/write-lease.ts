@@ -1,15 +1,15 @@
 /** The lease of the writer of a read-write lock. */
 import type { Grant } from '../quorum/grant.js';
 import { Lease } from './lease.js';
-import type { LeaseEnvironment, LeaseTerms } from './lease-environment.js';
+import type { LeaseParts, LeaseTerms } from './lease-parts.js';
 import type { WriteLease as PublicWriteLease } from './public.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 
 export class WriteLease extends Lease implements PublicWriteLease {
   readonly #grant: Grant;
 
-  constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
-    super(environment, grant, resources, terms);
+  constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
+    super(parts, grant, resources, terms);
     this.#grant = grant;
   }
 

@@ -26,13 +26,11 @@ import { type ClaimEnd, look, type Method, METHODS } from './methods.js';
 import type { ResolvedTimestampOptions } from './options.js';
 import { TimestampServer, Wanted } from './server.js';
 import type { Transport } from '../redis/transport.js';
+import type { Runtime } from '../runtime/runtime.js';
 
 /** What a timestamp lock stands on; specs and simulations bring their own. */
-export interface TimestampEnvironment {
+export interface TimestampEnvironment extends Runtime {
   readonly transport: Transport;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
   readonly wallMs: WallClock;
 }
 

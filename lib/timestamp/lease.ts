@@ -32,7 +32,7 @@ export interface ExtensionStep {
 }
 
 /** What a lease needs of its lock. */
-export interface TimestampLeaseEnvironment {
+export interface TimestampLeaseParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly wallMs: WallClock;
@@ -64,7 +64,7 @@ const HELD: State = Object.freeze({ kind: 'held' });
 export class TimestampLease implements PublicTimestampLease {
   readonly resources: readonly string[];
   readonly ttlMs: number;
-  readonly #environment: TimestampLeaseEnvironment;
+  readonly #parts: TimestampLeaseParts;
   #own: OwnInstants;
   /** The end of validity by the monotonic clock. */
   #untilMs: number;
@@ -77,15 +77,12 @@ export class TimestampLease implements PublicTimestampLease {
   /** Why the last extension failed; undefined after one that did not. */
   #failure: RedlockError | undefined;
 
-  constructor(
-    environment: TimestampLeaseEnvironment,
-    { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant,
-  ) {
-    this.#environment = environment;
+  constructor(parts: TimestampLeaseParts, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
+    this.#parts = parts;
     this.resources = [resource];
     this.ttlMs = ttlMs;
     this.#own = { from: instant, to: instant };
-    this.#untilMs = sentAtMs + ttlMs - environment.clockMarginMs;
+    this.#untilMs = sentAtMs + ttlMs - parts.clockMarginMs;
     this.#renewAtMs = renew ? sentAtMs + ttlMs * RENEW_AT : undefined;
     if (renew) this.#arm();
   }
@@ -121,7 +118,7 @@ export class TimestampLease implements PublicTimestampLease {
   }
 
   async extend(ttlMs = this.ttlMs): Promise<void> {
-    checkTimestampTtl(ttlMs, this.#environment.unit);
+    checkTimestampTtl(ttlMs, this.#parts.unit);
     while (this.#extending !== undefined) await this.#extending; // one at a time
     this.assertHeld();
     const error = await this.#extend(ttlMs);
@@ -149,7 +146,7 @@ export class TimestampLease implements PublicTimestampLease {
   }
 
   #leftMs(): number {
-    const { clock, clockMarginMs, unit, wallMs } = this.#environment;
+    const { clock, clockMarginMs, unit, wallMs } = this.#parts;
     const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
   }
@@ -157,14 +154,14 @@ export class TimestampLease implements PublicTimestampLease {
   /** Behind an extension that is under way: that one decides what is this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
-    await this.#environment.release(this.#own, () => this.#leftMs() > 0);
+    await this.#parts.release(this.#own, () => this.#leftMs() > 0);
   }
 
   async #extend(forMs: number): Promise<RedlockError | undefined> {
-    const { clock, clockMarginMs, unit, wallMs } = this.#environment;
+    const { clock, clockMarginMs, unit, wallMs } = this.#parts;
     const untilMs = clock.now() + forMs - clockMarginMs;
     const instant = expiryInstant(wallMs(), forMs, unit);
-    const order = this.#environment.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
+    const order = this.#parts.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;
@@ -178,7 +175,7 @@ export class TimestampLease implements PublicTimestampLease {
       this.#lose(lossError('the key is not its own any more', this.resources));
     }
     if (this.#state.kind === 'lost' && end.kind === 'extended') {
-      void this.#environment.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
+      void this.#parts.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
     }
     if (this.#state !== HELD) return this.#endError();
     this.#failure = end.kind === 'failed' ? end.error : undefined;
@@ -195,7 +192,7 @@ export class TimestampLease implements PublicTimestampLease {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#state !== HELD || (this.#controller === undefined && this.#renewAtMs === undefined)) return;
-    const { clock, timers } = this.#environment;
+    const { clock, timers } = this.#parts;
     const dueInMs = (this.#renewAtMs ?? Infinity) - clock.now();
     const endInMs = Math.max(0, Math.floor(this.#leftMs() - LOSS_MARGIN_MS / 2)); // not too late
     this.#timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
@@ -204,7 +201,7 @@ export class TimestampLease implements PublicTimestampLease {
   #wake(): void {
     this.#timer = undefined;
     if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#expire();
-    if (this.#renewAtMs !== undefined && this.#environment.clock.now() >= this.#renewAtMs) {
+    if (this.#renewAtMs !== undefined && this.#parts.clock.now() >= this.#renewAtMs) {
       this.#renewAtMs = Infinity;
       void this.#renew();
     }
@@ -218,7 +215,7 @@ export class TimestampLease implements PublicTimestampLease {
     const error = await this.#extend(this.ttlMs);
     if (error === undefined || this.#state !== HELD) return;
     const delayMs = renewAgainInMs(this.#leftMs());
-    this.#renewAtMs = this.#environment.clock.now() + delayMs;
+    this.#renewAtMs = this.#parts.clock.now() + delayMs;
     this.#arm();
   }
 

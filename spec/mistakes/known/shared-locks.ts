@@ -140,7 +140,7 @@ export const SHARED_LOCKS: readonly Mistake[] = [
         in: 'Lease.assertHeld',
         find: 'assertHeld',
         replace: `prolong(): void {
-    this.#grant.prolong(this.#environment.clock.now() + this.ttlMs);
+    this.#grant.prolong(this.#parts.clock.now() + this.ttlMs);
     this.#state = HELD;
   }
 

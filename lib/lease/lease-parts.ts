@@ -8,7 +8,7 @@ import type { Lease } from './lease.js';
 import type { Renewed } from './lease-care.js';
 
 /** What a lease needs of the instance that it comes from. */
-export interface LeaseEnvironment {
+export interface LeaseParts {
   readonly coordinator: Coordinator;
   readonly clock: Clock;
   readonly timers: Timers;
