@@ -12,7 +12,8 @@
  * Every attempt draws a fresh token. It has one deadline for everything except its wait in a queue, and is undone on
  * every master that it was sent to before the next attempt starts.
  */
-import { type Applicant, PATIENCE } from './admission.js';
+import { PATIENCE } from './admission.js';
+import { type Claim, endAwaited, ENDED, NOTHING } from './awaited.js';
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Timer } from '../runtime/clock.js';
 import { type CallContext, cancelledError, isHopeless, unwaitedError } from '../quorum/failure.js';
@@ -29,12 +30,10 @@ import { Backoff } from '../quorum/backoff.js';
 import { Round, type RoundObserver } from '../quorum/round.js';
 import { owe } from '../quorum/repairs.js';
 import { isPlain, withSlots } from '../protocol/scope.js';
-import { NOT_AWAITED, Silence } from '../redis/server-errors.js';
 import { alignRest } from '../quorum/permit-agreement.js';
 import { LONGEST_LIFE_MS } from '../line/queue-place.js';
 import { lookAgain, undoingOf } from './undoing.js';
 import { expiredByMs, validUntilMs } from '../protocol/validity.js';
-import type { Withdrawal } from '../quorum/withdrawal.js';
 import type { InstanceParts, AcquisitionTerms } from './acquisition-terms.js';
 
 /**
@@ -46,15 +45,6 @@ type Miss = 'refused' | 'unasked';
 /** Called when an attempt ends: with its grant, or with a promise that resolves when it has been undone. */
 type OnAttemptEnd = (end: Grant | Promise<Miss>) => void;
 
-/** The attempt under way, once it has sent its claim. */
-interface Claim {
-  readonly kind: 'claim';
-  readonly round: Round;
-  readonly nodeTimeoutMs: number;
-  /** Counts towards the instance's admission; a claim in its turn does not. */
-  readonly isAdmitted: boolean;
-}
-
 /** How a claim is sent. */
 interface Sending {
   readonly sentAtMs: number;
@@ -62,23 +52,6 @@ interface Sending {
   readonly home: Node | undefined;
   readonly isAdmitted: boolean;
 }
-
-/** What is waited for, and ends with the time of the attempt or with the call. */
-type Awaited =
-  /** Between two attempts. */
-  | { readonly kind: 'nothing' }
-  /** Room for one more attempt. */
-  | { readonly kind: 'room'; readonly applicant: Applicant }
-  /** Its turn. */
-  | { readonly kind: 'line'; readonly line: Line }
-  | Claim
-  /** What an undo sees on the masters. */
-  | { readonly kind: 'look'; readonly withdrawal: Withdrawal }
-  /** The time is up, or the call was cancelled. */
-  | { readonly kind: 'ended' };
-
-const NOTHING: Awaited = { kind: 'nothing' };
-const ENDED: Awaited = { kind: 'ended' };
 
 export class Acquisition implements RoundObserver {
   readonly #parts: InstanceParts;
@@ -263,20 +236,7 @@ export class Acquisition implements RoundObserver {
   readonly #endWait = (): void => {
     const awaited = this.#awaited;
     this.#awaited = ENDED;
-    switch (awaited.kind) {
-      case 'nothing':
-      case 'ended':
-        return;
-      case 'room':
-        return awaited.applicant.end();
-      case 'line':
-        return awaited.line.end();
-      case 'look':
-        return awaited.withdrawal.end();
-      case 'claim':
-        if (this.#cancellation.cancelled !== undefined) return awaited.round.end(NOT_AWAITED, false);
-        return awaited.round.end(new Silence(awaited.nodeTimeoutMs), true);
-    }
+    endAwaited(awaited, this.#cancellation.cancelled !== undefined);
   };
 
   onClock(node: Node, clockUs: number, { sentAtMs }: Round): void {

@@ -1,11 +1,9 @@
 /** What elections and jobs need of the instance that they come from. */
 import type { Cancellation } from '../runtime/cancellation.js';
-import type { Clock, Timers } from '../runtime/clock.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
 import type { InstanceTerms, ResolvedCall } from '../input/options.js';
 import type { Lease } from './public.js';
 import type { Notes } from './notes.js';
-import type { Random } from '../runtime/random.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 import type { Runtime } from '../runtime/runtime.js';
 

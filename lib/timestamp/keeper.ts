@@ -7,7 +7,7 @@
  * back.
  */
 import { Cancellation } from '../runtime/cancellation.js';
-import type { Clock, Timers, WallClock } from '../runtime/clock.js';
+import type { WallClock } from '../runtime/clock.js';
 import type { RedlockError } from '../runtime/errors.js';
 import { type RoundFailure, roundError } from '../quorum/failure.js';
 import {
@@ -19,7 +19,6 @@ import {
   type OwnInstants,
 } from './instant.js';
 import { GRANTED, type Outcome } from '../protocol/quorum.js';
-import type { Random } from '../runtime/random.js';
 import { isMisconfigured, NOT_AWAITED, Silence, toError } from '../redis/server-errors.js';
 import { type ExtensionStep, type TimestampExtension, TimestampLease } from './lease.js';
 import { type ClaimEnd, look, type Method, METHODS } from './methods.js';

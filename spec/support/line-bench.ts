@@ -8,7 +8,7 @@ import type { QueueWaitEnd, LineParts } from '../../lib/line/queue-wait-terms.js
 import { Subscriptions } from '../../lib/line/subscriptions.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { type CommandKind, kindOf, plainScope, tokenOf } from './commands.js';
-import { FakeRandom } from './fake-cluster.js';
+import type { FakeRandom } from './fake-cluster.js';
 import { FakeMaster } from './fake-master.js';
 import { FakeTime } from './fake-time.js';
 import { reserving } from './looks.js';
