@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { ACCEPT, RW_ACCEPT } from '../../lib/protocol/lua/scripts.js';
 import { entriesOf } from '../../spec/support/entries.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import type { Command } from '../../lib/redis/transport.js';
 import type { Tally } from './contender.js';
 

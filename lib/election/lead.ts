@@ -9,7 +9,44 @@ import { type NodeOutcome, RedlockError, type RedlockErrorCode } from '../runtim
 import type { Leadership } from './leadership.js';
 import type { ResolvedLead } from './options.js';
 import type { ElectionEvents, LeadRoutine } from './public.js';
-import { type LeadEnd, RETURNED, tracedLead } from './traced-lead.js';
+import type { Clock } from '../runtime/clock.js';
+import { LEAD, type LeadMessage } from '../telemetry/channels.js';
+
+/** How a routine of `lead` ended. */
+export type LeadEnd =
+  | { readonly kind: 'returned' | 'aborted'; readonly reason: unknown; readonly error: unknown }
+  /** It threw, and nothing had told it to stop. */
+  | { readonly kind: 'failed'; readonly reason: undefined; readonly error: unknown };
+
+const RETURNED: LeadEnd = Object.freeze({ kind: 'returned', reason: undefined, error: undefined });
+
+/** What is known of a leadership as its routine begins. */
+interface LeadFacts {
+  /** The `Redlock`. */
+  readonly instance: object;
+  readonly name: string;
+  readonly fence: number;
+  readonly clock: Clock;
+}
+
+/** Runs the routine, within the stores that tracers have bound. `run` never rejects. */
+async function tracedLead(
+  { clock, fence, instance, name }: LeadFacts,
+  run: () => Promise<LeadEnd>,
+): Promise<LeadEnd> {
+  if (!LEAD.isHeard) return run();
+  const beganAtMs = clock.earliest();
+  const message: LeadMessage = { redlock: instance, resources: [name], kind: 'mutex', fence, elapsedMs: 0 };
+  let end: LeadEnd = RETURNED;
+  const traced = LEAD.trace(message, async () => {
+    end = await run();
+    const elapsedMs = Math.round(clock.earliest() - beganAtMs);
+    Object.assign(message, { elapsedMs, ...(end.kind === 'aborted' && { reason: end.reason }) });
+    if (end.kind === 'failed') throw end.error;
+  });
+  await traced.catch(() => undefined); // it is in `end`
+  return end;
+}
 
 const ENDS: ReadonlySet<RedlockErrorCode> = new Set(['CLOSED', 'INVALID_ARGUMENT']);
 const WRONG: ReadonlySet<RedlockErrorCode> = new Set(['MISCONFIGURED', 'WRONG_KIND']);

@@ -12,22 +12,61 @@ import { invalidArgument } from '../runtime/errors.js';
 import { lossError } from '../quorum/failure.js';
 import type { HeldLeases } from '../lease/held-leases.js';
 import type { Inspection } from '../lease/inspection.js';
-import { Hold, notHeld, ReentrantLease as OwnReentrantLease } from './reentrant-lease.js';
+import { Hold, ReentrantLease as OwnReentrantLease, notHeld } from './reentrant-lease.js';
 import type { Lease, ReentrantLease } from '../lease/public.js';
 import type { Lockable, Mutex } from './lockable.js';
-import { LostHolds } from './lost-holds.js';
 import { checkNames } from '../input/option-names.js';
 import {
   type AcquireOptions,
   CALL_NAMES,
-  isName,
   type LossOptions,
   type OnLoss,
+  type TryAcquireOptions,
+  isName,
   or,
   resolveOnLoss,
-  type TryAcquireOptions,
 } from '../input/options.js';
 import { argumentsOfUsing } from '../input/using-arguments.js';
+
+/** So many names of one object, and so many texts with their names, are remembered: the latest. */
+const MOST = 1_000;
+
+class LostHolds {
+  /** The names by their owner, where that can be gone one day. */
+  readonly #byOwner = new WeakMap<WeakKey, Set<string>>();
+  /** Texts, and symbols that stand for one, never are. */
+  readonly #texts = new Set<string>();
+
+  add(owner: WeakKey | string, name: string): void {
+    const text = textOf(owner);
+    const list = text === undefined ? this.#namesOf(owner as WeakKey) : this.#texts; // what has no text is a weak key
+    list.add(text === undefined ? name : entryOf(owner, text, name));
+    if (list.size > MOST) for (const oldest of list) return void list.delete(oldest);
+  }
+
+  /** Whether it was there: it is not any more. */
+  take(owner: WeakKey | string, name: string): boolean {
+    const text = textOf(owner);
+    if (text === undefined) return this.#byOwner.get(owner as WeakKey)?.delete(name) === true; // the same
+    return this.#texts.size > 0 && this.#texts.delete(entryOf(owner, text, name));
+  }
+
+  #namesOf(owner: WeakKey): Set<string> {
+    const names = this.#byOwner.get(owner) ?? new Set<string>();
+    this.#byOwner.set(owner, names);
+    return names;
+  }
+}
+
+function textOf(owner: WeakKey | string): string | undefined {
+  if (typeof owner === 'symbol') return Symbol.keyFor(owner);
+  return typeof owner === 'string' ? owner : undefined;
+}
+
+/** A text and a symbol that stands for it are two owners. */
+function entryOf(owner: WeakKey | string, text: string, name: string): string {
+  return JSON.stringify([typeof owner, text, name]);
+}
 
 /** Who holds, where the flow of calls does not tell: the same value for all that shall enter again. */
 export type Owner = object | string | symbol;

@@ -24,11 +24,42 @@ import { invalidArgument, withoutPassword } from '../runtime/errors.js';
 import {
   type PushListener,
   RedisSubscription,
-  type SubscriberClient,
   SUBSCRIBER_SETTINGS,
+  type SubscriberClient,
   type Subscription,
 } from './subscription.js';
-import { type DialledSocket, hangUp, isShakingHands, NO_HANDSHAKE } from './tls-mismatch.js';
+
+/** The parts of a client's socket that are read. */
+export interface DialledSocket {
+  /** The TCP connection is not established yet. */
+  readonly connecting?: boolean;
+  /** The TLS handshake has not finished; absent without TLS. */
+  readonly secureConnecting?: boolean;
+  readonly bytesWritten?: number;
+  readonly bytesRead?: number;
+}
+
+const NO_HANDSHAKE: Error = Object.freeze(
+  new Error('no answer to the TLS handshake, as from a port without TLS (redis://)'),
+);
+
+/** The server has accepted the connection, but has not answered the TLS handshake. */
+function isShakingHands(socket: DialledSocket | undefined): boolean {
+  return socket?.secureConnecting === true && socket.connecting === false;
+}
+
+/** The codes of a connection that was closed without an answer; there may also be no error at all. */
+const HANG_UPS: readonly unknown[] = ['ECONNRESET', 'EPIPE', undefined];
+
+/** The reason why a connection ended like this; undefined if it does not look like TLS. */
+function hangUp(socket: DialledSocket | undefined, error: Error | undefined): Error | undefined {
+  if (socket === undefined || socket.secureConnecting !== undefined) return undefined;
+  if (socket.bytesRead !== 0 || !socket.bytesWritten) return undefined;
+  if (error !== undefined && !('code' in error)) return undefined;
+  const code = error === undefined ? undefined : error.code;
+  if (!HANG_UPS.includes(code)) return undefined;
+  return new Error('hung up on before any answer, as by a port for TLS (rediss://)', { cause: error });
+}
 
 export type { Command, PlainCommand };
 

@@ -1,13 +1,12 @@
 /** What one instance tells of itself: counts, events for its listeners, and messages for tracing channels. */
-import { tallyOf } from '../protocol/tally.js';
-import { RedlockError } from '../runtime/errors.js';
-import { ACQUIRE, EXTEND, RELEASE, type ReleaseMessage } from './channels.js';
+import { type Answers, tallyOf } from '../protocol/tally.js';
+import { type NodeOutcome, RedlockError } from '../runtime/errors.js';
+import { ACQUIRE, EXTEND, type ExtendMessage, RELEASE, type ReleaseMessage } from './channels.js';
 import { Counts } from './counts.js';
-import type { RedlockEvents } from './events.js';
+import type { ExtensionEvent, RedlockEvents } from './events.js';
 import type { EventHub } from '../runtime/event-hub.js';
 import type { Observed } from './observed.js';
 import { type AcquisitionFacts, ObservedAcquisition } from './observed-acquisition.js';
-import { ObservedExtension } from './observed-extension.js';
 import type {
   AcquisitionObserver,
   ExtensionObserver,
@@ -16,6 +15,73 @@ import type {
   ObservedLease,
   Release,
 } from './observer.js';
+
+/** How it was asked for. */
+interface ExtensionFacts {
+  readonly by: 'renewal' | 'extend';
+  readonly ttlMs: number;
+}
+
+class ObservedExtension implements ExtensionObserver {
+  readonly #observed: Observed;
+  readonly #lease: ObservedLease;
+  readonly #facts: ExtensionFacts & { readonly attempts: number };
+  readonly #startedAtMs: number;
+  /** Undefined where no tracer listened as it began. */
+  readonly #message: ExtendMessage | undefined;
+
+  constructor(observed: Observed, lease: ObservedLease, facts: ExtensionFacts) {
+    this.#observed = observed;
+    this.#lease = lease;
+    this.#facts = { ...facts, attempts: lease.failures + 1 };
+    this.#startedAtMs = observed.clock.earliest();
+    if (!EXTEND.isHeard) return;
+    const { kind, resources } = lease;
+    const redlock = observed.instance;
+    this.#message = { redlock, resources, kind: kind.name, tally: [], elapsedMs: 0, ...this.#facts };
+    EXTEND.begin(this.#message);
+  }
+
+  extended(answers: Answers | undefined): void {
+    const { counts, events, nodes } = this.#observed;
+    counts.renewed++;
+    const tally = answers === undefined ? [] : tallyOf(answers, nodes);
+    if (events.has('renewed')) events.tell('renewed', this.#event(tally));
+    this.#end({ tally, result: { remainingMs: this.#remainingMs } });
+  }
+
+  failed(error: RedlockError, answers: Answers): void {
+    const { counts, events, nodes } = this.#observed;
+    counts.renewalsFailed++;
+    const tally = tallyOf(answers, nodes);
+    if (events.has('renewalFailed')) events.tell('renewalFailed', { ...this.#event(tally), cause: error });
+    this.#end({ tally, error });
+  }
+
+  ended(): void {
+    this.#end({});
+  }
+
+  #end(outcome: Partial<ExtendMessage>): void {
+    const message = this.#message;
+    if (message === undefined) return;
+    EXTEND.end(Object.assign(message, outcome, { elapsedMs: this.#elapsedMs }));
+  }
+
+  #event(tally: readonly NodeOutcome[]): ExtensionEvent {
+    const { kind, resources } = this.#lease;
+    const [elapsedMs, remainingMs] = [this.#elapsedMs, this.#remainingMs];
+    return { resources, kind: kind.name, tally, ...this.#facts, elapsedMs, remainingMs };
+  }
+
+  get #elapsedMs(): number {
+    return Math.round(this.#observed.clock.earliest() - this.#startedAtMs);
+  }
+
+  get #remainingMs(): number {
+    return Math.max(0, this.#lease.validUntilMs - Math.round(this.#observed.clock.earliest()));
+  }
+}
 
 /** Counts extensions, where nobody listens to them. */
 class UnheardExtension implements ExtensionObserver {

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { QUEUE, RW_CLAIM, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import type { Redlock } from '../../lib/redlock.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { kindsSentTo } from '../support/commands.js';
 import { all, contendedLately, held, LONG } from '../support/contended.js';
 import { fakeCluster } from '../support/fake-cluster.js';

@@ -5,7 +5,7 @@ import { Extensions } from '../../lib/coordinator/extensions.js';
 import { Node } from '../../lib/node/node.js';
 import { READ, type Scope } from '../../lib/protocol/scope.js';
 import { Grant } from '../../lib/quorum/grant.js';
-import { Repairs } from '../../lib/quorum/repairs.js';
+import type { Repairs } from '../../lib/quorum/repairs.js';
 import { kindsSentTo, plainScope } from '../support/commands.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';

@@ -5,7 +5,7 @@ import { electionOf } from '../../lib/election/election.js';
 import type { Election } from '../../lib/election/public.js';
 import { SeenLeaders } from '../../lib/election/seen-leaders.js';
 import { NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import type { LeadMessage } from '../../lib/telemetry/channels.js';
 import { answered, FakeCoordination } from '../support/fake-coordination.js';
 import { settle } from '../support/fake-time.js';

@@ -4,7 +4,7 @@ import { Leadership } from '../../lib/election/leadership.js';
 import { resolveElection } from '../../lib/election/options.js';
 import { NOTE_DROP, NOTE_WRITE, RELEASE } from '../../lib/protocol/lua/scripts.js';
 import type { Look } from '../../lib/quorum/survey.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { answered, FakeCoordination, SILENT } from '../support/fake-coordination.js';
 import { rejection } from '../support/rejection.js';
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Leader } from '../../lib/election/public.js';
 import { NOTE_READ } from '../../lib/protocol/lua/scripts.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import { settle } from '../support/fake-time.js';
 import { rejection } from '../support/rejection.js';

@@ -6,7 +6,7 @@ import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { unknown } from '../../lib/protocol/quorum.js';
 import type { Request } from '../../lib/protocol/request.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { answered, FakeCoordination } from '../support/fake-coordination.js';
 import { settle } from '../support/fake-time.js';
 import { rejection, thrown } from '../support/rejection.js';

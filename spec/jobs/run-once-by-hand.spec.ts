@@ -5,7 +5,7 @@ import type { JobResult } from '../../lib/jobs/public.js';
 import { NOTE_READ, NOTE_WRITE } from '../../lib/protocol/lua/scripts.js';
 import { BACK_US } from '../../lib/protocol/lua/fence-bounds.js';
 import type { Request } from '../../lib/protocol/request.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { answered, FakeCoordination } from '../support/fake-coordination.js';
 import { rejection } from '../support/rejection.js';
 

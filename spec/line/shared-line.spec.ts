@@ -4,7 +4,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { gateKey } from '../../lib/protocol/keys.js';
 import { QUEUE, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { SharedLine } from '../../lib/line/shared-line.js';
 import { Repairs } from '../../lib/quorum/repairs.js';
 import { WRITE } from '../../lib/protocol/scope.js';

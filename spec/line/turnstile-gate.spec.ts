@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { QUEUE } from '../../lib/protocol/lua/scripts.js';
 import { RESERVE_MS } from '../../lib/protocol/lua/waiting.js';
 import { quorumOf } from '../../lib/protocol/quorum.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { plainScope, tokenOf } from '../support/commands.js';
 import type { FakeMaster } from '../support/fake-master.js';

@@ -6,7 +6,7 @@ import type { Lease } from '../../lib/lease/public.js';
 import { queueKey } from '../../lib/protocol/keys.js';
 import { PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { keysOf, kindOf, plainScope } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';
 import type { FakeMaster } from '../support/fake-master.js';

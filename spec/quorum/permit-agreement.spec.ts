@@ -6,7 +6,7 @@ import { scriptedClaim } from '../../lib/protocol/request.js';
 import type { Scope } from '../../lib/protocol/scope.js';
 import { alignRest } from '../../lib/quorum/permit-agreement.js';
 import { Round } from '../../lib/quorum/round.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { plainScope } from '../support/commands.js';
 import { FakeMaster, serverError } from '../support/fake-master.js';
 import { FakeTime, settle } from '../support/fake-time.js';

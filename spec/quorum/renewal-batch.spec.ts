@@ -14,7 +14,7 @@ import { extension } from '../../lib/protocol/request.js';
 import { BATCH, EXTEND, SHARED_BATCH } from '../../lib/protocol/lua/scripts.js';
 import { type Script, scriptDigest } from '../../lib/redis/script.js';
 import { entriesOf, isBatch } from '../support/entries.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import type { Command } from '../../lib/redis/transport.js';
 import { plainScope } from '../support/commands.js';
 import { type Bench, fakeCluster } from '../support/fake-cluster.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import type { DialledSocket } from '../../lib/redis/tls-mismatch.js';
+import type { DialledSocket } from '../../lib/redis/transport.js';
 import {
   checkClient,
   clientName,

@@ -14,7 +14,7 @@ import {
 } from '../../lib/protocol/lua/scripts.js';
 import { MUTEX, NO_MARKER, type Scope } from '../../lib/protocol/scope.js';
 import { entriesOf, isBatch } from './entries.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import type { Command } from '../../lib/redis/transport.js';
 import type { FakeMaster } from './fake-master.js';
 

@@ -10,7 +10,7 @@ import type { Look, SurveyHooks } from '../../lib/quorum/survey.js';
 import { NOT_AWAITED } from '../../lib/redis/server-errors.js';
 import { Cancellation } from '../../lib/runtime/cancellation.js';
 import { RedlockError, type RedlockErrorCode } from '../../lib/runtime/errors.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { FakeRandom } from './fake-cluster.js';
 import { FakeTime } from './fake-time.js';
 

@@ -4,7 +4,7 @@
  */
 import { SCRIPTS, TIMESTAMP_SCRIPTS } from '../../lib/protocol/lua/scripts.js';
 import type { PushListener } from '../../lib/redis/subscription.js';
-import { Channels } from '../../lib/testing/master/channels.js';
+import { Channels } from '../../lib/testing/master/server.js';
 import { entriesOf } from './entries.js';
 import { WRONG_TYPE, Keyspace } from '../../lib/testing/master/keyspace.js';
 import type { Store } from '../../lib/testing/master/store.js';

@@ -1,6 +1,6 @@
 /** A push connection over a master in memory. What a spec makes it do, it does at once. */
 import type { PushListener, Subscription } from '../../lib/redis/subscription.js';
-import type { Channels } from '../../lib/testing/master/channels.js';
+import type { Channels } from '../../lib/testing/master/server.js';
 
 export interface FakePushConnectionTerms {
   readonly channels: Channels;

@@ -7,7 +7,7 @@ import { RW_CLAIM, PERMIT_CLAIM } from '../../lib/protocol/lua/scripts.js';
 import { RedlockError } from '../../lib/runtime/errors.js';
 import type { Redlock } from '../../lib/redlock.js';
 import { WRONG_TYPE } from '../../lib/testing/master/keyspace.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { tokenFrom } from '../simulation/world/seeded.js';
 import { fakeCluster } from './fake-cluster.js';
 import type { FakeMaster } from './fake-master.js';

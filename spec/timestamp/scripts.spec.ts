@@ -8,7 +8,7 @@ import {
   TIMESTAMP_SCRIPTS,
 } from '../../lib/protocol/lua/scripts.js';
 import { execute } from '../../lib/testing/master/execution.js';
-import { scriptOf } from '../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../lib/testing/master/execution.js';
 import { Draw } from '../support/draw.js';
 import { FakeMaster } from '../support/fake-master.js';
 import { FakeTime } from '../support/fake-time.js';

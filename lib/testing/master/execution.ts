@@ -6,14 +6,28 @@
  * Why no embedded Lua: such ones implement other versions of the language than Redis does (which differ in integers and
  * floats), would need a `redis.call` all the same, and would be a dependency.
  */
-import { scriptDigest } from '../../redis/script.js';
+import { type Script, scriptDigest } from '../../redis/script.js';
 import type { Command } from '../../redis/transport.js';
-import { fromBytes, LuaError, one, Table, toBytes, type Value } from './lua.js';
+import { LuaError, Table, type Value, fromBytes, one, toBytes } from './lua.js';
 import { PLAIN_COMMANDS } from './plain-commands.js';
 import { run } from './programs.js';
 import { runOn } from './redis-calls.js';
-import { scriptOf } from './scripts.js';
 import type { Store } from './store.js';
+import { RIGHTS, SCRIPTS, TIMESTAMP_SCRIPTS } from '../../protocol/lua/scripts.js';
+
+const ALL_SCRIPTS: readonly Script[] = [...SCRIPTS, RIGHTS, ...TIMESTAMP_SCRIPTS];
+
+const BY_SOURCE = new Map(ALL_SCRIPTS.map((script) => [script.source, script]));
+let byDigest: ReadonlyMap<string, Script> | undefined;
+
+/** The script that a command runs, by digest or by source. */
+export function scriptOf({ args, name }: Command): Script | undefined {
+  const [text = ''] = args;
+  if (name === 'eval') return BY_SOURCE.get(text);
+  if (name !== 'evalsha') return undefined;
+  byDigest ??= new Map(ALL_SCRIPTS.map((script) => [scriptDigest(script.source), script]));
+  return byDigest.get(text);
+}
 
 /** The scripts that a server knows by digest; empty after a start and after SCRIPT FLUSH. */
 export type ScriptCache = Set<string>;

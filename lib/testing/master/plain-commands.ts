@@ -1,8 +1,32 @@
 /** Commands without a script on an in-memory master, most of them of timestamp locks. */
 import type { Command, PlainCommand } from '../../redis/transport.js';
 import { WRONG_TYPE } from './keyspace.js';
-import { SERVER_ANSWERS } from './server-answers.js';
 import type { Store } from './store.js';
+import type { ServerQuestion } from '../../redis/shared-encoding.js';
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  appendfsync: 'always',
+  'io-threads': '1',
+  'no-appendfsync-on-rewrite': 'no',
+};
+
+const SERVER_ANSWERS: Readonly<Record<ServerQuestion, (store: Store, args: readonly string[]) => unknown>> = {
+  time(store) {
+    const us = store.micros();
+    return [String(Math.floor(us / 1_000_000)), String(us % 1_000_000)];
+  },
+  ping: () => 'PONG',
+  info: (store) =>
+    [
+      ...['# Server', 'redis_version:7.4.0', 'redis_mode:standalone', `run_id:${store.runId}`],
+      ...['# Clients', 'connected_clients:1', 'maxclients:10000'],
+      ...['# Memory', 'used_memory:1000000', 'maxmemory:0', 'maxmemory_policy:noeviction'],
+      ...['# Persistence', 'aof_enabled:1', 'aof_last_write_status:ok', 'rdb_last_bgsave_status:ok'],
+      ...['# Replication', 'role:master', 'connected_slaves:0', '# Cluster', 'cluster_enabled:0', ''],
+    ].join('\r\n'),
+  config: (_store, [, name = '']) => (SETTINGS[name] === undefined ? [] : [name, SETTINGS[name]]),
+  pubsub: (_store, [, ...channels]) => channels.flatMap((channel) => [channel, 0]),
+};
 
 const WRONGTYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
 

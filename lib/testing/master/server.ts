@@ -4,10 +4,43 @@
  * paused, or reply with an error.
  */
 import type { Command } from '../../redis/transport.js';
-import { Channels } from './channels.js';
 import { Keyspace, type Snapshot } from './keyspace.js';
 import type { Store } from './store.js';
-import { execute, type ScriptCache, serverError } from './execution.js';
+import { type ScriptCache, execute, serverError } from './execution.js';
+
+export type Listener = (text: string) => void;
+
+export class Channels {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #published: (() => void)[] = [];
+
+  /** Each listener stands for a connection; the same one counts once. @returns a function that unsubscribes */
+  subscribe(channel: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(channel) === listeners) this.#listeners.delete(channel);
+    };
+  }
+
+  /** Publishes to the current listeners. `deliver` calls them when the command that published is done. */
+  publish(channel: string, text: string): number {
+    const listeners = [...(this.#listeners.get(channel) ?? [])];
+    for (const listener of listeners) this.#published.push(() => listener(text));
+    return listeners.length;
+  }
+
+  deliver(): void {
+    for (const tell of this.#published.splice(0)) tell();
+  }
+
+  /** Nobody is connected any more. */
+  clear(): void {
+    this.#listeners.clear();
+    this.#published = [];
+  }
+}
 
 /** The data that a restart finds. */
 export type DataAfter = 'kept' | 'lost' | 'old';

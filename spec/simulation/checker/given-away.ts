@@ -6,7 +6,7 @@ import { CLAIM, QUEUE, RW_CLAIM, PERMIT_CLAIM } from '../../../lib/protocol/lua/
 import type { Script } from '../../../lib/redis/script.js';
 import type { Command } from '../../../lib/redis/transport.js';
 import { entriesOf, tokenOf } from '../../support/entries.js';
-import { scriptOf } from '../../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../../lib/testing/master/execution.js';
 
 /** What may set a vote beside extensions; a plain claim is no script. */
 const CLAIMS: ReadonlySet<Script | undefined> = new Set([CLAIM, QUEUE, RW_CLAIM, PERMIT_CLAIM, undefined]);

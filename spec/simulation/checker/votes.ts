@@ -10,7 +10,7 @@ import { WRONG_TYPE } from '../../../lib/testing/master/keyspace.js';
 import type { FenceFault, Fences } from './fences.js';
 import { markedFor } from '../../support/marks.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
-import { scriptOf } from '../../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../../lib/testing/master/execution.js';
 
 /** A violation by a server. */
 export type Fault = FenceFault | readonly [property: 'votes' | 'fairness', text: string];

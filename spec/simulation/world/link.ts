@@ -12,7 +12,7 @@ import type { Seeded } from './seeded.js';
 import type { MemoryServer } from '../../../lib/testing/master/server.js';
 import { entriesOf, isBatch } from '../../support/entries.js';
 import { PushConnection } from './push-connection.js';
-import { scriptOf } from '../../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../../lib/testing/master/execution.js';
 import type { Lane, World } from './world.js';
 
 interface Pending {

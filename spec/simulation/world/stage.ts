@@ -10,7 +10,7 @@ import { type Fault, type FaultKind, sendAway } from './faults.js';
 import { SimulatedLink } from './link.js';
 import { Place } from './place.js';
 import { type Seeded, SeededRandom } from './seeded.js';
-import { scriptOf } from '../../../lib/testing/master/scripts.js';
+import { scriptOf } from '../../../lib/testing/master/execution.js';
 import { WALL_US, type World } from './world.js';
 
 export interface Cast {
