@@ -1,49 +1,36 @@
-/**
- * What a holder has: until when it is valid, a signal of its loss, renewal, and the ways to end it.
- *
- * Assumes nothing of timers: `status`, `remainingMs()` and `assertHeld()` read the clock, and are right while the event
- * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
- * timer at all; any other one has one.
- */
+/** What the holder of a lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life). */
 import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js';
 import type { RedlockError } from '../runtime/errors.js';
-import { closingError, expiryError, extensionError } from '../quorum/failure.js';
+import { closingError, extensionError } from '../quorum/failure.js';
 import type { Grant } from '../quorum/grant.js';
 import { handleOf, type LeaseHandle } from './lease-handle.js';
-import type { Lease as PublicLease, LeaseStatus } from './public.js';
+import type { Lease as PublicLease } from './public.js';
 import { resolveTtl } from '../input/options.js';
 import type { LeaseParts, LeaseTerms } from './lease-parts.js';
-import { endErrorOf, GIVEN_AWAY, HELD, type LeaseState } from './lease-state.js';
-import { Care, DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
+import { GIVEN_AWAY, LeaseMachine, type LeaseState } from './lease-machine.js';
+import { DueRenewal, RENEW_MARGIN, RENEW_SLACK, tellEnd } from './lease-care.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
 import type { ExtensionEnd } from '../quorum/renewal-batch.js';
 import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs, sentAtMs } from '../protocol/validity.js';
 import type { ObservedLease } from '../telemetry/observer.js';
-import { Link } from '../runtime/linked-list.js';
 import type { Kind } from '../protocol/scope.js';
 
 /** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
 /** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
-export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
-  readonly resources: readonly string[];
-  readonly ttlMs: number;
+export class Lease extends LeaseMachine<Lease> implements PublicLease, ObservedLease {
   readonly #parts: LeaseParts;
   readonly #grant: Grant;
   readonly #nodeTimeoutMs: number;
   readonly #sinceMs: number;
-  #state: LeaseState = HELD;
-  #care: Care | undefined;
   /** Who waits for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
   constructor(parts: LeaseParts, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
-    super();
+    super(resources, terms.ttlMs);
     this.#parts = parts;
     this.#grant = grant;
-    this.resources = resources;
-    this.ttlMs = terms.ttlMs;
     this.#nodeTimeoutMs = terms.nodeTimeoutMs;
     this.#sinceMs = sentAtMs(grant.validUntilMs, terms.ttlMs, parts.ttlBounds.driftFactor);
     if (terms.renew) {
@@ -51,10 +38,10 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       // a lease that was handed over may have lived for a while
       const firstAtMs = Math.max(nowMs, this.#sinceMs + terms.ttlMs * RENEW_AT);
       const first = { nowMs, firstAtMs, untilMs: nowMs + terms.maxHoldMs, isWhole: grant.isWhole };
-      this.#takeCare().renewal = new DueRenewal(this, first);
+      this.takeCare().renewal = new DueRenewal(this, first);
     } else if (!parts.observer.awaitsLosses) return;
-    this.#takeCare().isAwaited = parts.observer.awaitsLosses;
-    this.#arm();
+    this.takeCare().isAwaited = parts.observer.awaitsLosses;
+    this.arm();
   }
 
   get token(): string {
@@ -79,28 +66,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   get failures(): number {
-    return this.#care?.failures ?? 0;
-  }
-
-  get status(): LeaseStatus {
-    this.checkValidity(this.#parts.clock.now());
-    return this.#state.kind;
-  }
-
-  remainingMs(): number {
-    const nowMs = this.#parts.clock.now();
-    this.checkValidity(nowMs);
-    return this.#state === HELD ? this.#grant.validUntilMs - nowMs : 0;
-  }
-
-  assertHeld(): void {
-    this.checkValidity(this.#parts.clock.now());
-    const error = endErrorOf(this.#state, this.resources);
-    if (error !== undefined) throw error;
-  }
-
-  get signal(): AbortSignal {
-    return this.#watch().signal;
+    return this.care?.failures ?? 0;
   }
 
   async extend(ttlMs?: number): Promise<void> {
@@ -121,28 +87,24 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   release(): Promise<void> {
     this.checkValidity(this.#parts.clock.earliest()); // whether it ended a moment ago makes no difference here
-    if (this.#state === HELD) {
-      this.#end(GIVEN_AWAY);
+    if (this.isHeld) {
+      this.end(GIVEN_AWAY);
       const { coordinator, observer } = this.#parts;
       observer.released();
       const done = observer.hearsReleases
         ? this.#releaseHeard()
         : coordinator.release(this.#grant, this.#nodeTimeoutNowMs());
-      this.#state = { kind: 'released', done };
+      this.releasing(done);
     }
-    return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
+    return this.released;
   }
 
   giveAway(): LeaseHandle {
     this.assertHeld();
-    this.#end(GIVEN_AWAY);
+    this.end(GIVEN_AWAY);
     const isInFlight = this.#parts.coordinator.giveAway(this.#grant);
     this.#parts.observer.givenAway(this);
     return handleOf(this, this.#grant, isInFlight);
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.release();
   }
 
   /** A lease never shows its token by accident: not in JSON, not in logs. */
@@ -158,13 +120,13 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** The instance closes: whoever works under it is to stop. It stays held. */
   tellClosing(): void {
-    this.#watch().abort(closingError(this.resources));
+    this.watch().abort(closingError(this.resources));
   }
 
   /** Nobody renews or watches it any more; it is held until its validity ends. */
   letRunOut(): void {
-    this.#disarm();
-    const care = this.#takeCare();
+    this.disarm();
+    const care = this.takeCare();
     care.renewal = undefined;
     care.isOver = true;
   }
@@ -173,23 +135,6 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     const { coordinator, observer } = this.#parts;
     const timeoutMs = this.#nodeTimeoutNowMs();
     return observer.release(this, (onSettled) => coordinator.release(this.#grant, timeoutMs, onSettled));
-  }
-
-  #takeCare(): Care {
-    this.#care ??= new Care();
-    return this.#care;
-  }
-
-  /** From here on a timer watches the end of validity. */
-  #watch(): AbortController {
-    const care = this.#takeCare();
-    if (care.controller !== undefined) return care.controller;
-    const controller = new AbortController();
-    care.controller = controller;
-    this.checkValidity(this.#parts.clock.now());
-    if (this.#state.kind === 'lost') controller.abort(this.#state.error);
-    this.#arm();
-    return controller;
   }
 
   /** The node timeout of what begins now. */
@@ -210,7 +155,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return {
       ttlMs,
       nodeTimeoutMs: this.#nodeTimeoutMs,
-      isPatient: this.#care?.wasSilence === true,
+      isPatient: this.care?.wasSilence === true,
       onLate: () => this.#onLate(startedAtMs),
       onEnd: (end, answers) => {
         const others = this.#extending ?? [];
@@ -228,13 +173,13 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     error: RedlockError | undefined,
     startedAtMs: number,
   ): RedlockError | undefined {
-    if (error?.code === 'LOCK_LOST') this.#lose(error);
-    else if (error !== undefined) this.#takeCare().failed(error);
+    if (error?.code === 'LOCK_LOST') this.lose(error);
+    else if (error !== undefined) this.takeCare().failed(error);
     if (end.kind !== 'extended') this.checkValidity(this.#parts.clock.inTurn() + LOSS_MARGIN_MS);
-    const ended = endErrorOf(this.#state, this.resources);
+    const ended = this.endError;
     if (ended !== undefined) return error?.code === 'VALIDITY_EXPIRED' ? error : ended;
     if (end.kind === 'extended') {
-      this.#care?.succeeded(false);
+      this.care?.succeeded(false);
       this.#renewFrom(startedAtMs);
     }
     return error;
@@ -242,14 +187,14 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** The next renewal is due a third of the ttl after that. */
   #renewFrom(startedAtMs: number): void {
-    const renewal = this.#care?.renewal;
+    const renewal = this.care?.renewal;
     if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
-    this.#arm();
+    this.arm();
   }
 
   /** An extension that had failed has prolonged it after all. Another one may be under way. */
   #onLate(startedAtMs: number): void {
-    this.#care?.succeeded(true);
+    this.care?.succeeded(true);
     if (this.#extending === undefined) this.#renewFrom(startedAtMs);
   }
 
@@ -262,10 +207,10 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   }
 
   /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
-  #arm(): void {
-    this.#disarm();
-    const care = this.#care;
-    if (this.#state !== HELD || care === undefined || care.isOver) return;
+  protected override arm(): void {
+    this.disarm();
+    const care = this.care;
+    if (!this.isHeld || care === undefined || care.isOver) return;
     const { controller, renewal } = care;
     if (controller === undefined && renewal === undefined && !care.isAwaited) return;
     const { clock, timers, renewals } = this.#parts;
@@ -278,8 +223,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     care.timer = timers.background(Math.max(0, endInMs), () => this.#send(this.takeRenewal()));
   }
 
-  #disarm(): void {
-    const care = this.#care;
+  protected override disarm(): void {
+    const care = this.care;
     if (care === undefined) return;
     care.timer?.cancel();
     care.timer = undefined;
@@ -288,26 +233,26 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** Its timer has fired, together with those of others or alone. */
   takeRenewal(): DueExtension | undefined {
-    const care = this.#care;
-    if (care === undefined || this.#state !== HELD) return undefined;
+    const care = this.care;
+    if (care === undefined || !this.isHeld) return undefined;
     care.timer = undefined;
     const nowMs = this.#parts.clock.inTurn();
     if (nowMs >= this.#grant.validUntilMs - LOSS_MARGIN_MS) {
-      this.#expire();
+      this.expire();
       return undefined;
     }
     const { renewal } = care;
     if (renewal !== undefined && nowMs > renewal.untilMs) care.renewal = undefined;
     const due = care.renewal;
     if (due === undefined || due.dueAtMs === Infinity || due.isPutOff(this.#grant.isWhole)) {
-      this.#arm();
+      this.arm();
       return undefined;
     }
     due.dueAtMs = Infinity;
     // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
     // to be watched as well.
     const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
-    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.#arm();
+    if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.arm();
     return this.#renewal(due);
   }
 
@@ -320,7 +265,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       this.#extending.push(() => this.#send(this.#renewal(renewal))); // whoever ends that one has looked at the validity
       return undefined;
     }
-    if (this.#state !== HELD || this.#care?.renewal !== renewal) return undefined;
+    if (!this.isHeld || this.care?.renewal !== renewal) return undefined;
     // the extension before may have set a time, which would put another one behind this
     if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);
     const order = this.#order(this.ttlMs, 'renewal', (error) => {
@@ -331,7 +276,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   /** It is tried again while the lease lasts; the error is told if that ends before. */
   #renewLater(renewal: DueRenewal): void {
-    if (this.#state !== HELD) return;
+    if (!this.isHeld) return;
     const nowMs = this.#parts.clock.inTurn();
     const leftMs = this.#grant.validUntilMs - nowMs;
     const delayMs = renewAgainInMs(leftMs);
@@ -340,32 +285,31 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   #put(renewal: DueRenewal, dueAtMs: number): void {
     renewal.dueAtMs = dueAtMs;
-    this.#arm();
+    this.arm();
   }
 
   /** Loses the lease if its validity is over at that instant; the instance looks at its leases in passing. */
   checkValidity(nowMs: number): void {
-    if (this.#state === HELD && nowMs >= this.#grant.validUntilMs) this.#expire();
+    if (this.isHeld && nowMs >= this.#grant.validUntilMs) this.expire();
   }
 
-  /** Its validity ended: where it could not be extended, that is why. */
-  #expire(): void {
+  protected override leftMs(): number {
+    return this.#grant.validUntilMs - this.#parts.clock.now();
+  }
+
+  protected override expire(): void {
     this.#parts.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
-    this.#lose(expiryError(this.resources, this.#care?.failure));
+    super.expire();
   }
 
-  #lose(error: RedlockError): void {
-    if (this.#state !== HELD) return;
-    this.#end({ kind: 'lost', error });
+  protected override announce(loss: RedlockError): void {
     this.#parts.coordinator.abandon(this.#grant);
-    this.#parts.observer.lost(this, error);
-    this.#care?.controller?.abort(error);
+    this.#parts.observer.lost(this, loss);
+    super.announce(loss);
   }
 
-  /** A lease ends once, and never comes back. */
-  #end(state: LeaseState): void {
-    this.#state = state;
-    this.#disarm();
+  protected override end(state: LeaseState): void {
+    super.end(state);
     this.#parts.onEnd(this);
   }
 }

@@ -1,16 +1,15 @@
 /**
- * What the holder of a timestamp lock has: until when it is valid, a signal of its loss, renewal, and the ways to end
- * it.
+ * What the holder of a timestamp lock has: extension and renewal, and the ways to end it (`lease-machine.ts` has its life).
  *
  * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was
  * sent, and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not
  * lengthen it, and one that is set forward ends it as soon as anybody asks.
  */
-import type { Clock, Timer, Timers, WallClock } from '../runtime/clock.js';
-import { RedlockError } from '../runtime/errors.js';
-import { expiryError, lossError, nameResources } from '../quorum/failure.js';
+import type { Clock, Timers, WallClock } from '../runtime/clock.js';
+import type { RedlockError } from '../runtime/errors.js';
+import { lossError } from '../quorum/failure.js';
 import { expiryInstant, liveForMs, type OwnInstants, type TimestampUnit } from './instant.js';
-import type { LeaseStatus } from '../lease/public.js';
+import { LeaseMachine } from '../lease/lease-machine.js';
 import { checkTimestampTtl } from './options.js';
 import type { TimestampLease as PublicTimestampLease } from './public.js';
 import { INSPECT, type Inspecting, printed } from '../runtime/printing.js';
@@ -53,68 +52,28 @@ export interface TimestampGrant {
   readonly renew: boolean;
 }
 
-type State =
-  | { readonly kind: 'held' }
-  | { readonly kind: 'lost'; readonly error: RedlockError }
-  | { readonly kind: 'released'; readonly done: Promise<void> };
-
-const HELD: State = Object.freeze({ kind: 'held' });
-
 /** The lease on one key: it implements what users see of it, and is never handed to them as a class. */
-export class TimestampLease implements PublicTimestampLease {
-  readonly resources: readonly string[];
-  readonly ttlMs: number;
+export class TimestampLease extends LeaseMachine<TimestampLease> implements PublicTimestampLease {
   readonly #parts: TimestampLeaseParts;
   #own: OwnInstants;
   /** The end of validity by the monotonic clock. */
   #untilMs: number;
   /** When the next renewal is due; `Infinity` while one is under way, undefined without renewal. */
   #renewAtMs: number | undefined;
-  #state = HELD;
-  #controller: AbortController | undefined;
-  #timer: Timer | undefined;
   #extending: Promise<unknown> | undefined;
-  /** Why the last extension failed; undefined after one that did not. */
-  #failure: RedlockError | undefined;
 
   constructor(parts: TimestampLeaseParts, { resource, instant, ttlMs, sentAtMs, renew }: TimestampGrant) {
+    super([resource], ttlMs);
     this.#parts = parts;
-    this.resources = [resource];
-    this.ttlMs = ttlMs;
     this.#own = { from: instant, to: instant };
     this.#untilMs = sentAtMs + ttlMs - parts.clockMarginMs;
     this.#renewAtMs = renew ? sentAtMs + ttlMs * RENEW_AT : undefined;
-    if (renew) this.#arm();
+    if (renew) this.arm();
   }
 
   /** Does its holder believe in it? For onlookers that must not disturb. */
   get isValid(): boolean {
-    return this.#state === HELD && this.#leftMs() > 0;
-  }
-
-  get status(): LeaseStatus {
-    this.#check();
-    return this.#state.kind;
-  }
-
-  remainingMs(): number {
-    return this.status === 'held' ? this.#leftMs() : 0;
-  }
-
-  assertHeld(): void {
-    this.#check();
-    const error = this.#endError();
-    if (error !== undefined) throw error;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      this.#check();
-      if (this.#state.kind === 'lost') this.#controller.abort(this.#state.error);
-      else this.#arm();
-    }
-    return this.#controller.signal;
+    return this.isHeld && this.leftMs() > 0;
   }
 
   async extend(ttlMs = this.ttlMs): Promise<void> {
@@ -126,13 +85,9 @@ export class TimestampLease implements PublicTimestampLease {
   }
 
   release(): Promise<void> {
-    this.#check();
-    if (this.#state === HELD) this.#end({ kind: 'released', done: this.#giveBack() });
-    return this.#state.kind === 'released' ? this.#state.done : Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.release();
+    this.check();
+    if (this.isHeld) this.end({ kind: 'released', done: this.#giveBack() });
+    return this.released;
   }
 
   toJSON(): object {
@@ -145,7 +100,7 @@ export class TimestampLease implements PublicTimestampLease {
     return printed(this, 'TimestampLease', ...given);
   }
 
-  #leftMs(): number {
+  protected override leftMs(): number {
     const { clock, clockMarginMs, unit, wallMs } = this.#parts;
     const byInstant = liveForMs(this.#own.from, wallMs(), clockMarginMs, unit);
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
@@ -154,58 +109,58 @@ export class TimestampLease implements PublicTimestampLease {
   /** Behind an extension that is under way: that one decides what is this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
-    await this.#parts.release(this.#own, () => this.#leftMs() > 0);
+    await this.#parts.release(this.#own, () => this.leftMs() > 0);
   }
 
   async #extend(forMs: number): Promise<RedlockError | undefined> {
     const { clock, clockMarginMs, unit, wallMs } = this.#parts;
     const untilMs = clock.now() + forMs - clockMarginMs;
     const instant = expiryInstant(wallMs(), forMs, unit);
-    const order = this.#parts.extend(this.#own, { instant, forMs, isLive: () => this.#leftMs() > 0 });
+    const order = this.#parts.extend(this.#own, { instant, forMs, isLive: () => this.leftMs() > 0 });
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;
-    this.#check(); // by the validity as it was: one that ended meanwhile does not come back
+    this.check(); // by the validity as it was: one that ended meanwhile does not come back
     const { from, to } = this.#own;
     if (end.kind !== 'refused') {
       const least = end.kind === 'extended' ? Math.max(from, instant) : from;
       this.#own = { from: least, to: Math.max(to, instant) };
     }
-    if (this.#state === HELD && end.kind === 'refused') {
-      this.#lose(lossError('the key is not its own any more', this.resources));
+    if (this.isHeld && end.kind === 'refused') {
+      this.lose(lossError('the key is not its own any more', this.resources));
     }
-    if (this.#state.kind === 'lost' && end.kind === 'extended') {
+    if (this.isLost && end.kind === 'extended') {
       void this.#parts.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
     }
-    if (this.#state !== HELD) return this.#endError();
-    this.#failure = end.kind === 'failed' ? end.error : undefined;
+    if (!this.isHeld) return this.endError;
+    if (end.kind === 'failed') this.takeCare().failed(end.error);
+    else this.care?.succeeded(false);
     if (end.kind !== 'extended') return end.kind === 'failed' ? end.error : undefined;
     this.#untilMs = Math.max(this.#untilMs, untilMs);
     if (this.#renewAtMs !== undefined)
       this.#renewAtMs = untilMs + clockMarginMs - forMs + this.ttlMs * RENEW_AT;
-    this.#arm();
+    this.arm();
     return undefined;
   }
 
   /** The one timer: the next renewal, or the end of validity, if anybody would hear of it. */
-  #arm(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (this.#state !== HELD || (this.#controller === undefined && this.#renewAtMs === undefined)) return;
+  protected override arm(): void {
+    this.disarm();
+    if (!this.isHeld || (this.care?.controller === undefined && this.#renewAtMs === undefined)) return;
     const { clock, timers } = this.#parts;
     const dueInMs = (this.#renewAtMs ?? Infinity) - clock.now();
-    const endInMs = Math.max(0, Math.floor(this.#leftMs() - LOSS_MARGIN_MS / 2)); // not too late
-    this.#timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
+    const endInMs = Math.max(0, Math.floor(this.leftMs() - LOSS_MARGIN_MS / 2)); // not too late
+    this.takeCare().timer = timers.background(Math.min(dueInMs, endInMs), () => this.#wake());
   }
 
   #wake(): void {
-    this.#timer = undefined;
-    if (this.#leftMs() <= LOSS_MARGIN_MS) return this.#expire();
+    this.takeCare().timer = undefined;
+    if (this.leftMs() <= LOSS_MARGIN_MS) return this.expire();
     if (this.#renewAtMs !== undefined && this.#parts.clock.now() >= this.#renewAtMs) {
       this.#renewAtMs = Infinity;
       void this.#renew();
     }
-    this.#arm();
+    this.arm();
   }
 
   /** A loss is told by the signal; anything else is tried again while it lasts. */
@@ -213,44 +168,15 @@ export class TimestampLease implements PublicTimestampLease {
     while (this.#extending !== undefined) await this.#extending;
     if (this.status !== 'held') return;
     const error = await this.#extend(this.ttlMs);
-    if (error === undefined || this.#state !== HELD) return;
-    const delayMs = renewAgainInMs(this.#leftMs());
+    if (error === undefined || !this.isHeld) return;
+    const delayMs = renewAgainInMs(this.leftMs());
     this.#renewAtMs = this.#parts.clock.now() + delayMs;
-    this.#arm();
+    this.arm();
   }
 
-  #check(): void {
-    if (this.#state === HELD && this.#leftMs() <= 0) this.#expire();
-  }
-
-  /** Its validity ended: where it could not be extended, that is why. */
-  #expire(): void {
-    this.#lose(expiryError(this.resources, this.#failure));
-  }
-
-  #lose(error: RedlockError): void {
-    if (this.#state !== HELD) return;
-    this.#end({ kind: 'lost', error });
-    this.#controller?.abort(error);
-  }
-
-  /** A lease ends once, and never comes back. */
-  #end(state: State): void {
-    this.#state = state;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-  }
-
-  #endError(): RedlockError | undefined {
-    switch (this.#state.kind) {
-      case 'held':
-        return undefined;
-      case 'lost':
-        return this.#state.error;
-      case 'released':
-        return new RedlockError('NOT_HELD', `the lease on ${nameResources(this.resources)} was released`, {
-          resources: this.resources,
-        });
-    }
+  protected override disarm(): void {
+    if (this.care === undefined) return;
+    this.care.timer?.cancel();
+    this.care.timer = undefined;
   }
 }

@@ -37,7 +37,7 @@ export const LEASES: readonly Mistake[] = [
   {
     name: 'timers left after close',
     why: 'the process is kept busy by what nobody needs',
-    patches: [{ in: 'Lease.#end', find: 'this.#disarm();', replace: '' }],
+    patches: [{ in: 'LeaseMachine.end', find: 'this.disarm();', replace: '' }],
     noticedBy: { breaks: ['leftovers'], seeds: {}, world: { world: 'undo-2', schedule: 'usual' } },
   },
   {

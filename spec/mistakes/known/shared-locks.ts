@@ -137,14 +137,23 @@ export const SHARED_LOCKS: readonly Mistake[] = [
     patches: [
       { in: 'Hold.enter', find: 'lease.assertHeld', replace: 'lease.prolong' },
       {
-        in: 'Lease.assertHeld',
+        in: 'LeaseMachine.assertHeld',
         find: 'assertHeld',
-        replace: `prolong(): void {
-    this.#grant.prolong(this.#parts.clock.now() + this.ttlMs);
+        replace: `revive(): void {
     this.#state = HELD;
   }
 
   assertHeld`,
+      },
+      {
+        in: 'Lease.giveAway',
+        find: 'giveAway(): LeaseHandle',
+        replace: `prolong(): void {
+    this.#grant.prolong(this.#parts.clock.now() + this.ttlMs);
+    this.revive();
+  }
+
+  giveAway(): LeaseHandle`,
       },
     ],
     noticedBy: {

@@ -34,9 +34,9 @@ export const TIMESTAMPS: readonly Mistake[] = [
       },
       {
         in: 'TimestampLease.release',
-        find: `this.#check();
-    if (this.#state === HELD)`,
-        replace: "if (this.#state.kind !== 'released')",
+        find: `this.check();
+    if (this.isHeld)`,
+        replace: 'if (this.isHeld || this.isLost)',
       },
     ],
     noticedBy: { breaks: ['exclusion'], seeds: { of: 'timestamps' } },
