@@ -155,7 +155,9 @@ describe(`the command: elections and schedules, N=${NODES}, real masters`, funct
       for (const instant of instants) expect(Date.parse(instant ?? '') % 500).to.equal(0);
       const fences = ticks().map((line) => Number(line.split(' ')[1]));
       expect(fences).to.deep.equal(fences.toSorted((a, b) => a - b));
-      expect(all[1]?.complaints).to.match(/tick: .* started, fence \d+/);
+      // on a busy machine, one of the two may have run them all
+      const said = all.slice(1).map(({ complaints }) => complaints);
+      expect(said.join('')).to.match(/tick: .* started, fence \d+/);
     });
 
     further(

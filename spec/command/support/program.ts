@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../../support/real.js';
@@ -44,12 +45,15 @@ export interface Outcome {
 /** No quorum of the masters has answered in time, and nothing was done. */
 const NO_QUORUM = 69;
 
+const LEFT_BEHIND_MS = 1_000;
+
 /** A run under way. */
 export class Running {
   readonly process: ChildProcess;
   out = '';
   complaints = '';
   readonly #closed: Promise<unknown>;
+  readonly #silent: Promise<unknown>;
 
   constructor(args: readonly string[], { env = {}, input }: RunOptions = {}) {
     const { QUORATE_NODES: _nodes, ...rest } = process.env;
@@ -61,6 +65,7 @@ export class Running {
     this.process.stderr?.on('data', (chunk: Buffer) => (this.complaints += chunk.toString()));
     if (input !== undefined) this.process.stdin?.end(input);
     this.#closed = once(this.process, 'exit');
+    this.#silent = once(this.process, 'close');
   }
 
   /** Waits for a text on its output. */
@@ -74,9 +79,11 @@ export class Running {
     });
   }
 
-  /** Waits for its end. @returns its exit code, or the signal that ended it */
+  /** Waits for its end, and for what it wrote last. @returns its exit code, or the signal that ended it */
   async ends(): Promise<number | string> {
     if (this.process.exitCode === null && this.process.signalCode === null) await this.#closed;
+    // its exit may be seen before its last words; what it left behind may hold its output open
+    await Promise.race([this.#silent, sleep(LEFT_BEHIND_MS, undefined, { ref: false })]);
     return this.process.exitCode ?? this.process.signalCode ?? 'unknown';
   }
 }
