@@ -63,7 +63,11 @@ class Job<T> extends Emitter<JobEvents<T>> implements PublicJob<T> {
     this.#coordination = coordination;
     this.#parts = parts;
     this.#time = new MastersTime(coordination);
-    this.#work = new Work(coordination, name, parts, { time: this.#time, events });
+    this.#work = new Work(coordination, name, parts, {
+      time: this.#time,
+      events,
+      stopping: this.#stopping.signal,
+    });
   }
 
   async run(options: RunOptions = NO_OPTIONS): Promise<JobResult<T>> {

@@ -200,6 +200,9 @@ export interface Job<T> extends AsyncDisposable, Listenable<JobEvents<T>> {
    */
   run(options?: RunOptions): Promise<JobResult<T>>;
 
-  /** Ends the schedule here. Waits for a run that is under way, and does not abort it. Never rejects. */
+  /**
+   * Ends the schedule here. Waits for a run that is under way, and does not abort it. Where no quorum of masters answers, its
+   * end is written for 5 s at most, and the run counts as `failed`. Never rejects.
+   */
   stop(): Promise<void>;
 }

@@ -54,11 +54,22 @@ export interface Read extends Omit<Known, 'isGone' | 'isOther'> {
 const SKEW_MS = BACK_US / 1_000;
 /** A read or write that fails is tried again while the lease is held, for one ttl at most; the distances grow, in ms. */
 const [TRY_AGAIN_MS, SLOWEST_TRY_MS] = [20, 1_000];
+/** How long it is tried again once the schedule is to end. */
+export const STOPPING_MS = 5_000;
 
 const LETTERS = { started: 's', done: 'd' } as const;
 /** Version, tick, state, not before; in the second version also since when there is that schedule, and which. */
 const FORM = /^2\|(\d{1,16})\|([sd])\|(\d{1,16})\|(\d{1,16})\|(.*)$/s;
 const FIRST_FORM = /^1\|(\d{1,16})\|([sd])\|(\d{1,16})$/;
+
+/** What a record is read and written with. */
+interface RecordTerms {
+  readonly notes: Notes;
+  readonly call: ResolvedCall;
+  readonly lifeOf: (tick: number) => number;
+  /** Aborts when the schedule is to end: whoever ends it waits for what is written, but not for a ttl. */
+  readonly stopping?: AbortSignal | undefined;
+}
 
 export class RecordUnderLease {
   readonly #coordination: Coordination;
@@ -66,18 +77,16 @@ export class RecordUnderLease {
   readonly #lease: Lease;
   readonly #call: ResolvedCall;
   readonly #lifeOf: (tick: number) => number;
+  readonly #stopping: AbortSignal | undefined;
   #seq = 0;
 
-  constructor(
-    coordination: Coordination,
-    lease: Lease,
-    terms: { notes: Notes; call: ResolvedCall; lifeOf: (tick: number) => number },
-  ) {
+  constructor(coordination: Coordination, lease: Lease, terms: RecordTerms) {
     this.#coordination = coordination;
     this.#lease = lease;
     this.#notes = terms.notes;
     this.#call = terms.call;
     this.#lifeOf = terms.lifeOf;
+    this.#stopping = terms.stopping;
   }
 
   /** @throws RedlockError `NO_QUORUM`, `QUARANTINED`, `LOCK_LOST` and others: it cannot be read */
@@ -118,12 +127,13 @@ export class RecordUnderLease {
 
   async #again<T>(attempt: () => Promise<T | RedlockError>): Promise<T> {
     const { clock, timers } = this.#coordination;
-    const untilMs = clock.now() + this.#lease.ttlMs;
+    let untilMs = clock.now() + this.#lease.ttlMs;
     for (let tries = 1; ; tries++) {
       this.#lease.assertHeld();
       const result = await attempt();
       if (!RedlockError.is(result)) return result;
       this.#lease.assertHeld(); // why it is not held any more says more
+      if (this.#stopping?.aborted === true) untilMs = Math.min(untilMs, clock.now() + STOPPING_MS);
       if (clock.now() >= untilMs || result.code === 'LOCK_LOST') throw result;
       const delayMs = Math.min(TRY_AGAIN_MS * tries, SLOWEST_TRY_MS);
       await new Promise<void>((resolve) => void timers.wait(delayMs, resolve));

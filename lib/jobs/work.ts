@@ -24,6 +24,14 @@ export interface JobParts<T> {
   readonly routine: JobRoutine<T>;
 }
 
+/** What the job shares with what it does. */
+interface WorkTerms<T> {
+  readonly time: MastersTime;
+  readonly events: EventHub<JobEvents<T>>;
+  /** Aborts when the schedule is to end. */
+  readonly stopping: AbortSignal;
+}
+
 /** What a lease was taken for, and what went wrong until it was there. */
 export interface Errand extends Pick<Claim, 'own' | 'thereMs' | 'elsewhereMs'> {
   readonly outage: RedlockError | undefined;
@@ -48,6 +56,7 @@ export class Work<T> {
   readonly #notes: Notes;
   readonly #time: MastersTime;
   readonly #events: EventHub<JobEvents<T>>;
+  readonly #stopping: AbortSignal;
   #missedUpToMs = 0;
   #toldOtherAtMs = -Infinity;
   /** The latest record that was read or written here. */
@@ -59,13 +68,14 @@ export class Work<T> {
     coordination: Coordination,
     name: string,
     parts: JobParts<T>,
-    { time, events }: { readonly time: MastersTime; readonly events: EventHub<JobEvents<T>> },
+    { events, stopping, time }: WorkTerms<T>,
   ) {
     this.#coordination = coordination;
     this.#parts = parts;
     this.#notes = coordination.notesOf(name, 'record');
     this.#time = time;
     this.#events = events;
+    this.#stopping = stopping;
   }
 
   /** What it throws means that no run was begun. */
@@ -103,6 +113,7 @@ export class Work<T> {
     const record = new RecordUnderLease(this.#coordination, lease, {
       ...{ notes: this.#notes, call },
       lifeOf: (tick) => this.#lifeMs(tick),
+      stopping: this.#stopping,
     });
     const { fence, ...read } = await record.read(this.#time);
     const isUnbegun = fence > 0 && fence === this.#unbegun?.fence;

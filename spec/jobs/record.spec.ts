@@ -2,7 +2,13 @@
 import { expect } from 'chai';
 import type { ResolvedCall } from '../../lib/input/options.js';
 import type { MastersTime } from '../../lib/jobs/masters-time.js';
-import { nextNotBeforeMs, notBeforeMs, type Read, RecordUnderLease } from '../../lib/jobs/record.js';
+import {
+  nextNotBeforeMs,
+  notBeforeMs,
+  type Read,
+  RecordUnderLease,
+  STOPPING_MS,
+} from '../../lib/jobs/record.js';
 import type { Coordination } from '../../lib/lease/coordination.js';
 import type { Notes } from '../../lib/lease/notes.js';
 import type { Lease } from '../../lib/lease/public.js';
@@ -38,7 +44,11 @@ const DONE = { tick: 1, state: 'done', notBeforeMs: 0, fromMs: 0, schedule: 'eve
 const failure = (code: RedlockError['code']): RedlockError => new RedlockError(code, `it is ${code}`);
 
 /** Masters that give these answers, the last of them for ever. */
-function recordBench(answers: readonly (readonly NoteReading[] | RedlockError)[], quorum = 2): RecordBench {
+function recordBench(
+  answers: readonly (readonly NoteReading[] | RedlockError)[],
+  quorum = 2,
+  { ttlMs = 3_000, stopping }: { readonly ttlMs?: number; readonly stopping?: AbortSignal } = {},
+): RecordBench {
   const time = new FakeTime();
   const [asked, written]: [number[], Note[]] = [[], []];
   let isLost = false;
@@ -60,7 +70,7 @@ function recordBench(answers: readonly (readonly NoteReading[] | RedlockError)[]
     },
   };
   const lease = {
-    ...{ token: 'token', fence: 7, ttlMs: 3_000 },
+    ...{ token: 'token', fence: 7, ttlMs },
     assertHeld: () => {
       if (isLost) throw failure('LOCK_LOST');
     },
@@ -69,7 +79,12 @@ function recordBench(answers: readonly (readonly NoteReading[] | RedlockError)[]
   const record = new RecordUnderLease(
     coordination as unknown as Coordination, // a record needs no more of these three
     lease as unknown as Lease,
-    { notes: notes as unknown as Notes, call: {} as ResolvedCall, lifeOf: (tick) => 60_000.5 + tick },
+    {
+      notes: notes as unknown as Notes,
+      call: {} as ResolvedCall,
+      lifeOf: (tick) => 60_000.5 + tick,
+      stopping,
+    },
   );
   return { ...{ time, record, asked, written }, lose: () => (isLost = true) };
 }
@@ -182,6 +197,20 @@ describe('a record under its lease', () => {
   });
 
   describe('masters that do not let it', () => {
+    for (const stopsAtMs of [0, 60_000])
+      it(`the schedule is to end after ${stopsAtMs} ms: it is tried for 5 s more, and not for a ttl`, async () => {
+        const stopping = new AbortController();
+        const terms = { ttlMs: 600_000, stopping: stopping.signal };
+        const { record, time, asked } = recordBench([failure('NO_QUORUM')], 2, terms);
+        time.wait(stopsAtMs, () => stopping.abort());
+        const failing = rejection(record.write(DONE));
+        await time.advance(100_000);
+        expect(await failing).to.include({ code: 'NO_QUORUM' });
+        // it sees that at its next try, a second later at most
+        const lastMs = (asked.at(-1) ?? 0) - 1_000 - stopsAtMs;
+        expect(lastMs).to.be.within(STOPPING_MS, STOPPING_MS + 2_000);
+      });
+
     const ways: readonly (readonly [string, (record: RecordUnderLease) => Promise<unknown>])[] = [
       ['read', (record) => record.read()],
       ['write', (record) => record.write(DONE)],
