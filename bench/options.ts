@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly contenders: readonly ContenderName[];
   /** Where tables, JSON and charts go. */
   readonly out: string;
-  /** Writes tables and charts into docs/, too. */
+  /** Writes data, tables and charts into docs/figures/, too. */
   readonly publish: boolean;
   /** Measures nothing: reports what an earlier run wrote. */
   readonly from: string | undefined;
@@ -31,8 +31,8 @@ export const USAGE = `npm run bench -- [--quick | --smoke | --lasting] [options]
   --contenders A,B     only these: ${list(NAMES)}
   --rounds N           how many rounds, from 1 to 100 (default: ${PLANS.full.rounds}; quick ${PLANS.quick.rounds}, smoke ${PLANS.smoke.rounds})
   --out FOLDER         where the results go (default: bench/results)
-  --from FILE          measures nothing: reports the results.json of an earlier run
-  --publish            writes the tables into docs/BENCHMARKS.md and the charts into docs/figures/
+  --from FILE          measures nothing: reports the results.json of an earlier run, or docs/figures/bench.json
+  --publish            writes data, tables and charts into docs/figures/
 
 npm run bench -- --against COMMIT [ROUNDS]    has it become slower since that commit?
 npm run bench -- --scripts COMMIT [ROUNDS]    … and its scripts, on a master?`;

@@ -173,6 +173,8 @@ export interface Results {
   readonly mode: Mode;
   /** Machine, versions, commit, date, load: by name. */
   readonly surroundings: Readonly<Record<string, string>>;
+  /** What was set for each contender, or how it differs: an earlier run is reported with what it had. */
+  readonly settings: Readonly<Partial<Record<ContenderName, string>>>;
   readonly rounds: number;
   readonly tookMs: number;
   /** Leases of the scenarios that hold many. */

@@ -129,6 +129,7 @@ export async function measureAll(options: BenchOptions, most: number): Promise<R
     command: ['npm run bench', ...process.argv.slice(2)].join(' ').replace('bench -', 'bench -- -'),
     mode,
     surroundings,
+    settings: Object.fromEntries(contenders.map((name) => [name, entryOf(name).about])),
     rounds: plan.rounds,
     tookMs: performance.now() - startMs,
     leases: plan.leases,

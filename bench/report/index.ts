@@ -1,4 +1,4 @@
-/** Writes the report: to the terminal, to a folder, and with `--publish` into docs/. */
+/** Writes the report: to the terminal, to a folder, and with `--publish` into docs/figures/. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BenchOptions } from '../options.js';

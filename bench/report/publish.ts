@@ -1,17 +1,23 @@
-/** The tables and pictures within docs/BENCHMARKS.md. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+/** The published figures in docs/figures/: the data of a run, a page with its tables, and its pictures. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import type { Results } from '../results.js';
 import type { Chart } from './chart.js';
 import { drawChart } from './draw.js';
 import { charts } from './charts.js';
 import { toMarkdown } from './text.js';
 
-const DOCUMENT = fileURLToPath(new URL('../../docs/BENCHMARKS.md', import.meta.url));
-export const BEGIN = '<!-- bench: begin; written by npm run bench -- --publish -->';
-export const END = '<!-- bench: end -->';
+const FOLDER = fileURLToPath(new URL('../../docs/figures/', import.meta.url));
+export const DATA = join(FOLDER, 'bench.json');
+export const PAGE = join(FOLDER, 'BENCHMARK-RESULTS.md');
+
+/** The tables print no more than that. */
+const DIGITS = 6;
+
+const HEAD = `# Benchmark results
+
+\`npm run bench -- --publish\` writes this page, its pictures and their data, [bench.json](bench.json). [BENCHMARKS](../BENCHMARKS.md) explains what is measured, and how.`;
 
 /** Pictures stand before the first table of its subject. */
 const PLACES: readonly (readonly [RegExp, string])[] = [
@@ -27,12 +33,31 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
 
 /** @returns the files that were written */
 export async function publish(results: Results): Promise<readonly string[]> {
-  const figures = await writeCharts(results, join(dirname(DOCUMENT), 'figures'));
-  const text = await readFile(DOCUMENT, 'utf8');
-  const options = await resolveConfig(DOCUMENT);
-  const filled = between(text, asItIs(toMarkdown(results, picturesOf(results, 'figures'))));
-  await writeFile(DOCUMENT, await format(filled, { ...options, parser: 'markdown' }));
-  return [DOCUMENT, ...figures];
+  const data = dataOf(results);
+  const kept = JSON.parse(data) as Results; // the page and the pictures show what the data has
+  const pictures = await writeCharts(kept, FOLDER);
+  await writeFile(DATA, data);
+  await writeFile(PAGE, pageOf(kept));
+  return [DATA, PAGE, ...pictures];
+}
+
+/** A run as JSON, rounded, with one row a line: a comparison of two runs shows which rows differ. */
+export function dataOf(results: Results): string {
+  const fields = Object.entries(results).map(([name, value]: [string, unknown]) => {
+    const rows = Array.isArray(value) && value.length > 0 ? `[\n${value.map(rounded).join(',\n')}\n]` : null;
+    return `${JSON.stringify(name)}: ${rows ?? rounded(value)}`;
+  });
+  return `{\n${fields.join(',\n')}\n}\n`;
+}
+
+function rounded(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'number' ? Number(part.toPrecision(DIGITS)) : part,
+  );
+}
+
+export function pageOf(results: Results): string {
+  return `${HEAD}\n\n${toMarkdown(results, picturesOf(results, '.'))}\n`;
 }
 
 /** @returns the files that were written: two for each picture, since a page may be light or dark */
@@ -47,21 +72,6 @@ export async function writeCharts(results: Results, folder: string): Promise<rea
     }
   }
   return files;
-}
-
-/** Formatted tables are padded with spaces, a third of the page, and each who installs the package has it. */
-function asItIs(markdown: string): string {
-  return `<!-- prettier-ignore-start -->\n\n${markdown}\n\n<!-- prettier-ignore-end -->`;
-}
-
-/** @throws Error when the document has not both markers, in this order, once each */
-export function between(text: string, content: string): string {
-  const from = text.indexOf(BEGIN);
-  const to = text.indexOf(END);
-  if (from < 0 || to < from || text.includes(BEGIN, from + 1) || text.includes(END, to + 1)) {
-    throw new Error(`the document needs ${BEGIN} and ${END}, once each`);
-  }
-  return `${text.slice(0, from + BEGIN.length)}\n\n${content}\n\n${text.slice(to)}`;
 }
 
 /** @returns for a table's title, the pictures that go before it; each picture once */

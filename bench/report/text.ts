@@ -1,7 +1,7 @@
 /** The whole report as text and as Markdown. */
-import { entryOf, NAMES } from '../contenders/index.js';
+import { NAMES } from '../contenders/index.js';
 import type { Results } from '../results.js';
-import { brief, labelOf } from './format.js';
+import { brief, labelOf, NONE } from './format.js';
 import { markdownTable, textTable } from './table.js';
 import { tables } from './tables.js';
 
@@ -16,7 +16,7 @@ export function toMarkdown(
   pictureOf: (title: string) => string | undefined = () => undefined,
 ): string {
   const parts = tables(results).map(({ title, head, rows }) =>
-    [pictureOf(title), `**${title}**`, markdownTable(head, rows)]
+    [pictureOf(title), `## ${title}`, markdownTable(head, rows)]
       .filter((part) => part !== undefined)
       .join('\n\n'),
   );
@@ -28,10 +28,10 @@ export function toMarkdown(
   ].join('\n\n');
 }
 
-function contenders({ loads, faults, contention, memory }: Results): string {
+function contenders({ settings, loads, faults, contention, memory }: Results): string {
   const seen = new Set([...loads, ...faults, ...contention, ...memory].map(({ contender }) => contender));
-  const rows = NAMES.filter((name) => seen.has(name)).map((name) => [labelOf(name), entryOf(name).about]);
-  return `**Contenders**\n\n${plainTable(rows)}`;
+  const rows = NAMES.filter((name) => seen.has(name)).map((name) => [labelOf(name), settings[name] ?? NONE]);
+  return `## Contenders\n\n${plainTable(rows)}`;
 }
 
 function plainTable(rows: readonly (readonly string[])[]): string {

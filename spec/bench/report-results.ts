@@ -22,6 +22,7 @@ export function results(over: Partial<Results> = {}): Results {
     command: 'npm run bench',
     mode: 'full',
     surroundings: { Node: 'v20.0.0', CPU: '2 × x' },
+    settings: { quorate: 'this library', redlock4: 'defaults: 10 retries' },
     rounds: 9,
     tookMs: 600_000,
     leases: 10_000,

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { readFile } from 'node:fs/promises';
 import { markdownTable, pruned, textTable } from '../../bench/report/table.js';
 import { toMarkdown, toText } from '../../bench/report/text.js';
-import { BEGIN, between, END, picturesOf } from '../../bench/report/publish.js';
+import { DATA, dataOf, PAGE, pageOf, picturesOf } from '../../bench/report/publish.js';
+import type { Results } from '../../bench/results.js';
 import { FIGURES, results } from './report-results.js';
 
 describe('bench: tables', () => {
@@ -121,23 +123,22 @@ describe('bench: tables', () => {
 });
 
 describe('bench: the published page', () => {
-  const page = `# a\n\n${BEGIN}\n\nold\n\n${END}\n\nb\n`;
-
-  it('what stands between the markers is replaced, and nothing else', () => {
-    expect(between(page, 'new')).to.equal(`# a\n\n${BEGIN}\n\nnew\n\n${END}\n\nb\n`);
+  it('is what its data gives, without a run: nobody edits it by hand', async () => {
+    const data = await readFile(DATA, 'utf8');
+    const kept = JSON.parse(data) as Results;
+    expect(await readFile(PAGE, 'utf8')).to.equal(pageOf(kept));
+    expect(dataOf(kept)).to.equal(data);
   });
 
-  for (const [what, text] of [
-    ['none', '# a'],
-    ['one', `# a\n${BEGIN}\n`],
-    ['the wrong order', `${END}\n${BEGIN}`],
-    ['two beginnings', `${BEGIN}\n${BEGIN}\n${END}`],
-    ['two ends', `${BEGIN}\n${END}\n${END}`],
-  ] as const) {
-    it(`markers: ${what}: refused, and nothing is written over`, () => {
-      expect(() => between(text, 'new')).to.throw(/markers|needs/);
-    });
-  }
+  it('the data has all of a run, rounded to six digits, one row a line', () => {
+    const run = results({ tookMs: 1_234_567.8, leftOut: ['a', 'b'], uncaught: [] });
+    const data = dataOf(run);
+    const kept = JSON.parse(data) as Results;
+    expect(kept).to.have.all.keys(Object.keys(run));
+    expect(kept.tookMs).to.equal(1_234_570);
+    expect(kept.packages).to.deep.equal(run.packages);
+    expect(data).to.include('"leftOut": [\n"a",\n"b"\n],\n"uncaught": [],\n');
+  });
 
   it('each picture stands once, before the first table of its subject, for light and dark pages', () => {
     const seven = { nodes: 7, inFlight: 1, contender: 'quorate', figures: FIGURES } as const;
@@ -147,7 +148,7 @@ describe('bench: the published page', () => {
       expect(text.split(`figures/bench-${name}-light.svg`), name).to.have.length(2);
       expect(text.split(`figures/bench-${name}-dark.svg`), name).to.have.length(2);
     }
-    expect(text.indexOf('bench-faults-light.svg')).to.be.lessThan(text.indexOf('**N = 5 under faults'));
-    expect(text.indexOf('bench-faults-light.svg')).to.be.greaterThan(text.indexOf('**Different keys'));
+    expect(text.indexOf('bench-faults-light.svg')).to.be.lessThan(text.indexOf('## N = 5 under faults'));
+    expect(text.indexOf('bench-faults-light.svg')).to.be.greaterThan(text.indexOf('## Different keys'));
   });
 });
