@@ -23,7 +23,9 @@ async function checkReport(entry: Entry): Promise<void> {
   if (before.join('\n') === report) return;
   const line = now.findIndex((text, i) => text !== before[i]);
   const change = `line ${line + 1} is now: ${now[line] ?? 'the end'}`;
-  faults.push(`${relative(ROOT, path)} is not what ${entry.name} declares: run npm run check -- --write (${change})`);
+  faults.push(
+    `${relative(ROOT, path)} is not what ${entry.name} declares: run npm run check -- --write (${change})`,
+  );
 }
 
 const entries = readEntries();

@@ -28,13 +28,16 @@ const CONTAINERS = 'spec/containers';
 const OTHER_RUNS = {
   '--again': ['scripts/test-again.mjs'],
   '--servers': ['scripts/test-servers.mjs'],
-  '--containers': [mocha(), '--config', '.mocharc.containers.json', `${CONTAINERS}/**/*.spec.ts`],
-  '--coverage': [
-    'node_modules/c8/bin/c8.js',
+  '--containers': [
+    '--import=tsx',
     mocha(),
     '--config',
-    '.mocharc.coverage.json',
-    'spec/**/*.spec.ts',
+    '.mocharc.containers.json',
+    `${CONTAINERS}/**/*.spec.ts`,
+  ],
+  '--coverage': [
+    ...['node_modules/c8/bin/c8.js', process.execPath, '--import=tsx/esm', mocha()],
+    ...['--config', '.mocharc.coverage.json', 'spec/**/*.spec.ts'],
   ],
 };
 

@@ -16,7 +16,7 @@ export type LeaseState =
   | { readonly kind: 'lost'; readonly error: RedlockError }
   | { readonly kind: 'released'; readonly done: Promise<void> };
 
-export const HELD: LeaseState = Object.freeze({ kind: 'held' });
+const HELD: LeaseState = Object.freeze({ kind: 'held' });
 export const GIVEN_AWAY: LeaseState = Object.freeze({ kind: 'released', done: Promise.resolve() });
 
 export abstract class LeaseMachine<Self> extends Link<Self> {
