@@ -1,6 +1,6 @@
 /**
- * The relative links of the packed texts. The README's lead to what is in the package, and so do those between texts. Other texts
- * may also link to the code and the charts, which only the repository has.
+ * The relative links of the packed texts. The README's lead to what is in the package, and so do those between texts, but for
+ * pages for developers. Other texts may also link to the code and the charts, which only the repository has.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -17,7 +17,10 @@ export interface Walk {
 
 const FIRST = 'README.md';
 const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i;
-const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/figures)(\/|$)/;
+const REPOSITORY_ONLY = /^(bench|examples|lib|spec|docs\/figures|docs\/upstream)(\/|$)/;
+/** For those who change the package; the README's own links to them lead to the repository as well, on npm's page. */
+const FOR_DEVELOPERS =
+  /^(CONTRIBUTING|SECURITY|docs\/(ARCHITECTURE|DEVELOPMENT|FULL-RUN|GLOSSARY|MUTATION))\.md$/;
 
 /** Walks on from the README through all texts that it reaches. @param packed  the folder of the installed package */
 export function walkLinks(packed: string, repository: string): Walk {
@@ -30,12 +33,16 @@ export function walkLinks(packed: string, repository: string): Walk {
       links++;
       if (!target.startsWith('..') && existsSync(join(packed, target))) {
         if (target.endsWith('.md')) seen.add(target);
-      } else if (page !== FIRST && REPOSITORY_ONLY.test(target) && existsSync(join(repository, target))) {
+      } else if (isOutside(page, target) && existsSync(join(repository, target))) {
         outside++;
       } else faults.push(`${page} links to ${target}, which is not in the package`);
     }
   }
   return { texts: seen.size, links, outside, faults };
+}
+
+function isOutside(page: string, target: string): boolean {
+  return FOR_DEVELOPERS.test(target) || (page !== FIRST && REPOSITORY_ONLY.test(target));
 }
 
 function targetsOf(folder: string, page: string): readonly string[] {

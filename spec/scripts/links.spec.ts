@@ -39,6 +39,20 @@ describe('links of the packed texts', () => {
     expect(walk()).to.deep.equal({ texts: 2, links: 3, outside: 2, faults: [] });
   });
 
+  it('pages for developers are in the repository alone, and the README may link to them, too', () => {
+    write('packed', {
+      'README.md': '[a](docs/A.md) [contributing](CONTRIBUTING.md)',
+      'docs/A.md': '[b](ARCHITECTURE.md#part)',
+    });
+    write('repository', { 'CONTRIBUTING.md': '' });
+    expect(walk()).to.deep.include({ texts: 2, links: 3, outside: 1 });
+    expect(walk().faults).to.deep.equal([
+      'docs/A.md links to docs/ARCHITECTURE.md, which is not in the package',
+    ]);
+    write('repository', { 'docs/ARCHITECTURE.md': '' });
+    expect(walk().faults).to.deep.equal([]);
+  });
+
   it('the README may not, pictures in HTML included', () => {
     write('packed', { 'README.md': '[code](spec/a.ts)\n<img src="docs/figures/c.svg">' });
     write('repository', { 'spec/a.ts': '', 'docs/figures/c.svg': '' });
