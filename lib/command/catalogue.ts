@@ -129,7 +129,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     ],
     flags: [
       { name: 'force', text: 'do not ask' },
-      { name: 'for', value: 'TIME', text: 'keep everybody out for this time, instead of handing the lock over' },
+      {
+        name: 'for',
+        value: 'TIME',
+        text: 'keep everybody out for this time, instead of handing the lock over',
+      },
       JSON_FLAG,
       ...MASTERS,
     ],

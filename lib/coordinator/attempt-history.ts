@@ -27,7 +27,7 @@ export const MOST_TRIES = 4;
 /** The range of the pause before such a try; milliseconds. */
 export const TRY_AFTER_MS = { least: 1, most: 7 };
 
-/** Queueing is wanted (`fair`), and possible. */
+/** Whether queueing is wanted (`fair`) and possible. */
 export function canQueue(
   { nodes, subscriptions }: AcquisitionEnvironment,
   { isFair }: AcquisitionTerms,
@@ -77,7 +77,7 @@ export class AttemptHistory {
     return this.#triesLeft-- > 0;
   }
 
-  /** After this time the lock should be free, or is to be tried again. */
+  /** The time after which the lock should be free, or another try is due. */
   get freeInMs(): number {
     const looksOften =
       this.isForeignClient && this.#terms.isFair && this.#terms.minDelayMs < FOREIGN_CLIENT_POLL_MS;
@@ -90,7 +90,7 @@ export class AttemptHistory {
     return homeMasterOf(this.#environment.nodesByName, this.#terms.scope.keys[0] ?? '');
   }
 
-  /** It left the queue without having claimed. @param seen  what the withdrawal saw, if that was awaited */
+  /** The acquisition left the queue without a claim. @param seen  what the withdrawal saw, if that was awaited */
   leftLine(departure: Departure, seen: readonly (Outcome | undefined)[] | undefined): void {
     this.isForeignClient = departure.isForeignClient;
     this.isContended = departure.isForeignClient;
@@ -99,7 +99,7 @@ export class AttemptHistory {
     else this.lastFull ??= standing;
   }
 
-  /** Time was up before there was room for the attempt. An earlier full fan-out stands. */
+  /** Time was up before there was room for the attempt. An earlier full fan-out remains the one to report. */
   notAsked(): void {
     if (this.lastFull !== undefined) return;
     const { admission, nodes } = this.#environment;
