@@ -1,4 +1,4 @@
-/** What elections and jobs need of the instance that they come from. */
+/** What elections and jobs need from their instance. */
 import type { Cancellation } from '../runtime/cancellation.js';
 import type { Clock, Timers } from '../runtime/clock.js';
 import type { Coordinator } from '../coordinator/coordinator.js';
@@ -8,7 +8,7 @@ import type { Notes } from './notes.js';
 import type { Random } from '../runtime/random.js';
 import type { AcquisitionObserver } from '../telemetry/observer.js';
 
-/** Where a note stands: it is the value of a leader, or the record of a job. */
+/** The kind of a note: the value of a leader, or the record of a job. */
 export type NoteKind = 'value' | 'record';
 
 export interface Coordination {
@@ -17,17 +17,17 @@ export interface Coordination {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** The node timeout of what begins now, for leases of that ttl. */
+  /** The node timeout of a request that begins now, for leases of that ttl. */
   nodeTimeoutFor(call: ResolvedCall): number;
   notesOf(name: string, kind: NoteKind): Notes;
-  /** @param observer  hears how it goes on, beside those who listen to the instance */
+  /** @param observer  follows the acquisition, in addition to the instance's listeners */
   acquire(
     name: string,
     call: ResolvedCall,
     signal: AbortSignal | undefined,
     observer?: AcquisitionObserver,
   ): Promise<Lease>;
-  /** Runs a routine under a lease, and releases what it was given. */
+  /** Runs a routine under a lease, and then releases `given`. */
   run<Given extends { release(): Promise<void> }, T>(
     lease: Lease,
     given: Given,

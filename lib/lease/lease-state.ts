@@ -1,4 +1,4 @@
-/** Where a lease stands. It ends once, and never comes back. */
+/** The state of a lease. It ends once, and never comes back. */
 import { releasedError } from '../quorum/failure.js';
 import type { RedlockError } from '../runtime/errors.js';
 
@@ -10,7 +10,7 @@ export type LeaseState =
 export const HELD: LeaseState = Object.freeze({ kind: 'held' });
 export const GIVEN_AWAY: LeaseState = Object.freeze({ kind: 'released', done: Promise.resolve() });
 
-/** Why it is not held; undefined where it is. */
+/** Why it is not held; undefined if it is. */
 export function endErrorOf(state: LeaseState, resources: readonly string[]): RedlockError | undefined {
   switch (state.kind) {
     case 'held':

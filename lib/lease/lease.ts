@@ -1,9 +1,9 @@
 /**
- * What a holder has: until when it is valid, a signal of its loss, renewal, and the ways to end it.
+ * What a holder has: the end of validity, a signal for the loss, renewal, and the ways to end the lease.
  *
- * Assumes nothing of timers: `status`, `remainingMs()` and `assertHeld()` read the clock, and are right while the event
- * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no
- * timer at all; any other one has one.
+ * Assumes nothing about timers: `status`, `remainingMs()` and `assertHeld()` read the clock, and are right while the event
+ * loop is stalled and before any timer has fired. A lease that is neither renewed nor watched by its signal sets no timer at
+ * all; any other lease has one timer.
  */
 import type { DueExtension, ExtensionOrder } from '../coordinator/extensions.js';
 import type { RedlockError } from '../runtime/errors.js';
@@ -22,10 +22,10 @@ import type { ObservedLease } from '../telemetry/observer.js';
 import { Link } from '../runtime/linked-list.js';
 import type { Kind } from '../protocol/scope.js';
 
-/** With less than so many node timeouts left, the end of validity is watched while a renewal is under way. */
+/** With fewer than this many node timeouts left, the end of validity is watched while a renewal is under way. */
 const ATTEMPTS_WATCHED = 3;
 
-/** The lease on a grant: it implements what users see of it, and is never handed to them as a class. */
+/** The lease on a grant: it implements the users' interface, and users never get it as a class. */
 export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   readonly resources: readonly string[];
   readonly ttlMs: number;
@@ -35,7 +35,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
   readonly #sinceMs: number;
   #state: LeaseState = HELD;
   #care: Care | undefined;
-  /** Who waits for the end of the extension that is under way. */
+  /** Calls that wait for the end of the extension that is under way. */
   #extending: (() => void)[] | undefined;
 
   constructor(environment: LeaseEnvironment, grant: Grant, resources: readonly string[], terms: LeaseTerms) {
@@ -65,7 +65,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return this.#grant.fence === 0 ? undefined : this.#grant.fence;
   }
 
-  /** The end of its validity by the instance's clock, for onlookers that must not disturb. */
+  /** The end of its validity by the instance's clock, for observers that must not disturb it. */
   get validUntilMs(): number {
     return this.#grant.validUntilMs;
   }
@@ -156,12 +156,12 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return printed(this, 'Lease', ...given);
   }
 
-  /** The instance closes: whoever works under it is to stop. It stays held. */
+  /** The instance closes: the work under the lease has to stop. The lease stays held. */
   tellClosing(): void {
     this.#watch().abort(closingError(this.resources));
   }
 
-  /** Nobody renews or watches it any more; it is held until its validity ends. */
+  /** Nobody renews or watches it any longer; it is held until its validity ends. */
   letRunOut(): void {
     this.#disarm();
     const care = this.#takeCare();
@@ -192,7 +192,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return controller;
   }
 
-  /** The node timeout of what begins now. */
+  /** The node timeout of a request that begins now. */
   #nodeTimeoutNowMs(isPatient = false): number {
     const nodeTimeoutMs = this.#nodeTimeoutMs;
     return this.#environment.coordinator.nodeTimeoutFor({ ttlMs: this.ttlMs, nodeTimeoutMs, isPatient });
@@ -240,7 +240,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return error;
   }
 
-  /** The next renewal is due a third of the ttl after that. */
+  /** Makes the next renewal due a third of the ttl after that instant. */
   #renewFrom(startedAtMs: number): void {
     const renewal = this.#care?.renewal;
     if (renewal !== undefined) renewal.dueAtMs = startedAtMs + this.ttlMs * RENEW_AT;
@@ -253,7 +253,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (this.#extending === undefined) this.#renewFrom(startedAtMs);
   }
 
-  /** Why it was not extended; undefined where it was given back meanwhile. */
+  /** Why it was not extended; undefined if it was given back meanwhile. */
   #extensionError(end: ExtensionEnd, startedAtMs: number): RedlockError | undefined {
     if (end.kind !== 'failed') return undefined;
     const { coordinator, clock } = this.#environment;
@@ -261,7 +261,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return extensionError(end, coordinator.nodes, { resources: this.resources, attempts: 1, elapsedMs });
   }
 
-  /** The one timer: the next renewal, or the end of validity if anybody would hear of it. */
+  /** Sets the one timer: for the next renewal, or for the end of validity if anybody would be notified. */
   #arm(): void {
     this.#disarm();
     const care = this.#care;
@@ -286,7 +286,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (care.renewal !== undefined) this.#environment.renewals.remove(care.renewal);
   }
 
-  /** Its timer has fired, together with those of others or alone. */
+  /** Its timer has fired, alone or together with those of others. */
   takeRenewal(): DueExtension | undefined {
     const care = this.#care;
     if (care === undefined || this.#state !== HELD) return undefined;
@@ -304,8 +304,8 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
       return undefined;
     }
     due.dueAtMs = Infinity;
-    // The attempt has a deadline of its own, and the timer is set anew after it. Only near the end of validity has that
-    // to be watched as well.
+    // The attempt has a deadline of its own, and the timer is set again after it. Only near the end of validity does that end
+    // need watching as well.
     const nodeTimeoutMs = this.#nodeTimeoutNowMs(care.wasSilence);
     if (this.#grant.validUntilMs - nowMs < ATTEMPTS_WATCHED * nodeTimeoutMs) this.#arm();
     return this.#renewal(due);
@@ -317,11 +317,11 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
 
   #renewal(renewal: DueRenewal): DueExtension | undefined {
     if (this.#extending !== undefined) {
-      this.#extending.push(() => this.#send(this.#renewal(renewal))); // whoever ends that one has looked at the validity
+      this.#extending.push(() => this.#send(this.#renewal(renewal))); // the end of that one has checked the validity
       return undefined;
     }
     if (this.#state !== HELD || this.#care?.renewal !== renewal) return undefined;
-    // the extension before may have set a time, which would put another one behind this
+    // the previous extension may have set a time, which would queue another renewal behind this one
     if (renewal.dueAtMs !== Infinity) this.#put(renewal, Infinity);
     const order = this.#order(this.ttlMs, 'renewal', (error) => {
       if (error !== undefined) this.#renewLater(renewal);
@@ -329,7 +329,7 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     return { grant: this.#grant, order };
   }
 
-  /** It is tried again while the lease lasts; the error is told if that ends before. */
+  /** It is tried again while the lease lasts; if the lease ends before, its loss reports the error. */
   #renewLater(renewal: DueRenewal): void {
     if (this.#state !== HELD) return;
     const nowMs = this.#environment.clock.inTurn();
@@ -348,9 +348,9 @@ export class Lease extends Link<Lease> implements PublicLease, ObservedLease {
     if (this.#state === HELD && nowMs >= this.#grant.validUntilMs) this.#expire();
   }
 
-  /** Its validity ended: where it could not be extended, that is why. */
+  /** Its validity ended. If its extension failed, that is the reason. */
   #expire(): void {
-    this.#environment.coordinator.setAside(this.#grant); // an extension that is under way has failed, and tells why
+    this.#environment.coordinator.setAside(this.#grant); // an extension that is under way has failed, and gives the reason
     this.#lose(expiryError(this.resources, this.#care?.failure));
   }
 
