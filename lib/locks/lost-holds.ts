@@ -1,25 +1,25 @@
 /**
- * Owners whose hold ended with its lease before they left it, and who were not told yet. It keeps no owner alive, and little
- * of each: a process may have many that never come again.
+ * Owners whose hold ended with its lease before they left it, and who do not know yet. It keeps no owner alive, and little
+ * about each: a process may have many owners that never come again.
  */
 
-/** So many names of one object, and so many texts with their names, are remembered: the latest. */
+/** How many names of one object, and how many texts with their names, are remembered: the latest ones. */
 const MOST = 1_000;
 
 export class LostHolds {
-  /** The names by their owner, where that can be gone one day. */
+  /** The names by owner, for owners that can be collected. */
   readonly #byOwner = new WeakMap<WeakKey, Set<string>>();
-  /** Texts, and symbols that stand for one, never are. */
+  /** The entries of texts, and of registered symbols, which are never collected. */
   readonly #texts = new Set<string>();
 
   add(owner: WeakKey | string, name: string): void {
     const text = textOf(owner);
-    const list = text === undefined ? this.#namesOf(owner as WeakKey) : this.#texts; // what has no text is a weak key
+    const list = text === undefined ? this.#namesOf(owner as WeakKey) : this.#texts; // an owner without a text is a weak key
     list.add(text === undefined ? name : entryOf(owner, text, name));
     if (list.size > MOST) for (const oldest of list) return void list.delete(oldest);
   }
 
-  /** Whether it was there: it is not any more. */
+  /** Removes an entry. @returns whether it was there */
   take(owner: WeakKey | string, name: string): boolean {
     const text = textOf(owner);
     if (text === undefined) return this.#byOwner.get(owner as WeakKey)?.delete(name) === true; // the same
@@ -38,7 +38,7 @@ function textOf(owner: WeakKey | string): string | undefined {
   return typeof owner === 'string' ? owner : undefined;
 }
 
-/** A text and a symbol that stands for it are two owners. */
+/** A text and the symbol that is registered under it are two owners. */
 function entryOf(owner: WeakKey | string, text: string, name: string): string {
   return JSON.stringify([typeof owner, text, name]);
 }
