@@ -1,4 +1,4 @@
-/** One extension that somebody listens to: what it tells, and how it is traced. */
+/** One extension that somebody listens to: its events, and its trace. */
 import { type Answers, tallyOf } from '../protocol/tally.js';
 import type { NodeOutcome, RedlockError } from '../runtime/errors.js';
 import { EXTEND, type ExtendMessage } from './channels.js';
@@ -17,7 +17,7 @@ export class ObservedExtension implements ExtensionObserver {
   readonly #lease: ObservedLease;
   readonly #facts: ExtensionFacts & { readonly attempts: number };
   readonly #startedAtMs: number;
-  /** Undefined where no tracer listened as it began. */
+  /** Undefined if no tracer listened when it began. */
   readonly #message: ExtendMessage | undefined;
 
   constructor(observed: Observed, lease: ObservedLease, facts: ExtensionFacts) {

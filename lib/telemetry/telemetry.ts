@@ -1,4 +1,4 @@
-/** What one instance tells of itself: counts, events for its listeners, and messages for tracing channels. */
+/** What one instance reports about itself: counts, events for its listeners, and messages for tracing channels. */
 import { tallyOf } from '../protocol/tally.js';
 import { RedlockError } from '../runtime/errors.js';
 import { ACQUIRE, EXTEND, RELEASE, type ReleaseMessage } from './channels.js';
@@ -17,7 +17,7 @@ import type {
   Release,
 } from './observer.js';
 
-/** Counts extensions, where nobody listens to them. */
+/** Counts extensions if nobody listens to them. */
 class UnheardExtension implements ExtensionObserver {
   readonly #counts: Counts;
 
