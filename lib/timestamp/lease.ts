@@ -1,10 +1,9 @@
 /**
- * What the holder of a timestamp lock has: until when it is valid, a signal of its loss, renewal, and the ways to end
- * it.
+ * What the holder of a timestamp lock has: the end of validity, a signal for the loss, renewal, and the ways to end the lease.
  *
- * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was
- * sent, and the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not
- * lengthen it, and one that is set forward ends it as soon as anybody asks.
+ * It believes in its lease only while two clocks agree: the monotonic one, from the instant before its claim was sent, and
+ * the wall clock, by the instant that the others read on the key. So a wall clock that is set back does not lengthen the
+ * lease, and one that is set forward ends it as soon as anybody checks.
  */
 import type { Clock, Timer, Timers, WallClock } from '../runtime/clock.js';
 import { RedlockError } from '../runtime/errors.js';
@@ -20,10 +19,10 @@ import { LOSS_MARGIN_MS, RENEW_AT, renewAgainInMs } from '../protocol/validity.j
 export type TimestampExtension =
   | { readonly kind: 'extended' }
   | { readonly kind: 'refused' }
-  /** The server gave no clear answer: it may have been done. */
+  /** The server gave no clear answer: it may have extended the key. */
   | { readonly kind: 'failed'; readonly error: RedlockError };
 
-/** What an extension writes, and for how long it makes the lease live. */
+/** The instant that an extension writes, and how long the lease lives with it. */
 export interface ExtensionStep {
   readonly instant: number;
   readonly forMs: number;
@@ -31,7 +30,7 @@ export interface ExtensionStep {
   readonly isLive: () => boolean;
 }
 
-/** What a lease needs of its lock. */
+/** What a lease needs from its lock. */
 export interface TimestampLeaseEnvironment {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -43,7 +42,7 @@ export interface TimestampLeaseEnvironment {
   release(own: OwnInstants, isLive: () => boolean): Promise<void>;
 }
 
-/** What a lease is made of. */
+/** The parts of a lease. */
 export interface TimestampGrant {
   readonly resource: string;
   readonly instant: number;
@@ -60,7 +59,7 @@ type State =
 
 const HELD: State = Object.freeze({ kind: 'held' });
 
-/** The lease on one key: it implements what users see of it, and is never handed to them as a class. */
+/** The lease on one key: it implements the users' interface, and users never get it as a class. */
 export class TimestampLease implements PublicTimestampLease {
   readonly resources: readonly string[];
   readonly ttlMs: number;
@@ -74,7 +73,7 @@ export class TimestampLease implements PublicTimestampLease {
   #controller: AbortController | undefined;
   #timer: Timer | undefined;
   #extending: Promise<unknown> | undefined;
-  /** Why the last extension failed; undefined after one that did not. */
+  /** Why the last extension failed; undefined after one that succeeded. */
   #failure: RedlockError | undefined;
 
   constructor(
@@ -90,7 +89,7 @@ export class TimestampLease implements PublicTimestampLease {
     if (renew) this.#arm();
   }
 
-  /** Does its holder believe in it? For onlookers that must not disturb. */
+  /** Does its holder believe in it? For observers that must not disturb it. */
   get isValid(): boolean {
     return this.#state === HELD && this.#leftMs() > 0;
   }
@@ -154,7 +153,7 @@ export class TimestampLease implements PublicTimestampLease {
     return Math.max(0, Math.min(this.#untilMs - clock.now(), byInstant));
   }
 
-  /** Behind an extension that is under way: that one decides what is this lease's own. */
+  /** Waits for an extension that is under way: its end decides which instants are this lease's own. */
   async #giveBack(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
     await this.#environment.release(this.#own, () => this.#leftMs() > 0);
@@ -168,7 +167,7 @@ export class TimestampLease implements PublicTimestampLease {
     this.#extending = order;
     const end = await order;
     this.#extending = undefined;
-    this.#check(); // by the validity as it was: one that ended meanwhile does not come back
+    this.#check(); // by the old validity: a lease that ended meanwhile does not come back
     const { from, to } = this.#own;
     if (end.kind !== 'refused') {
       const least = end.kind === 'extended' ? Math.max(from, instant) : from;
@@ -178,7 +177,7 @@ export class TimestampLease implements PublicTimestampLease {
       this.#lose(lossError('the key is not its own any more', this.resources));
     }
     if (this.#state.kind === 'lost' && end.kind === 'extended') {
-      void this.#environment.release(this.#own, () => clock.now() < untilMs); // too late: it is taken back
+      void this.#environment.release(this.#own, () => clock.now() < untilMs); // too late: take it back
     }
     if (this.#state !== HELD) return this.#endError();
     this.#failure = end.kind === 'failed' ? end.error : undefined;
@@ -190,7 +189,7 @@ export class TimestampLease implements PublicTimestampLease {
     return undefined;
   }
 
-  /** The one timer: the next renewal, or the end of validity, if anybody would hear of it. */
+  /** Sets the one timer: for the next renewal, or for the end of validity if anybody would be notified. */
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -211,7 +210,7 @@ export class TimestampLease implements PublicTimestampLease {
     this.#arm();
   }
 
-  /** A loss is told by the signal; anything else is tried again while it lasts. */
+  /** The signal reports a loss; after any other failure, it tries again while the lease lasts. */
   async #renew(): Promise<void> {
     while (this.#extending !== undefined) await this.#extending;
     if (this.status !== 'held') return;
@@ -226,7 +225,7 @@ export class TimestampLease implements PublicTimestampLease {
     if (this.#state === HELD && this.#leftMs() <= 0) this.#expire();
   }
 
-  /** Its validity ended: where it could not be extended, that is why. */
+  /** Its validity ended. If its extension failed, that is the reason. */
   #expire(): void {
     this.#lose(expiryError(this.resources, this.#failure));
   }

@@ -6,7 +6,7 @@ export class Channels {
   readonly #listeners = new Map<string, Set<Listener>>();
   #published: (() => void)[] = [];
 
-  /** Each listener stands for a connection; the same one counts once. @returns a function that unsubscribes */
+  /** Each listener represents a connection; the same one counts once. @returns a function that unsubscribes */
   subscribe(channel: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(channel) ?? new Set();
     this.#listeners.set(channel, listeners.add(listener));
@@ -27,7 +27,7 @@ export class Channels {
     for (const tell of this.#published.splice(0)) tell();
   }
 
-  /** Nobody is connected any more. */
+  /** Nobody is connected any longer. */
   clear(): void {
     this.#listeners.clear();
     this.#published = [];
